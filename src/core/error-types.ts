@@ -1,0 +1,73 @@
+/** What a failure means for the retry: batch-952-notification-retry.md §6, as data. */
+export interface ErrorPolicy {
+  readonly class: 'transient' | 'permanent' | 'exhausted';
+  /** Factor on the normal backoff delay. */
+  readonly backoff_factor: number;
+  /** Whether a failed attempt of this type uses up one of the notification's retries. */
+  readonly counted: boolean;
+  /** Whether a notification that ends with this waits for an operator in the channel's DLQ. */
+  readonly dead_letter: boolean;
+  /** What a person should do about it. */
+  readonly remedy: string;
+}
+
+const transient = { class: 'transient', backoff_factor: 1, counted: true, dead_letter: false } as const;
+const permanent = { class: 'permanent', backoff_factor: 1, counted: true, dead_letter: true } as const;
+const exhausted = { class: 'exhausted', backoff_factor: 1, counted: false, dead_letter: true } as const;
+
+export const ERROR_POLICY = {
+  NETWORK_TIMEOUT: {
+    ...transient,
+    remedy: 'None yet: it is retried. If it stays, check that the provider can be reached.',
+  },
+  UNKNOWN: { ...transient, remedy: "None yet: it is retried. If it stays, read the retry record's error_details." },
+  SERVER_OVERLOAD: {
+    ...transient,
+    backoff_factor: 2,
+    remedy: "None yet: it is retried at longer intervals. If it stays, see the provider's status page.",
+  },
+  RATE_LIMITED: {
+    ...transient,
+    counted: false,
+    remedy:
+      "None: it is sent once the provider's limit lifts. If it happens often, ask the provider for a higher limit.",
+  },
+  AUTH_TEMPORARY: {
+    ...transient,
+    remedy: 'None yet: the credential is read anew and the send retried. If it stays, rotate the credential.',
+  },
+  INVALID_RECIPIENT: {
+    ...permanent,
+    dead_letter: false,
+    remedy: 'Correct the recipient and hand the notification over again; sending to this one is pointless.',
+  },
+  AUTH_FAILED: {
+    ...permanent,
+    remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+  },
+  FORMAT_ERROR: { ...permanent, remedy: 'Fix the template or the row that error_message names, then redrive.' },
+  PERMISSION_DENIED: {
+    ...permanent,
+    remedy: "Grant the integration the access that error_message names, then redrive the channel's dead letters.",
+  },
+  MAX_RETRIES: {
+    ...exhausted,
+    remedy: "Remove the cause named in error_message, then redrive the channel's dead letters.",
+  },
+  EXPIRED: {
+    ...exhausted,
+    remedy:
+      'Decide whether the notification is still worth sending; if so, redrive it, if not, delete its dead letter.',
+  },
+} as const satisfies Record<string, ErrorPolicy>;
+
+export type ErrorType = keyof typeof ERROR_POLICY;
+
+export const ERROR_TYPES = Object.keys(ERROR_POLICY) as readonly ErrorType[];
+
+export function policyOf(type: ErrorType): ErrorPolicy {
+  return ERROR_POLICY[type];
+}
+
+/** The types a provider's answer can be classified as; the exhausted ones are only ever our own conclusion. */
+export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED'>;
