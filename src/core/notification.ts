@@ -46,6 +46,9 @@ export interface NotificationRow {
   readonly dead_message_id?: string;
   readonly dead_run_id?: string;
   readonly redrive_count?: number;
+  readonly response_code?: string;
+  readonly response_message?: string;
+  readonly sent_at?: string;
   readonly integration_config_id?: string;
   readonly recipient_type?: RecipientType;
   readonly notification_id?: string;

@@ -34,6 +34,8 @@ export interface Refused {
   readonly message: string;
   /** Earliest next attempt that the provider asked for, in milliseconds from now. */
   readonly retry_after_ms?: number;
+  /** False when the provider was never asked, so that the attempt costs no retry; otherwise the error type decides. */
+  readonly counted?: boolean;
   /** The raw answer for the retry record: small, JSON-serialisable, without address, body or credential. */
   readonly details?: Readonly<Record<string, unknown>>;
 }

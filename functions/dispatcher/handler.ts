@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import type { Context } from 'aws-lambda';
+import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
+import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { parseSweepEvent, type SweepEvent } from '../../src/adapters/sweep-event.ts';
+import { newRunId } from '../../src/core/queue-message.ts';
+import { type SweepDeps, type SweepResult, sweep } from '../../src/core/sweep.ts';
+import { createDynamoDb, createSqs } from '../shared/bindings.ts';
+import { dispatcherEnv, parseEnv } from '../shared/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+
+export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
+  readonly newId: () => string;
+  /** Starts this function again with the event, without waiting for it. */
+  readonly continueWith: (event: SweepEvent) => Promise<void>;
+}
+
+/** Milliseconds kept for sending the last page and handing over to the next invocation. */
+const RESERVE_MS = 30_000;
+
+/** The schedule's and the job's way to a sweep: the same options, the same answer (design §8). */
+export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observability) {
+  return async (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SweepResult> => {
+    const { request, from, scheduled, run_id: given } = parseSweepEvent(event);
+    const run_id = given ?? newRunId(scheduled ? 'sweep' : 'manual', deps.newId());
+    const started = deps.clock().getTime();
+    const outOfTime = () => context.getRemainingTimeInMillis() < RESERVE_MS;
+    const { result, next } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
+    if (next) await deps.continueWith({ ...request, run_id, cursor: { queue: next.queue, after: [...next.after] } });
+    logger.info('sweep', { ...result, continued: next !== undefined });
+    metrics.addMetric('SweepDue', 'Count', result.due);
+    metrics.addMetric('SweepDispatched', 'Count', result.dispatched);
+    metrics.addMetric('SweepSkipped', 'Count', result.skipped);
+    metrics.addMetric('SweepDuration', 'Milliseconds', deps.clock().getTime() - started);
+    return result;
+  };
+}
+
+function bind() {
+  const env = parseEnv(dispatcherEnv, process.env);
+  const observability = createObservability();
+  const lambda = new LambdaClient({});
+  const deps: DispatcherDeps = {
+    index: createDueIndex(createDynamoDb(), env.NOTIFICATION_LOG_TABLE),
+    lanes: createSweepLanes(createSqs(), env.LANE_QUEUES),
+    clock: () => new Date(),
+    interval_ms: env.SWEEP_INTERVAL_SECONDS * 1000,
+    newId: randomUUID,
+    continueWith: async (event) => {
+      const FunctionName = process.env['AWS_LAMBDA_FUNCTION_NAME'];
+      await lambda.send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: JSON.stringify(event) }));
+    },
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,9 @@
+import { createTeamsSender } from '../../src/adapters/teams/sender.ts';
+import { bindChannel } from '../shared/bind-channel.ts';
+import { parseEnv, senderEnv } from '../shared/env.ts';
+
+const env = parseEnv(senderEnv, process.env);
+
+export const handler = bindChannel('teams', env, (credentials) =>
+  createTeamsSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+);

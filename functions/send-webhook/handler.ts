@@ -1,0 +1,9 @@
+import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
+import { bindChannel } from '../shared/bind-channel.ts';
+import { parseEnv, senderEnv } from '../shared/env.ts';
+
+const env = parseEnv(senderEnv, process.env);
+
+export const handler = bindChannel('webhook', env, (credentials) =>
+  createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+);

@@ -1,0 +1,55 @@
+import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
+import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import {
+  createIntegrationCredentials,
+  type IntegrationCredentials,
+} from '../../src/adapters/secrets/integration-credentials.ts';
+import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
+import type { Channel } from '../../src/core/channels.ts';
+import type { Sender } from '../../src/core/provider-answer.ts';
+import { createDynamoDb, createSqs, toRetryPolicy } from './bindings.ts';
+import { createHandler } from './channel-function.ts';
+import type { parseEnv, senderEnv } from './env.ts';
+import { createKeys } from './keys.ts';
+import { createObservability, withObservability } from './middleware.ts';
+
+/** Milliseconds that claim, record and settlement may take beside the send itself. */
+const STORAGE_MS = 5_000;
+
+/** A channel's Lambda function: its sender, and for all the rest the real adapters that the environment names. */
+export function bindChannel(
+  channel: Channel,
+  env: ReturnType<typeof parseEnv<typeof senderEnv>>,
+  createSender: (credentials: IntegrationCredentials) => Sender,
+) {
+  const observability = createObservability();
+  observability.metrics.setDefaultDimensions({ channel });
+  observability.logger.appendPersistentKeys({ channel });
+  const clock = () => new Date();
+  const dynamodb = createDynamoDb();
+  const sqs = createSqs();
+  const keys = createKeys(env);
+  const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
+  const handler = createHandler(
+    {
+      sqs,
+      queues: env.LANE_QUEUES,
+      reserve_ms: send_ms + STORAGE_MS,
+      deliver: {
+        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
+        sender: createSender(createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix })),
+        retries: createRetryQueue(sqs, env.LANE_QUEUES),
+        policy: toRetryPolicy(env.RETRY_POLICY),
+        clock,
+        random: Math.random,
+        claim_ms: env.CLAIM_SECONDS * 1000,
+        sendTimeout: () => AbortSignal.timeout(send_ms),
+      },
+    },
+    observability,
+  );
+  return withObservability(handler, observability);
+}

@@ -1,0 +1,31 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
+import type { RetryPolicy } from '../../src/core/retry-policy.ts';
+import type { RetryPolicyConfig } from './env.ts';
+
+/** Storage retries by itself, slowing down when it is throttled: nothing is gained by failing early. */
+export function createDynamoDb(): DynamoDBClient {
+  return new DynamoDBClient({ retryMode: 'adaptive', maxAttempts: 5 });
+}
+
+/**
+ * The endpoint is given explicitly, for by default the client follows the queue URL's host, which an emulator's need
+ * not be. Checksums of messages are left to TLS: they would cost as much as the call.
+ */
+export function createSqs(): SQSClient {
+  const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
+  return new SQSClient({ md5: false, ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }) });
+}
+
+export function toRetryPolicy(config: RetryPolicyConfig): RetryPolicy {
+  const priorities = PRIORITIES.map((priority) => [
+    priority,
+    {
+      max_retries: config.max_retries[priority],
+      retention_ms: config.retention_hours[priority] * 3_600_000,
+      lane: PRIORITY_POLICY[priority].lane,
+    },
+  ]);
+  return { base_interval_ms: config.base_interval_seconds * 1000, priorities: Object.fromEntries(priorities) };
+}

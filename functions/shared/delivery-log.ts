@@ -1,0 +1,29 @@
+import type { DeliveryReport } from '../../src/core/deliver.ts';
+import type { Observability } from './middleware.ts';
+
+/** One wide line an attempt: everything by which it can be found, nothing that is personal. */
+export function logDelivery(logger: Observability['logger'], report: DeliveryReport): void {
+  const { log_id, tenant_id, channel, priority, run_id, disposition, attempt, verdict, record, dropped, error } =
+    report;
+  const line = {
+    log_id,
+    tenant_id,
+    channel,
+    priority,
+    run_id,
+    disposition: disposition.do,
+    ...(attempt !== undefined && { attempt }),
+    ...(dropped !== undefined && { dropped }),
+    ...(verdict && { outcome: verdict.status, ...verdict }),
+    ...(record && {
+      retry_status: record.retry_status,
+      trigger: record.trigger,
+      response_code: record.response_code,
+      duration_ms: record.duration_ms,
+    }),
+  };
+  if (error !== undefined)
+    logger.error('attempt failed on our side; the message comes back', { ...line, error: error as Error });
+  else if (verdict?.status === 'FAILED') logger.warn('attempt', line);
+  else logger.info(verdict ? 'attempt' : 'message', line);
+}

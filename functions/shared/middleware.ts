@@ -1,0 +1,28 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+
+/** What every function of ours writes to: structured logs and embedded metrics, neither with personal data. */
+export interface Observability {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Service name, namespace and level come from Powertools' own environment variables. */
+export function createObservability(): Observability {
+  return { logger: new Logger(), metrics: new Metrics() };
+}
+
+/** The middleware of every function: request ids on each log line, metrics flushed at the end, whatever happens. */
+export function withObservability<Event, Result>(
+  handler: (event: Event, context: Context) => Promise<Result>,
+  { logger, metrics }: Observability,
+) {
+  return middy<Event, Result>()
+    .use(injectLambdaContext(logger, { resetKeys: true }))
+    .use(logMetrics(metrics, { throwOnEmptyMetrics: false }))
+    .handler(handler);
+}

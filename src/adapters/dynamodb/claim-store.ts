@@ -1,0 +1,112 @@
+import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { RowChange } from '../../core/claim-plan.ts';
+import type { ClaimStore } from '../../core/deliver.ts';
+import type { NotificationRow } from '../../core/notification.ts';
+import type { Clock } from '../../core/time.ts';
+import { workQueueOf } from '../../core/work-index.ts';
+import { gather } from '../gather.ts';
+import { executeStatements, getItems, MAX_GETS, MAX_STATEMENTS, type StatementResult } from './batch.ts';
+import { toNotificationRow, toValue } from './item.ts';
+import { updateExpression } from './update-expression.ts';
+
+/** Milliseconds in which attempts that end one after another are settled together. */
+export const SETTLE_WAIT_MS = 3;
+
+interface Statement {
+  readonly log_id: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** ClaimStore on NotificationLog. Claims and settlements of a batch travel in one BatchExecuteStatement. */
+export function createClaimStore(client: DynamoDBClient, table: string, clock: Clock): ClaimStore {
+  const execute = (wait_ms: number) =>
+    gather<Statement, StatementResult>(
+      (statements) =>
+        executeStatements(
+          client,
+          statements.map(({ text, values }) => ({
+            Statement: text,
+            Parameters: values.map(toValue),
+            ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+          })),
+        ),
+      { max: MAX_STATEMENTS, wait_ms, keyOf: ({ log_id }) => log_id },
+    );
+  const executeClaim = execute(0);
+  const executeSettlement = execute(SETTLE_WAIT_MS);
+
+  const read = gather<string, NotificationRow | undefined>(
+    async (log_ids) => {
+      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+      const items = await getItems(client, table, keys, { consistent: true });
+      const rows = new Map(items.map(toNotificationRow).map((row) => [row.log_id, row]));
+      return log_ids.map((log_id) => rows.get(log_id));
+    },
+    { max: MAX_GETS },
+  );
+
+  const claimText =
+    `UPDATE "${table}" SET send_status='SENDING', claim_until=?, updated_at=?, send_attempts=send_attempts+1, ` +
+    'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
+    "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND attempts_left>0 RETURNING ALL NEW *";
+
+  return {
+    async claim({ log_id, priority, due }, claim_until) {
+      const values = [claim_until, clock().toISOString(), log_id, workQueueOf('due', priority, log_id), due];
+      const result = await executeClaim({ log_id, text: claimText, values });
+      if (result.applied && result.item) return { claimed: true, row: toNotificationRow(result.item) };
+      // Emulators do not return the item of a failed condition; AWS does.
+      const row = result.item ? toNotificationRow(result.item) : await read(log_id);
+      return row === undefined ? { claimed: false } : { claimed: false, row };
+    },
+
+    read,
+
+    async change(row, change) {
+      const { expression, names, values } = updateExpression(stamped(change, clock));
+      try {
+        await client.send(
+          new UpdateItemCommand({
+            TableName: table,
+            Key: { log_id: { S: row.log_id } },
+            UpdateExpression: expression,
+            ConditionExpression:
+              'send_status = :was_status AND last_attempt = :was_attempt AND work_queue = :was_queue AND work_at = :was_at',
+            ExpressionAttributeNames: names,
+            ExpressionAttributeValues: {
+              ...values,
+              ':was_status': toValue(row.send_status),
+              ':was_attempt': toValue(row.last_attempt),
+              ':was_queue': toValue(row.work_queue),
+              ':was_at': toValue(row.work_at),
+            },
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    },
+
+    async settle(row, change) {
+      const { set, remove = [] } = stamped(change, clock);
+      const given = Object.entries(set).filter(([, value]) => value !== undefined);
+      const text =
+        `UPDATE "${table}" SET ${given.map(([name]) => `${name}=?`).join(', ')} ` +
+        remove.map((name) => `REMOVE ${name} `).join('') +
+        "WHERE log_id=? AND send_status='SENDING' AND last_attempt=?";
+      const values = [...given.map(([, value]) => value), row.log_id, row.last_attempt];
+      const result = await executeSettlement({ log_id: row.log_id, text, values });
+      return result.applied;
+    },
+  };
+}
+
+function stamped(
+  { set, remove }: RowChange,
+  clock: Clock,
+): { set: Record<string, unknown>; remove?: readonly string[] } {
+  return { set: { ...set, updated_at: clock().toISOString() }, ...(remove && { remove }) };
+}

@@ -1,0 +1,82 @@
+import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type ContentStore, ContentUnreadableError } from '../../core/deliver.ts';
+import type { MessageFormat, NotificationContent } from '../../core/notification.ts';
+import { gather } from '../gather.ts';
+import { type RecipientCipher, RecipientMismatchError } from '../recipient/recipient-cipher.ts';
+import { getItems, MAX_GETS } from './batch.ts';
+import { type Item, toItem } from './item.ts';
+
+/** ContentStore on NotificationContent: the recipient is stored encrypted, bound to its tenant and log_id. */
+export function createContentStore(client: DynamoDBClient, table: string, cipher: RecipientCipher): ContentStore {
+  const get = gather<string, Item | undefined>(
+    async (log_ids) => {
+      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+      const items = await getItems(client, table, keys, { consistent: false });
+      const byId = new Map(items.map((item) => [item['log_id']?.S, item]));
+      return log_ids.map((log_id) => byId.get(log_id));
+    },
+    { max: MAX_GETS },
+  );
+  return {
+    async read(owner) {
+      const item = (await get(owner.log_id)) ?? (await getConsistently(client, table, owner.log_id));
+      const recipient = item?.['encrypted_recipient']?.B;
+      const body = item?.['message_body']?.S;
+      if (recipient === undefined || body === undefined) {
+        throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
+      }
+      return {
+        recipient: await decrypt(cipher, owner, recipient),
+        body,
+        format: (item?.['message_format']?.S ?? 'PLAIN') as MessageFormat,
+        ...(item?.['subject']?.S && { subject: item['subject'].S }),
+      };
+    },
+  };
+}
+
+async function decrypt(
+  cipher: RecipientCipher,
+  owner: { tenant_id: string; log_id: string },
+  ciphertext: Uint8Array,
+): Promise<string> {
+  try {
+    return await cipher.decrypt(owner, ciphertext);
+  } catch (error) {
+    if (error instanceof RecipientMismatchError) {
+      throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.', {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+/** Content that was written a moment ago may not be visible to the cheaper, eventually consistent read. */
+async function getConsistently(client: DynamoDBClient, table: string, log_id: string): Promise<Item | undefined> {
+  const { Item } = await client.send(
+    new GetItemCommand({ TableName: table, Key: { log_id: { S: log_id } }, ConsistentRead: true }),
+  );
+  return Item;
+}
+
+/** Stores a notification's content, its recipient encrypted. */
+export async function putContent(
+  client: DynamoDBClient,
+  table: string,
+  cipher: RecipientCipher,
+  owner: { readonly log_id: string; readonly tenant_id: string; readonly expires_at: number },
+  content: NotificationContent,
+): Promise<void> {
+  const { log_id, tenant_id, expires_at } = owner;
+  const item = toItem({
+    log_id,
+    tenant_id,
+    encrypted_recipient: await cipher.encrypt({ log_id, tenant_id }, content.recipient),
+    subject: content.subject,
+    message_body: content.body,
+    message_format: content.format,
+    expires_at,
+  });
+  await client.send(new PutItemCommand({ TableName: table, Item: item }));
+}

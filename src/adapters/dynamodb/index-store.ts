@@ -1,0 +1,79 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import type { IndexStore } from '../../core/index-row.ts';
+import type { ForeignRow } from '../../core/row-rules.ts';
+import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
+import { recipientHash } from '../recipient/recipient-hash.ts';
+import { putContent } from './content-store.ts';
+import { toValue } from './item.ts';
+import { updateExpression } from './update-expression.ts';
+
+/** What the writer may have changed since the image: taking the row in must not overwrite it. */
+const GUARDED = ['send_status', 'recipient_address', 'subject', 'message_body', 'next_retry_at'] as const;
+
+export interface IndexStoreOptions {
+  readonly client: DynamoDBClient;
+  readonly tables: { readonly notification_log: string; readonly notification_content: string };
+  readonly cipher: RecipientCipher;
+  /** Key of the recipients' searchable hash; read when first needed. */
+  readonly hashKey: () => Promise<string>;
+}
+
+/** IndexStore on NotificationLog and NotificationContent. */
+export function createIndexStore({ client, tables, cipher, hashKey }: IndexStoreOptions): IndexStore {
+  return {
+    async index(image, set, remove) {
+      const update = updateExpression({ set, remove });
+      const guard = unchanged(image);
+      try {
+        await client.send(
+          new UpdateItemCommand({
+            TableName: tables.notification_log,
+            Key: { log_id: toValue(image['log_id']) },
+            UpdateExpression: update.expression,
+            ConditionExpression: `attribute_not_exists(work_queue) AND attribute_not_exists(failure_reason) AND ${guard.condition}`,
+            ExpressionAttributeNames: { ...update.names, ...guard.names },
+            ExpressionAttributeValues: { ...update.values, ...guard.values },
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    },
+
+    async putContent(owner, content) {
+      await putContent(client, tables.notification_content, cipher, owner, content);
+      return recipientHash(await hashKey(), owner.tenant_id, content.recipient);
+    },
+
+    async hasContent(log_id) {
+      const { Item } = await client.send(
+        new GetItemCommand({
+          TableName: tables.notification_content,
+          Key: { log_id: { S: log_id } },
+          ProjectionExpression: 'log_id',
+          ConsistentRead: true,
+        }),
+      );
+      return Item !== undefined;
+    },
+  };
+}
+
+function unchanged(image: ForeignRow) {
+  const names: Record<string, string> = {};
+  const values: Record<string, ReturnType<typeof toValue>> = {};
+  const conditions = GUARDED.map((column, i) => {
+    names[`#g${i}`] = column;
+    if (image[column] === undefined) return `attribute_not_exists(#g${i})`;
+    values[`:g${i}`] = toValue(image[column]);
+    return `#g${i} = :g${i}`;
+  });
+  return { condition: conditions.join(' AND '), names, values };
+}

@@ -1,0 +1,135 @@
+import type { RowChange } from '../../core/claim-plan.ts';
+import { type ClaimStore, type ContentStore, ContentUnreadableError, type RecordStore } from '../../core/deliver.ts';
+import type { IndexStore } from '../../core/index-row.ts';
+import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/notification.ts';
+import type { ForeignRow } from '../../core/row-rules.ts';
+import { retryLogId } from '../../core/settlement.ts';
+import type { DueIndex, DueItem, PageCursor } from '../../core/sweep.ts';
+import type { Clock } from '../../core/time.ts';
+import { workQueueOf } from '../../core/work-index.ts';
+
+type StoredRow = Record<string, unknown>;
+
+/** The three tables in memory: twins of the DynamoDB stores with the same answers, for tests of what uses them. */
+export class MemoryTables implements IndexStore {
+  readonly log = new Map<string, StoredRow>();
+  readonly retryLog = new Map<string, RetryRecord>();
+  readonly content = new Map<string, NotificationContent & { readonly tenant_id: string }>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  row(log_id: string): NotificationRow | undefined {
+    const row = this.log.get(log_id);
+    return row && ({ send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow);
+  }
+
+  readonly rows: ClaimStore = {
+    claim: async ({ log_id, priority, due }, claim_until) => {
+      const row = this.row(log_id);
+      if (row === undefined) return { claimed: false };
+      const claimable =
+        row.work_queue === workQueueOf('due', priority, log_id) &&
+        row.work_at === due &&
+        row.send_status !== 'SENDING' &&
+        row.attempts_left > 0;
+      if (!claimable) return { claimed: false, row };
+      this.#apply(log_id, {
+        set: {
+          send_status: 'SENDING',
+          claim_until,
+          send_attempts: row.send_attempts + 1,
+          attempts_left: row.attempts_left - 1,
+          last_attempt: row.last_attempt + 1,
+        },
+        remove: ['next_retry_at'],
+      });
+      const claimed = this.row(log_id);
+      return claimed === undefined ? { claimed: false } : { claimed: true, row: claimed };
+    },
+    read: async (log_id) => this.row(log_id),
+    change: async (was, change) => {
+      const row = this.row(was.log_id);
+      const same = (['send_status', 'last_attempt', 'work_queue', 'work_at'] as const).every(
+        (name) => row?.[name] === was[name],
+      );
+      if (same) this.#apply(was.log_id, change);
+      return same;
+    },
+    settle: async ({ log_id, last_attempt }, change) => {
+      const row = this.row(log_id);
+      const held = row?.send_status === 'SENDING' && row.last_attempt === last_attempt;
+      if (held) this.#apply(log_id, change);
+      return held;
+    },
+  };
+
+  readonly records: RecordStore = {
+    put: async (record) => {
+      this.retryLog.set(record.retry_log_id, record);
+    },
+    find: async (log_id, attempt) => this.retryLog.get(retryLogId(log_id, attempt)),
+  };
+
+  readonly contents: ContentStore = {
+    read: async ({ log_id, tenant_id }) => {
+      const content = this.content.get(log_id);
+      if (content === undefined) {
+        throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
+      }
+      if (content.tenant_id !== tenant_id) {
+        throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.');
+      }
+      const { tenant_id: _, ...rest } = content;
+      return rest;
+    },
+  };
+
+  readonly dueIndex: DueIndex = {
+    page: async (work_queue, { until, limit, after }) => {
+      const items = [...this.log.values()]
+        .filter((row) => row['work_queue'] === work_queue && String(row['work_at']) <= until)
+        .map((row) => row as unknown as DueItem)
+        .sort((a, b) => compare(position(a), position(b)))
+        .filter((item) => after === undefined || position(item) > String(after['position']));
+      const page = items.slice(0, limit);
+      const last = page.at(-1);
+      const next: PageCursor | undefined = items.length > limit && last ? { position: position(last) } : undefined;
+      return { items: page, ...(next && { next }) };
+    },
+  };
+
+  async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
+    const row = this.log.get(String(image['log_id']));
+    const guarded = ['send_status', 'recipient_address', 'subject', 'message_body', 'next_retry_at'];
+    const open = row !== undefined && row['work_queue'] === undefined && row['failure_reason'] === undefined;
+    if (!open || guarded.some((column) => row[column] !== image[column])) return false;
+    this.#apply(String(image['log_id']), { set, remove: remove as (keyof NotificationRow)[] });
+    return true;
+  }
+
+  async putContent(owner: { log_id: string; tenant_id: string }, content: NotificationContent): Promise<string> {
+    this.content.set(owner.log_id, { ...content, tenant_id: owner.tenant_id });
+    return `hash of ${owner.tenant_id}/${content.recipient}`;
+  }
+
+  async hasContent(log_id: string): Promise<boolean> {
+    return this.content.has(log_id);
+  }
+
+  #apply(log_id: string, { set, remove = [] }: RowChange): void {
+    const next: StoredRow = { ...this.log.get(log_id), ...set, updated_at: this.#clock().toISOString() };
+    for (const name of remove) delete next[name];
+    this.log.set(log_id, next);
+  }
+}
+
+function position({ work_at, log_id }: DueItem): string {
+  return `${work_at} ${log_id}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,307 @@
+import type { Random } from './backoff.ts';
+import { type ClaimStep, isExpired, planClaim, type RowChange } from './claim-plan.ts';
+import { giveUp, judge, type Verdict } from './judge.ts';
+import type { NotificationContent, NotificationRow, RetryRecord } from './notification.ts';
+import type { Delivery, Refused, Sender, SendResult } from './provider-answer.ts';
+import { type QueueMessage, type ReceivedMessage, triggerOf } from './queue-message.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import { type EndedAttempt, recordOf, settlementFromRecord, settlementOf, verdictOf } from './settlement.ts';
+import { type Clock, epochMs } from './time.ts';
+
+/** NotificationLog, as delivery needs it. Each call is one notification's; the adapter gathers those of a batch. */
+export interface ClaimStore {
+  /**
+   * Claims the row if it is due as the message says, is not claimed and has an attempt left; else gives the row as
+   * it is, or undefined when there is none.
+   */
+  claim(message: QueueMessage, claim_until: string): Promise<{ claimed: boolean; row?: NotificationRow }>;
+  read(log_id: string): Promise<NotificationRow | undefined>;
+  /** Applies the change if the row is still as it was read; false if it is not. */
+  change(row: NotificationRow, change: RowChange): Promise<boolean>;
+  /** Ends the attempt that the row was claimed for; false if the claim was lost. */
+  settle(row: NotificationRow, change: RowChange): Promise<boolean>;
+}
+
+/** NotificationRetryLog. */
+export interface RecordStore {
+  put(record: RetryRecord): Promise<void>;
+  find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
+}
+
+/** NotificationContent. */
+export interface ContentStore {
+  /**
+   * @throws ContentUnreadableError when there is none or it cannot be decrypted: trying again will not help.
+   */
+  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
+}
+
+/** The lanes, as delivery needs them: a retry that is near is queued at once (design §6.4). */
+export interface RetryQueue {
+  /** @param delay_seconds 0…900 */
+  send(message: QueueMessage, delay_seconds: number): Promise<void>;
+}
+
+/** What becomes of a queue message. */
+export type Disposition =
+  | { readonly do: 'done' }
+  /** Report it as failed, to be visible again at once, until SQS moves it to the DLQ. */
+  | { readonly do: 'dead_letter' }
+  /** Report it as failed, to be visible again after so many seconds. */
+  | { readonly do: 'return'; readonly after_seconds: number };
+
+/** What happened to one message; carries no address, body or credential. */
+export interface DeliveryReport {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly channel: string;
+  readonly priority: string;
+  readonly run_id: string;
+  readonly disposition: Disposition;
+  readonly attempt?: number;
+  readonly verdict?: Verdict;
+  readonly record?: RetryRecord;
+  /** Why nothing was sent. */
+  readonly dropped?: string;
+  /** A fault of ours or of the storage; the message comes back. */
+  readonly error?: unknown;
+}
+
+export interface DeliverDeps {
+  readonly rows: ClaimStore;
+  readonly records: RecordStore;
+  readonly contents: ContentStore;
+  readonly sender: Sender;
+  readonly retries: RetryQueue;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Longer than a worker can live: an expired claim's holder is dead. */
+  readonly claim_ms: number;
+  /** A signal that aborts when the time for one send is over. */
+  readonly sendTimeout: () => AbortSignal;
+}
+
+/** Content that will never become readable; the message says why, without quoting it. */
+export class ContentUnreadableError extends Error {
+  override readonly name = 'ContentUnreadableError';
+}
+
+/** SQS delays a message by at most this (facts: SQS). */
+export const MAX_DELAY_MS = 15 * 60_000;
+
+const done: Disposition = { do: 'done' };
+
+/**
+ * Delivers one message (design §6): claim, send, record, settle. It never rejects: whatever goes wrong with one
+ * notification is in its report, and its message comes back.
+ */
+export async function deliver(received: ReceivedMessage, deps: DeliverDeps): Promise<DeliveryReport> {
+  const { log_id, tenant_id, channel, priority, run_id } = received.message;
+  const report = { log_id, tenant_id, channel, priority, run_id };
+  try {
+    return { ...report, ...(await attempt(received, deps)) };
+  } catch (error) {
+    // The claim, if there is one, runs out before SQS shows the message again.
+    return { ...report, disposition: { do: 'return', after_seconds: Math.ceil(deps.claim_ms / 1000) }, error };
+  }
+}
+
+type Outcome = Pick<DeliveryReport, 'disposition' | 'attempt' | 'verdict' | 'record' | 'dropped'>;
+
+async function attempt(received: ReceivedMessage, deps: DeliverDeps): Promise<Outcome> {
+  const { message } = received;
+  const early = epochMs(message.due) - deps.clock().getTime();
+  if (early > 0 && !message.options?.force) {
+    return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
+  }
+  const plain = message.options === undefined && received.receive_count === 1;
+  if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps);
+  const { claimed, row } = await deps.rows.claim(message, claimUntil(deps));
+  if (!claimed || row === undefined) return considerRow(row, received, deps);
+  const skip = isExpired(row, deps.clock(), deps.policy) ? 'EXPIRED' : undefined;
+  return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
+}
+
+/** The way of every message that is not simply claimed: decide on the row as it is. */
+async function considerRow(
+  row: NotificationRow | undefined,
+  received: ReceivedMessage,
+  deps: DeliverDeps,
+): Promise<Outcome> {
+  const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps) }, deps.policy);
+  if (plan.do === 'drop' || row === undefined) {
+    return { disposition: done, dropped: plan.do === 'drop' ? plan.because : 'there is no such notification' };
+  }
+  if (plan.do === 'dead_letter') return { disposition: { do: 'dead_letter' } };
+  if (plan.do === 'take_over') return takeOver(row, received, deps);
+  const won = await deps.rows.change(row, plan.change);
+  if (!won) return { disposition: done, dropped: 'another worker was faster' };
+  return makeAttempt(withChange(row, plan.change), plan, received, deps);
+}
+
+/** An attempt's worker died: what it recorded counts; without a record, the next attempt is due (design §6.2). */
+async function takeOver(row: NotificationRow, received: ReceivedMessage, deps: DeliverDeps): Promise<Outcome> {
+  const record = await deps.records.find(row.log_id, row.last_attempt);
+  const now = deps.clock();
+  if (record !== undefined) {
+    const settled = await deps.rows.settle(row, settlementFromRecord(row, record, received, now));
+    if (!settled) return { disposition: done, dropped: 'another worker settled it' };
+    return { disposition: dispositionOf(verdictOf(record)), attempt: row.last_attempt, verdict: verdictOf(record) };
+  }
+  const died = diedAttempt(row, received, now);
+  await deps.records.put(recordOf(died));
+  // A dead notification keeps its failure_reason while an operator's forced attempt is made: that was its one.
+  const wasDead = row.failure_reason !== undefined;
+  const released: NotificationRow = { ...row, send_status: wasDead ? 'FAILED' : 'RETRY' };
+  const freed = await deps.rows.settle(row, { set: { send_status: released.send_status } });
+  if (!freed) return { disposition: done, dropped: 'another worker was faster' };
+  return wasDead ? { disposition: done, dropped: 'its forced attempt died' } : considerRow(released, received, deps);
+}
+
+/** Nobody knows whether the provider took it: the receiver may get a duplicate (invariant 3). */
+function diedAttempt(row: NotificationRow, received: ReceivedMessage, now: Date): EndedAttempt {
+  const message = 'The worker died before it recorded an outcome; the provider may or may not have taken the message.';
+  return {
+    row,
+    first_attempt_at: row.first_attempt_at ?? now.toISOString(),
+    counted: true,
+    trigger: triggerOf(received.message.run_id),
+    received,
+    started: now,
+    ended: now,
+    result: { ok: false, error_type: 'UNKNOWN', message },
+    verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at: now.toISOString(), counted: true },
+  };
+}
+
+async function makeAttempt(
+  row: NotificationRow,
+  step: Pick<ClaimStep, 'trigger' | 'counted' | 'skip' | 'forced_dead'>,
+  received: ReceivedMessage,
+  deps: DeliverDeps,
+): Promise<Outcome> {
+  const started = deps.clock();
+  const first_attempt_at = row.first_attempt_at ?? started.toISOString();
+  const result = step.skip === undefined ? await send(row, started, deps) : undefined;
+  const ended = deps.clock();
+  const verdict =
+    result === undefined
+      ? giveUp(step.skip ?? 'UNKNOWN', row.error_type ?? step.skip ?? 'UNKNOWN')
+      : judge(
+          result,
+          { row, first_attempt_at, now: ended, forced_dead: step.forced_dead ?? false },
+          deps.policy,
+          deps.random,
+        );
+  const { trigger, counted } = step;
+  const ending = {
+    row,
+    first_attempt_at,
+    counted,
+    trigger,
+    received,
+    started,
+    ended,
+    verdict,
+    ...(result && { result }),
+  };
+  const record = recordOf(ending);
+  await deps.records.put(record);
+  const report = { attempt: row.last_attempt, verdict, record };
+  if (!(await deps.rows.settle(row, settlementOf(ending)))) {
+    return { ...report, disposition: done, dropped: 'the claim was lost before the outcome could be settled' };
+  }
+  await queueNearRetry(received.message, verdict, deps);
+  return { ...report, disposition: dispositionOf(verdict) };
+}
+
+async function send(row: NotificationRow, at: Date, deps: DeliverDeps): Promise<SendResult> {
+  try {
+    const content = await deps.contents.read(row);
+    const delivery: Delivery = {
+      log_id: row.log_id,
+      tenant_id: row.tenant_id,
+      attempt: row.last_attempt,
+      channel: row.channel,
+      content,
+      at,
+      ...(row.recipient_type && { recipient_type: row.recipient_type }),
+      ...(row.integration_config_id && { integration_config_id: row.integration_config_id }),
+    };
+    const first = await sendOnce(delivery, deps);
+    if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential) return first;
+    await deps.sender.refreshCredential(delivery);
+    return await sendOnce(delivery, deps);
+  } catch (error) {
+    if (error instanceof ContentUnreadableError)
+      return { ok: false, error_type: 'FORMAT_ERROR', message: error.message };
+    // Our own storage or key service failed: the provider was never asked, so no retry is used up.
+    return unsent(error);
+  }
+}
+
+async function sendOnce(delivery: Delivery, { sender, sendTimeout }: DeliverDeps): Promise<SendResult> {
+  const signal = sendTimeout();
+  try {
+    return await Promise.race([sender.send(delivery, signal), whenAborted(signal)]);
+  } catch (error) {
+    return {
+      ok: false,
+      error_type: 'UNKNOWN',
+      message: `The sender failed: ${nameOf(error)}`,
+      details: { error: nameOf(error) },
+    };
+  }
+}
+
+/** The time limit holds even for a sender that does not watch its signal. */
+function whenAborted(signal: AbortSignal): Promise<Refused> {
+  return new Promise((resolve) => {
+    const timedOut = () =>
+      resolve({ ok: false, error_type: 'NETWORK_TIMEOUT', message: 'The provider did not answer in time.' });
+    if (signal.aborted) timedOut();
+    else signal.addEventListener('abort', timedOut, { once: true });
+  });
+}
+
+function unsent(error: unknown): Refused {
+  return {
+    ok: false,
+    error_type: 'UNKNOWN',
+    counted: false,
+    message: `The content could not be read: ${nameOf(error)}`,
+    details: { error: nameOf(error) },
+  };
+}
+
+/** An error's message may quote an address or a body; its name does not. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'not an Error';
+}
+
+async function queueNearRetry(message: QueueMessage, verdict: Verdict, deps: DeliverDeps): Promise<void> {
+  if (verdict.status !== 'RETRY') return;
+  const wait = epochMs(verdict.next_retry_at) - deps.clock().getTime();
+  if (wait > MAX_DELAY_MS) return;
+  const { options: _, ...plain } = message;
+  try {
+    await deps.retries.send({ ...plain, due: verdict.next_retry_at }, Math.max(0, Math.ceil(wait / 1000)));
+  } catch {
+    // Not lost: the row is in the work index, and the next sweep finds it. Reporting failure would repeat the claim.
+  }
+}
+
+function dispositionOf(verdict: Verdict): Disposition {
+  return verdict.status === 'FAILED' && verdict.dead_letter ? { do: 'dead_letter' } : done;
+}
+
+function claimUntil(deps: DeliverDeps): string {
+  return new Date(deps.clock().getTime() + deps.claim_ms).toISOString();
+}
+
+function withChange(row: NotificationRow, change: RowChange): NotificationRow {
+  const next: Record<string, unknown> = { ...row, ...change.set };
+  for (const name of change.remove ?? []) delete next[name];
+  return next as unknown as NotificationRow;
+}

@@ -1,0 +1,33 @@
+import { shardOf } from './work-index.ts';
+
+/** Partitions of a day's history: 4,000 new notifications a second. Stored, so it must never change. */
+export const HISTORY_SHARDS = 4;
+
+/** Two years, in days: his-notification-log-table.md, 特記事項. */
+const RETENTION_DAYS = 2 * 365;
+
+/** What makes a row findable after its work is done, and lets it go when it may: written once, never changed. */
+export interface HistoryKeys {
+  readonly history_bucket: string;
+  readonly tenant_created_at: string;
+  /** TTL, epoch seconds. */
+  readonly expires_at: number;
+}
+
+/** Keys of the history index: by day, then tenant, then time. */
+export function historyKeys(row: { log_id: string; tenant_id: string }, created: Date): HistoryKeys {
+  return {
+    history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, HISTORY_SHARDS)),
+    tenant_created_at: `${row.tenant_id}#${created.toISOString()}`,
+    expires_at: expiresAt(created),
+  };
+}
+
+/** @param day `YYYY-MM-DD`, UTC */
+export function historyBucket(day: string, shard: number): string {
+  return `${day}#${shard}`;
+}
+
+export function expiresAt(created: Date): number {
+  return Math.floor(created.getTime() / 1000) + RETENTION_DAYS * 86_400;
+}

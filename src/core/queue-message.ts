@@ -1,0 +1,43 @@
+import type { Channel } from './channels.ts';
+import type { Trigger } from './notification.ts';
+import type { Priority } from './priorities.ts';
+
+/** What a run may override for its notifications (design §8). */
+export interface RunOptions {
+  /** Replaces the limit of retries, 0 or more. */
+  readonly max_retry_count?: number;
+  /** Ignores limit and deadline, and takes dead notifications too: one attempt each. */
+  readonly force?: true;
+}
+
+/** The message in a lane (design §8, contract): routing only, at most 1 KB, no content and no address. */
+export interface QueueMessage {
+  readonly version: 1;
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  /** The row's work_at when the message was written: a message for another time is a straggler. */
+  readonly due: string;
+  readonly run_id: string;
+  readonly options?: RunOptions;
+}
+
+/** A queue message as a channel function receives it. */
+export interface ReceivedMessage {
+  readonly message: QueueMessage;
+  readonly message_id: string;
+  /** When it entered the queue; SQS keeps it over redeliveries and over the move to a DLQ. */
+  readonly sent_at: Date;
+  /** 1 for the first delivery. */
+  readonly receive_count: number;
+}
+
+/** Runs are named after what started them, so that a retry record can tell a sweep's attempt from an operator's. */
+export function newRunId(trigger: 'sweep' | 'manual', id: string): string {
+  return `${trigger}-${id}`;
+}
+
+export function triggerOf(run_id: string): Trigger {
+  return run_id.startsWith('manual-') ? 'manual' : 'sweep';
+}

@@ -1,0 +1,292 @@
+import { CHANNELS, type Channel, LANES, type Lane } from './channels.ts';
+import { MAX_DELAY_MS } from './deliver.ts';
+import { PRIORITIES, PRIORITY_POLICY, type Priority } from './priorities.ts';
+import type { QueueMessage, RunOptions } from './queue-message.ts';
+import { type Clock, epochMs, isoAfter } from './time.ts';
+import { allShards, type WorkState } from './work-index.ts';
+
+/** What the work index tells of a notification: routing that never changes, and when work is due. */
+export interface DueItem {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  readonly work_at: string;
+}
+
+/** Where a page ended; opaque to the sweep. */
+export type PageCursor = Readonly<Record<string, unknown>>;
+
+export interface DueIndex {
+  /** One page of a partition, oldest first, up to and including `until`. */
+  page(
+    work_queue: string,
+    options: { until: string; limit: number; after?: PageCursor },
+  ): Promise<{ items: DueItem[]; next?: PageCursor }>;
+}
+
+export interface QueuedMessage {
+  readonly message: QueueMessage;
+  /** 0…900 */
+  readonly delay_seconds: number;
+}
+
+export interface SweepLanes {
+  /** Messages waiting to be received, roughly. */
+  backlog(channel: Channel, lane: Lane): Promise<number>;
+  /** Sends them all, in batches; gives back those that could not be sent. */
+  send(messages: readonly QueuedMessage[]): Promise<QueuedMessage[]>;
+}
+
+/** The job's parameters (batch-952-notification-retry.md §7; design §8), the same on the command line and in the event. */
+export interface SweepRequest {
+  readonly max_retry_count?: number;
+  readonly channel?: Channel;
+  readonly priority?: Priority;
+  readonly tenant?: string;
+  /** Dispatch at most this many. */
+  readonly limit?: number;
+  readonly dry_run?: boolean;
+  readonly force_retry?: boolean;
+}
+
+/** Where a sweep that ran out of time goes on. */
+export interface SweepCursor {
+  readonly queue: number;
+  readonly after: readonly (PageCursor | 'end' | null)[];
+}
+
+/** The job's answer (design §8, contract). */
+export interface SweepResult {
+  readonly run_id: string;
+  readonly dry_run: boolean;
+  /** All that matched and are due now. */
+  readonly due: number;
+  readonly dispatched: number;
+  /** Due but not dispatched: beyond the limit, still queued from an earlier sweep, or refused by the queue. */
+  readonly skipped: number;
+  readonly by_channel: Record<Channel, number>;
+  readonly by_priority: Record<Priority, number>;
+  /** Queued with a delay because they become due within 15 minutes; not part of `due`. */
+  readonly ahead: number;
+}
+
+export interface SweepDeps {
+  readonly index: DueIndex;
+  readonly lanes: SweepLanes;
+  readonly clock: Clock;
+  /** Milliseconds between two scheduled sweeps. */
+  readonly interval_ms: number;
+  /** True when the time that is left does not suffice for another page. */
+  readonly outOfTime?: () => boolean;
+  readonly onDispatched?: (messages: readonly QueuedMessage[]) => void;
+}
+
+/** Items a page and partition: large enough for few requests, small enough to stop soon. */
+const PAGE_SIZE = 250;
+
+/**
+ * One run of BATCH-952: finds what is due and hands it to the lanes, urgent first, oldest first (design §6.1). It writes
+ * nothing, so a crash loses nothing, and what is sent twice is claimed once.
+ * @returns the counts, and a cursor when time ran out before the end.
+ */
+export async function sweep(
+  request: SweepRequest,
+  run: { readonly run_id: string; readonly from?: SweepCursor },
+  deps: SweepDeps,
+): Promise<{ result: SweepResult; next?: SweepCursor }> {
+  const now = deps.clock();
+  const tally = new Tally(run.run_id, request);
+  const busy = await busyLanes(request, deps);
+  const dispatcher = new Dispatcher(request, run.run_id, now, busy, tally, deps);
+  const queues = queuesOf(request);
+  for (let queue = run.from?.queue ?? 0; queue < queues.length; queue++) {
+    const after = queue === run.from?.queue ? run.from.after : undefined;
+    const stopped = await walk(queues[queue] ?? [], after, horizon(now, request), dispatcher, deps);
+    if (stopped) return { result: tally.result(), next: { queue, after: stopped } };
+  }
+  return { result: tally.result() };
+}
+
+/** A priority's partitions together, in the order to walk them. */
+function queuesOf(request: SweepRequest): string[][] {
+  const states: WorkState[] = request.force_retry ? ['due', 'dead'] : ['due'];
+  return PRIORITIES.filter((priority) => request.priority === undefined || priority === request.priority).flatMap(
+    (priority) => states.map((state) => allShards(state, priority)),
+  );
+}
+
+/** A dry run counts what is due; a real one also queues what comes before SQS's longest delay is over. */
+function horizon(now: Date, request: SweepRequest): string {
+  return request.dry_run ? now.toISOString() : isoAfter(now, MAX_DELAY_MS);
+}
+
+/** Reads the partitions page by page, side by side, so that none of them waits for another's end. */
+async function walk(
+  partitions: readonly string[],
+  from: SweepCursor['after'] | undefined,
+  until: string,
+  dispatcher: Dispatcher,
+  deps: SweepDeps,
+): Promise<SweepCursor['after'] | undefined> {
+  let after: SweepCursor['after'] = from ?? partitions.map(() => null);
+  while (after.some((cursor) => cursor !== 'end')) {
+    if (deps.outOfTime?.()) return after;
+    const pages = await Promise.all(
+      partitions.map(async (partition, shard) => {
+        const cursor = after[shard] ?? undefined;
+        if (cursor === 'end') return { items: [] };
+        return deps.index.page(partition, { until, limit: PAGE_SIZE, ...(cursor && { after: cursor }) });
+      }),
+    );
+    const items = pages.flatMap((page) => page.items);
+    await dispatcher.dispatch(items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)));
+    after = pages.map((page) => ('next' in page && page.next ? page.next : 'end'));
+  }
+  return undefined;
+}
+
+/** Lanes that still hold messages; a dry run sends nothing, and a run with overrides has new messages to send. */
+async function busyLanes(request: SweepRequest, deps: SweepDeps): Promise<Set<string>> {
+  if (request.dry_run || optionsOf(request)) return new Set();
+  const lanes = CHANNELS.filter((channel) => request.channel === undefined || channel === request.channel).flatMap(
+    (channel) => LANES.map((lane) => ({ channel, lane })),
+  );
+  const counts = await Promise.all(lanes.map(({ channel, lane }) => deps.lanes.backlog(channel, lane)));
+  return new Set(lanes.filter((_, i) => (counts[i] ?? 0) > 0).map(({ channel, lane }) => `${channel}-${lane}`));
+}
+
+function optionsOf(request: SweepRequest): RunOptions | undefined {
+  if (request.max_retry_count === undefined && !request.force_retry) return undefined;
+  return {
+    ...(request.max_retry_count !== undefined && { max_retry_count: request.max_retry_count }),
+    ...(request.force_retry && { force: true }),
+  };
+}
+
+/** Decides for each item whether it goes out, and sends what does. */
+class Dispatcher {
+  readonly #request: SweepRequest;
+  readonly #run_id: string;
+  readonly #now: number;
+  readonly #busy: ReadonlySet<string>;
+  readonly #tally: Tally;
+  readonly #deps: SweepDeps;
+
+  constructor(
+    request: SweepRequest,
+    run_id: string,
+    now: Date,
+    busy: ReadonlySet<string>,
+    tally: Tally,
+    deps: SweepDeps,
+  ) {
+    this.#request = request;
+    this.#run_id = run_id;
+    this.#now = now.getTime();
+    this.#busy = busy;
+    this.#tally = tally;
+    this.#deps = deps;
+  }
+
+  async dispatch(items: readonly DueItem[]): Promise<void> {
+    const outgoing: QueuedMessage[] = [];
+    let room = (this.#request.limit ?? Number.POSITIVE_INFINITY) - this.#tally.dispatched;
+    for (const item of items) {
+      if (!this.#matches(item)) continue;
+      const wait = Math.max(0, epochMs(item.work_at) - this.#now);
+      if (wait === 0) this.#tally.sawDue(item);
+      if (this.#stillQueued(item) || room <= 0) {
+        if (wait === 0) this.#tally.skippedDue(1);
+        continue;
+      }
+      room -= 1;
+      if (this.#request.dry_run) continue;
+      outgoing.push({ message: this.#messageFor(item), delay_seconds: Math.ceil(wait / 1000) });
+    }
+    if (outgoing.length === 0) return;
+    const refused = new Set(await this.#deps.lanes.send(outgoing));
+    const sent = outgoing.filter((message) => !refused.has(message));
+    this.#tally.sent(sent);
+    this.#tally.skippedDue([...refused].filter(({ delay_seconds }) => delay_seconds === 0).length);
+    this.#deps.onDispatched?.(sent);
+  }
+
+  #matches(item: DueItem): boolean {
+    const { channel, tenant } = this.#request;
+    return (channel === undefined || item.channel === channel) && (tenant === undefined || item.tenant_id === tenant);
+  }
+
+  /** A lane with a backlog gets only what became due since the last sweep: the older is in it already. */
+  #stillQueued(item: DueItem): boolean {
+    const lane = `${item.channel}-${PRIORITY_POLICY[item.priority].lane}`;
+    return this.#busy.has(lane) && epochMs(item.work_at) <= this.#now - this.#deps.interval_ms;
+  }
+
+  #messageFor({ log_id, tenant_id, channel, priority, work_at }: DueItem): QueueMessage {
+    const options = optionsOf(this.#request);
+    return {
+      version: 1,
+      log_id,
+      tenant_id,
+      channel,
+      priority,
+      due: work_at,
+      run_id: this.#run_id,
+      ...(options && { options }),
+    };
+  }
+}
+
+class Tally {
+  readonly #run_id: string;
+  readonly #dry_run: boolean;
+  readonly #by_channel = zeros(CHANNELS);
+  readonly #by_priority = zeros(PRIORITIES);
+  #due = 0;
+  #dispatchedDue = 0;
+  #skipped = 0;
+  #ahead = 0;
+
+  constructor(run_id: string, request: SweepRequest) {
+    this.#run_id = run_id;
+    this.#dry_run = request.dry_run ?? false;
+  }
+
+  get dispatched(): number {
+    return this.#dispatchedDue;
+  }
+
+  sawDue(item: DueItem): void {
+    this.#due += 1;
+    this.#by_channel[item.channel] += 1;
+    this.#by_priority[item.priority] += 1;
+  }
+
+  skippedDue(count: number): void {
+    this.#skipped += count;
+  }
+
+  sent(messages: readonly QueuedMessage[]): void {
+    const due = messages.filter(({ delay_seconds }) => delay_seconds === 0).length;
+    this.#dispatchedDue += due;
+    this.#ahead += messages.length - due;
+  }
+
+  result(): SweepResult {
+    return {
+      run_id: this.#run_id,
+      dry_run: this.#dry_run,
+      due: this.#due,
+      dispatched: this.#dispatchedDue,
+      skipped: this.#skipped,
+      by_channel: this.#by_channel,
+      by_priority: this.#by_priority,
+      ahead: this.#ahead,
+    };
+  }
+}
+
+function zeros<K extends string>(keys: readonly K[]): Record<K, number> {
+  return Object.fromEntries(keys.map((key) => [key, 0])) as Record<K, number>;
+}

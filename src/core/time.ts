@@ -1,0 +1,25 @@
+/** The current time; injected, so that tests decide what time it is. */
+export type Clock = () => Date;
+
+const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
+const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/;
+
+/**
+ * Reads a time as the source documents write it: ISO-8601 with a zone, or `2025-06-01 10:30:00` without one
+ * (his-notification-log-table.md, sample data), which is taken as UTC. Undefined when it is neither.
+ */
+export function parseTime(text: string): Date | undefined {
+  const iso = ISO_WITH_ZONE.test(text) ? text : WITHOUT_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : undefined;
+  if (iso === undefined) return undefined;
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+/** Milliseconds since the epoch of a time that our own code wrote. */
+export function epochMs(iso: string): number {
+  return Date.parse(iso);
+}
+
+export function isoAfter(from: Date, ms: number): string {
+  return new Date(from.getTime() + ms).toISOString();
+}

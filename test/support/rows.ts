@@ -1,0 +1,54 @@
+import type { NotificationContent, NotificationRow } from '../../src/core/notification.ts';
+import type { QueueMessage, ReceivedMessage } from '../../src/core/queue-message.ts';
+import { workQueueOf } from '../../src/core/work-index.ts';
+
+export const T0 = new Date('2026-03-01T10:30:00.000Z');
+
+export function at(ms: number): Date {
+  return new Date(T0.getTime() + ms);
+}
+
+/** A row after its first send failed, due now. */
+export function dueRow(changes: Partial<NotificationRow> = {}): NotificationRow {
+  const log_id = changes.log_id ?? 'log-1';
+  const priority = changes.priority ?? 'normal';
+  return {
+    log_id,
+    tenant_id: 'tenant-1',
+    channel: 'webhook',
+    priority,
+    send_status: 'FAILED',
+    send_attempts: 1,
+    attempts_left: 5,
+    retry_count: 0,
+    last_attempt: 0,
+    first_attempt_at: T0.toISOString(),
+    work_queue: workQueueOf('due', priority, log_id),
+    work_at: T0.toISOString(),
+    ...changes,
+  };
+}
+
+export function messageFor(row: NotificationRow, changes: Partial<QueueMessage> = {}): QueueMessage {
+  return {
+    version: 1,
+    log_id: row.log_id,
+    tenant_id: row.tenant_id,
+    channel: row.channel,
+    priority: row.priority,
+    due: row.work_at ?? T0.toISOString(),
+    run_id: 'sweep-1',
+    ...changes,
+  };
+}
+
+export function received(message: QueueMessage, changes: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  return { message, message_id: 'message-1', sent_at: T0, receive_count: 1, ...changes };
+}
+
+export const CONTENT: NotificationContent = {
+  recipient: 'https://example.com/hook',
+  subject: '件名',
+  body: 'Hello',
+  format: 'PLAIN',
+};
