@@ -1,0 +1,190 @@
+import { expect, it } from 'vitest';
+import type { ClaimStore, ContentStore, RecordStore } from '../../src/core/deliver.ts';
+import type { IndexStore } from '../../src/core/index-row.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
+import type { ForeignRow } from '../../src/core/row-rules.ts';
+import { retryLogId } from '../../src/core/settlement.ts';
+import type { DueIndex } from '../../src/core/sweep.ts';
+import { workQueueOf } from '../../src/core/work-index.ts';
+import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
+
+/** One implementation of the storage ports, on tables of its own. */
+export interface StoreUnderTest {
+  readonly rows: ClaimStore;
+  readonly records: RecordStore;
+  readonly contents: ContentStore;
+  readonly dueIndex: DueIndex;
+  readonly indexStore: IndexStore;
+  /** Puts a row as any writer could. */
+  put(row: ForeignRow): Promise<void>;
+  get(log_id: string): Promise<ForeignRow | undefined>;
+}
+
+const UNTIL = at(60_000).toISOString();
+let serial = 0;
+const fresh = (changes: Partial<NotificationRow> = {}) => {
+  const log_id = `log-${++serial}-${Math.random().toString(36).slice(2)}`;
+  const priority = changes.priority ?? 'normal';
+  return dueRow({ log_id, work_queue: workQueueOf('due', priority, log_id), ...changes });
+};
+
+const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
+  retry_log_id: retryLogId(row.log_id, attempt),
+  original_log_id: row.log_id,
+  retry_attempt: attempt,
+  tenant_id: row.tenant_id,
+  channel: row.channel,
+  retry_at: T0.toISOString(),
+  retry_status: 'FAILED',
+  duration_ms: 3,
+  trigger: 'sweep',
+  run_id: 'sweep-1',
+});
+
+/** What every implementation of the storage ports must do; `store` is read when a test runs. */
+export function storeSuite(store: () => StoreUnderTest): void {
+  const putFresh = async (changes: Partial<NotificationRow> = {}) => {
+    const row = fresh(changes);
+    await store().put({ ...row });
+    return row;
+  };
+
+  it('claims a due row: SENDING, counted, held until its end', async () => {
+    const row = await putFresh({ next_retry_at: T0.toISOString() });
+    const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL);
+    expect(claimed).toBe(true);
+    expect(after).toMatchObject({
+      send_status: 'SENDING',
+      send_attempts: 2,
+      attempts_left: 4,
+      last_attempt: 1,
+      claim_until: UNTIL,
+    });
+    expect(after).not.toHaveProperty('next_retry_at');
+    expect(after).toMatchObject({ work_queue: row.work_queue, work_at: row.work_at });
+  });
+
+  it.each([
+    ['is held by another', { send_status: 'SENDING', claim_until: UNTIL } as const],
+    ['has no attempt left', { attempts_left: 0 }],
+    ['has moved to another time', { work_at: at(1).toISOString() }],
+    ['is dead', { work_queue: 'dead#normal#0' }],
+  ])('does not claim a row that %s, and gives it as it is', async (_, changes) => {
+    const row = await putFresh(changes);
+    const answer = await store().rows.claim(messageFor(row, { due: T0.toISOString() }), UNTIL);
+    expect(answer.claimed).toBe(false);
+    expect(answer.row).toMatchObject({ log_id: row.log_id, send_attempts: 1, ...changes });
+  });
+
+  it('answers a claim on what does not exist with no row', async () => {
+    expect(await store().rows.claim(messageFor(fresh()), UNTIL)).toEqual({ claimed: false });
+  });
+
+  it('lets one of many claims at the same moment win', async () => {
+    const row = await putFresh();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => store().rows.claim(messageFor(row), UNTIL)));
+    expect(answers.filter(({ claimed }) => claimed)).toHaveLength(1);
+    expect(await store().rows.read(row.log_id)).toMatchObject({ send_attempts: 2 });
+  });
+
+  it('claims and settles the rows of a batch each on its own', async () => {
+    const rows = await Promise.all(Array.from({ length: 30 }, () => putFresh()));
+    const claims = await Promise.all(
+      rows.map((row, i) => store().rows.claim(messageFor(row, i % 3 ? {} : { due: 'never' }), UNTIL)),
+    );
+    expect(claims.filter(({ claimed }) => claimed)).toHaveLength(20);
+    const settled = await Promise.all(
+      claims.map(
+        ({ row }) => row && store().rows.settle(row, { set: { send_status: 'SUCCESS' }, remove: ['work_queue'] }),
+      ),
+    );
+    expect(settled.filter(Boolean)).toHaveLength(20);
+  });
+
+  it('settles only the attempt that holds the claim', async () => {
+    const row = await putFresh();
+    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL);
+    if (!claimed) throw new Error('the claim was refused');
+    expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, { set: { send_status: 'RETRY' } })).toBe(false);
+    expect(
+      await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: UNTIL, error_message: '失敗 "x"' } }),
+    ).toBe(true);
+    expect(await store().rows.settle(claimed, { set: { send_status: 'SUCCESS' } })).toBe(false);
+    expect(await store().rows.read(row.log_id)).toMatchObject({
+      send_status: 'RETRY',
+      work_at: UNTIL,
+      error_message: '失敗 "x"',
+    });
+  });
+
+  it('changes a row only while it is as it was read', async () => {
+    const row = await putFresh();
+    expect(
+      await store().rows.change(row, {
+        set: { send_status: 'SENDING', last_attempt: 1 },
+        remove: ['first_attempt_at'],
+      }),
+    ).toBe(true);
+    expect(await store().rows.change(row, { set: { send_status: 'SENDING' } })).toBe(false);
+    expect(await store().rows.read(row.log_id)).not.toHaveProperty('first_attempt_at');
+  });
+
+  it('keeps a retry record once, however often it is put', async () => {
+    const row = fresh();
+    const record = recordOf(row, 2);
+    await Promise.all([store().records.put(record), store().records.put(record)]);
+    expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
+    expect(await store().records.find(row.log_id, 3)).toBeUndefined();
+  });
+
+  it('lists a partition of the work index oldest first, in pages, up to a time', async () => {
+    const work_queue = `due#info#${7000 + ++serial}`;
+    const rows = await Promise.all(
+      [5, 1, 4, 2, 3].map((s) => putFresh({ work_queue, work_at: at(s * 1000).toISOString() })),
+    );
+    await putFresh({ work_queue, work_at: at(99_000).toISOString() });
+    const first = await store().dueIndex.page(work_queue, { until: at(5000).toISOString(), limit: 3 });
+    const second = await store().dueIndex.page(work_queue, {
+      until: at(5000).toISOString(),
+      limit: 3,
+      ...(first.next && { after: first.next }),
+    });
+    const times = [...first.items, ...second.items].map(({ work_at }) => work_at);
+    expect(first.items).toHaveLength(3);
+    expect(times).toEqual(rows.map(({ work_at }) => work_at).sort());
+    expect(first.items[0]).toMatchObject({ tenant_id: 'tenant-1', channel: 'webhook', priority: 'normal' });
+  });
+
+  it('takes a settled row out of the work index', async () => {
+    const work_queue = `due#info#${8000 + ++serial}`;
+    const row = await putFresh({ work_queue });
+    const settled = await store().rows.change(row, { set: { send_status: 'SUCCESS' }, remove: ['work_queue'] });
+    expect(settled).toBe(true);
+    expect((await store().dueIndex.page(work_queue, { until: UNTIL, limit: 9 })).items).toEqual([]);
+  });
+
+  it('stores content under its owner and gives it back to no one else', async () => {
+    const { log_id, tenant_id } = fresh();
+    const hash = await store().indexStore.putContent({ log_id, tenant_id, expires_at: 4_000_000_000 }, CONTENT);
+    expect(hash).not.toBe('');
+    expect(await store().contents.read({ log_id, tenant_id })).toEqual(CONTENT);
+    expect(await store().indexStore.hasContent(log_id)).toBe(true);
+    await expect(store().contents.read({ log_id, tenant_id: 'other' })).rejects.toMatchObject({
+      name: 'ContentUnreadableError',
+    });
+    await expect(store().contents.read({ log_id: 'none', tenant_id })).rejects.toMatchObject({
+      name: 'ContentUnreadableError',
+    });
+  });
+
+  it('takes a foreign row in once, and only as it was seen', async () => {
+    const { log_id } = fresh();
+    const image = { log_id, tenant_id: 't', send_status: 'FAILED', message_body: 'x', recipient_address: 'y' };
+    await store().put(image);
+    const set = { work_queue: workQueueOf('due', 'info', log_id), work_at: T0.toISOString() };
+    expect(await store().indexStore.index({ ...image, message_body: 'changed since' }, set, [])).toBe(false);
+    expect(await store().indexStore.index(image, set, ['message_body', 'recipient_address'])).toBe(true);
+    expect(await store().indexStore.index(image, set, [])).toBe(false);
+    expect(await store().get(log_id)).not.toHaveProperty('message_body');
+  });
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
+import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
+import { createIndexStore } from '../../src/adapters/dynamodb/index-store.ts';
+import { toForeignRow, toItem } from '../../src/adapters/dynamodb/item.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
+import type { DynamodbEngine } from '../../src/local/stand-ins/dynamodb.ts';
+import { hasDynamodbLocal, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { createTables } from '../support/tables.ts';
+import { type StoreUnderTest, storeSuite } from './store-suite.ts';
+
+describe('storage in memory', () => {
+  const tables = new MemoryTables(() => new Date());
+  storeSuite(() => ({
+    rows: tables.rows,
+    records: tables.records,
+    contents: tables.contents,
+    dueIndex: tables.dueIndex,
+    indexStore: tables,
+    put: async (row) => void tables.log.set(String(row['log_id']), { ...row }),
+    get: async (log_id) => tables.log.get(log_id),
+  }));
+});
+
+const engines: [string, DynamodbEngine, boolean][] = [
+  ['dynoxide', 'dynoxide', process.platform === 'linux' && process.arch === 'x64'],
+  ['DynamoDB Local', 'dynamodb-local', hasDynamodbLocal()],
+];
+
+describe.each(engines.filter(([, , available]) => available))('storage on %s', (_, engine) => {
+  let dynamodb: TestDynamoDb;
+  let store: StoreUnderTest;
+
+  beforeAll(async () => {
+    dynamodb = await startTestDynamoDb(engine);
+    const { client } = dynamodb;
+    const tables = await createTables(client, 'contract');
+    const cipher = createLocalRecipientCipher(randomBytes(32));
+    store = {
+      rows: createClaimStore(client, tables.notification_log, () => new Date()),
+      records: createRecordStore(client, tables.notification_retry_log),
+      contents: createContentStore(client, tables.notification_content, cipher),
+      dueIndex: createDueIndex(client, tables.notification_log),
+      indexStore: createIndexStore({ client, tables, cipher, hashKey: async () => 'key' }),
+      async put(row) {
+        await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));
+      },
+      async get(log_id) {
+        const Key = { log_id: { S: log_id } };
+        const { Item } = await client.send(new GetItemCommand({ TableName: tables.notification_log, Key }));
+        return Item && toForeignRow(Item);
+      },
+    };
+  }, 120_000);
+  afterAll(() => dynamodb?.stop());
+
+  storeSuite(() => store);
+});

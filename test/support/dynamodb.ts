@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type DynamodbEngine, startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
+
+/** Where DynamoDB Local is kept once it was fetched. */
+export const CACHE = join(import.meta.dirname, '..', '..', '.local', 'cache');
+
+/** DynamoDB Local needs Java, and its 57 MB are fetched only where the suite is asked for it (`npm run test:dynamodb-local`). */
+export function hasDynamodbLocal(): boolean {
+  if (
+    process.env['DYNAMODB_LOCAL_JAR'] === undefined &&
+    !existsSync(join(CACHE, 'dynamodb-local')) &&
+    !process.env['WITH_DYNAMODB_LOCAL']
+  ) {
+    return false;
+  }
+  try {
+    execFileSync('java', ['-version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface TestDynamoDb {
+  readonly client: DynamoDBClient;
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+export async function startTestDynamoDb(engine?: DynamodbEngine): Promise<TestDynamoDb> {
+  const logs = mkdtempSync(join(tmpdir(), 'notification-retry-'));
+  const standIn = await startDynamodb(undefined, join(logs, 'dynamodb.log'), CACHE, engine);
+  const client = new DynamoDBClient({
+    endpoint: standIn.endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  return {
+    client,
+    endpoint: standIn.endpoint,
+    async stop() {
+      client.destroy();
+      await standIn.child.stop();
+    },
+  };
+}
