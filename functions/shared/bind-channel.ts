@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
@@ -47,6 +48,7 @@ export function bindChannel(
         random: Math.random,
         claim_ms: env.CLAIM_SECONDS * 1000,
         sendTimeout: () => AbortSignal.timeout(send_ms),
+        pause: setTimeout,
       },
     },
     observability,

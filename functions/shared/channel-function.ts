@@ -4,7 +4,9 @@ import { parseQueueMessage } from '../../src/adapters/queue-message-schema.ts';
 import { type Returned, returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
 import type { Lane } from '../../src/core/channels.ts';
 import { LANES } from '../../src/core/channels.ts';
-import { type DeliverDeps, type DeliveryReport, type Disposition, deliver } from '../../src/core/deliver.ts';
+import type { DeliverDeps, DeliveryReport, Disposition } from '../../src/core/deliver.ts';
+import { deliverBatch } from '../../src/core/deliver-batch.ts';
+import type { ReceivedMessage } from '../../src/core/queue-message.ts';
 import { logDelivery } from './delivery-log.ts';
 import { countOutcomes } from './delivery-metrics.ts';
 import type { Observability } from './middleware.ts';
@@ -17,22 +19,25 @@ export interface ChannelFunctionDeps {
   readonly reserve_ms: number;
 }
 
-const LAST_RETURN: Disposition = { do: 'return', after_seconds: 0 };
-
 /**
- * The handler of every channel: delivers the batch side by side, settles each message on its own and reports only
- * those that have to come back.
+ * The handler of every channel: delivers the batch, settles each message on its own and reports only those that have
+ * to come back.
  */
 export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Observability) {
   return async (event: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SQSBatchResponse> => {
-    const timely = context.getRemainingTimeInMillis() >= deps.reserve_ms;
-    const handled = await Promise.all(
-      event.Records.map(async (record) => ({
-        record,
-        disposition: await handle(record, timely, deps, logger, metrics),
-      })),
-    );
-    const back = handled.filter(({ disposition }) => disposition.do !== 'done');
+    const messages = event.Records.map((record) => readMessage(record, logger));
+    const outOfTime = () => context.getRemainingTimeInMillis() < deps.reserve_ms;
+    const readable = messages.filter((message) => message !== undefined);
+    const reports = await deliverBatch(readable, { ...deps.deliver, outOfTime });
+    for (const report of reports) {
+      logDelivery(logger, report);
+      countOutcomes(metrics, report);
+    }
+    const byId = new Map(readable.map(({ message_id }, i) => [message_id, reports[i]]));
+    const back = event.Records.map((record) => ({
+      record,
+      disposition: dispositionOf(byId.get(record.messageId)),
+    })).filter(({ disposition }) => disposition.do !== 'done');
     const late = await giveBack(back, deps);
     if (late > 0)
       logger.warn('messages come back later than asked: their visibility could not be set', { count: late });
@@ -40,33 +45,23 @@ export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Ob
   };
 }
 
-async function handle(
-  record: SQSRecord,
-  timely: boolean,
-  deps: ChannelFunctionDeps,
-  logger: Observability['logger'],
-  metrics: Observability['metrics'],
-): Promise<Disposition> {
-  let report: DeliveryReport;
+/** A message that is not one of ours is no use to anyone here, but an operator may want to see it: to the DLQ. */
+function dispositionOf(report: DeliveryReport | undefined): Disposition {
+  return report?.disposition ?? { do: 'dead_letter' };
+}
+
+function readMessage(record: SQSRecord, logger: Observability['logger']): ReceivedMessage | undefined {
   try {
-    const message = parseQueueMessage(record.body);
-    if (!timely) return LAST_RETURN;
-    report = await deliver(
-      {
-        message,
-        message_id: record.messageId,
-        sent_at: new Date(Number(record.attributes.SentTimestamp)),
-        receive_count: Number(record.attributes.ApproximateReceiveCount),
-      },
-      deps.deliver,
-    );
+    return {
+      message: parseQueueMessage(record.body),
+      message_id: record.messageId,
+      sent_at: new Date(Number(record.attributes.SentTimestamp)),
+      receive_count: Number(record.attributes.ApproximateReceiveCount),
+    };
   } catch (error) {
-    logger.error('message set aside: it goes to the DLQ', { message_id: record.messageId, error: error as Error });
-    return { do: 'dead_letter' };
+    logger.error('unreadable message: it goes to the DLQ', { message_id: record.messageId, error: error as Error });
+    return undefined;
   }
-  logDelivery(logger, report);
-  countOutcomes(metrics, report);
-  return report.disposition;
 }
 
 /** Sets when the messages that come back are visible again; a dead letter at once, until SQS moves it. */

@@ -106,7 +106,9 @@ function planDead(
       trigger: 'manual',
       counted,
       forced_dead: true,
-      change: { set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted) } },
+      change: {
+        set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
+      },
     };
   }
   const redriven = message.run_id === row.dead_run_id && sent_at.getTime() > epochMs(row.work_at ?? '');
@@ -119,7 +121,6 @@ function redrive(
   claim: { readonly now: Date; readonly until: string },
   policy: RetryPolicy,
 ): ClaimStep {
-  const now = claim.now.toISOString();
   return {
     do: 'claim',
     trigger: 'redrive',
@@ -131,13 +132,17 @@ function redrive(
         attempts_left: limitOf(row, policy),
         retry_count: 0,
         redrive_count: (row.redrive_count ?? 0) + 1,
-        first_attempt_at: now,
-        work_queue: workQueueOf('due', row.priority, row.log_id),
-        work_at: now,
+        first_attempt_at: claim.now.toISOString(),
+        ...dueNow(row, claim.now),
       },
       remove: ['failure_reason', 'dead_message_id', 'dead_run_id'],
     },
   };
+}
+
+/** An attempt on a dead notification is work that a sweep must find again if the worker dies in it. */
+function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
+  return { work_queue: workQueueOf('due', row.priority, row.log_id), work_at: now.toISOString() };
 }
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };

@@ -7,6 +7,7 @@ import { type QueueMessage, type ReceivedMessage, triggerOf } from './queue-mess
 import type { RetryPolicy } from './retry-policy.ts';
 import { type EndedAttempt, recordOf, settlementFromRecord, settlementOf, verdictOf } from './settlement.ts';
 import { type Clock, epochMs } from './time.ts';
+import { workQueueOf } from './work-index.ts';
 
 /** NotificationLog, as delivery needs it. Each call is one notification's; the adapter gathers those of a batch. */
 export interface ClaimStore {
@@ -48,7 +49,9 @@ export type Disposition =
   /** Report it as failed, to be visible again at once, until SQS moves it to the DLQ. */
   | { readonly do: 'dead_letter' }
   /** Report it as failed, to be visible again after so many seconds. */
-  | { readonly do: 'return'; readonly after_seconds: number };
+  | { readonly do: 'return'; readonly after_seconds: number }
+  /** Nothing was done: an earlier attempt killed its worker, so this one must not share a worker with others. */
+  | { readonly do: 'isolate' };
 
 /** What happened to one message; carries no address, body or credential. */
 export interface DeliveryReport {
@@ -80,6 +83,7 @@ export interface DeliverDeps {
   readonly claim_ms: number;
   /** A signal that aborts when the time for one send is over. */
   readonly sendTimeout: () => AbortSignal;
+  readonly pause: (ms: number) => Promise<void>;
 }
 
 /** Content that will never become readable; the message says why, without quoting it. */
@@ -92,15 +96,20 @@ export const MAX_DELAY_MS = 15 * 60_000;
 
 const done: Disposition = { do: 'done' };
 
+/** An outcome that cannot be recorded would be sent again, so recording is tried this often, at growing intervals. */
+const RECORD_TRIES = 6;
+const RECORD_PAUSE_MS = 100;
+
 /**
  * Delivers one message (design §6): claim, send, record, settle. It never rejects: whatever goes wrong with one
  * notification is in its report, and its message comes back.
+ * @param alone whether no other message's attempt shares the worker; what killed one is only tried alone.
  */
-export async function deliver(received: ReceivedMessage, deps: DeliverDeps): Promise<DeliveryReport> {
+export async function deliver(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
   const report = { log_id, tenant_id, channel, priority, run_id };
   try {
-    return { ...report, ...(await attempt(received, deps)) };
+    return { ...report, ...(await attempt(received, deps, alone)) };
   } catch (error) {
     // The claim, if there is one, runs out before SQS shows the message again.
     return { ...report, disposition: { do: 'return', after_seconds: Math.ceil(deps.claim_ms / 1000) }, error };
@@ -109,16 +118,16 @@ export async function deliver(received: ReceivedMessage, deps: DeliverDeps): Pro
 
 type Outcome = Pick<DeliveryReport, 'disposition' | 'attempt' | 'verdict' | 'record' | 'dropped'>;
 
-async function attempt(received: ReceivedMessage, deps: DeliverDeps): Promise<Outcome> {
+async function attempt(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<Outcome> {
   const { message } = received;
   const early = epochMs(message.due) - deps.clock().getTime();
-  if (early > 0 && !message.options?.force) {
+  if (early > 0) {
     return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
   }
   const plain = message.options === undefined && received.receive_count === 1;
-  if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps);
+  if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
   const { claimed, row } = await deps.rows.claim(message, claimUntil(deps));
-  if (!claimed || row === undefined) return considerRow(row, received, deps);
+  if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
   const skip = isExpired(row, deps.clock(), deps.policy) ? 'EXPIRED' : undefined;
   return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
 }
@@ -128,20 +137,26 @@ async function considerRow(
   row: NotificationRow | undefined,
   received: ReceivedMessage,
   deps: DeliverDeps,
+  alone: boolean,
 ): Promise<Outcome> {
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps) }, deps.policy);
   if (plan.do === 'drop' || row === undefined) {
     return { disposition: done, dropped: plan.do === 'drop' ? plan.because : 'there is no such notification' };
   }
   if (plan.do === 'dead_letter') return { disposition: { do: 'dead_letter' } };
-  if (plan.do === 'take_over') return takeOver(row, received, deps);
+  if (plan.do === 'take_over') return takeOver(row, received, deps, alone);
   const won = await deps.rows.change(row, plan.change);
   if (!won) return { disposition: done, dropped: 'another worker was faster' };
   return makeAttempt(withChange(row, plan.change), plan, received, deps);
 }
 
 /** An attempt's worker died: what it recorded counts; without a record, the next attempt is due (design §6.2). */
-async function takeOver(row: NotificationRow, received: ReceivedMessage, deps: DeliverDeps): Promise<Outcome> {
+async function takeOver(
+  row: NotificationRow,
+  received: ReceivedMessage,
+  deps: DeliverDeps,
+  alone: boolean,
+): Promise<Outcome> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
   const now = deps.clock();
   if (record !== undefined) {
@@ -149,14 +164,18 @@ async function takeOver(row: NotificationRow, received: ReceivedMessage, deps: D
     if (!settled) return { disposition: done, dropped: 'another worker settled it' };
     return { disposition: dispositionOf(verdictOf(record)), attempt: row.last_attempt, verdict: verdictOf(record) };
   }
+  if (!alone) return { disposition: { do: 'isolate' } };
   const died = diedAttempt(row, received, now);
   await deps.records.put(recordOf(died));
   // A dead notification keeps its failure_reason while an operator's forced attempt is made: that was its one.
-  const wasDead = row.failure_reason !== undefined;
-  const released: NotificationRow = { ...row, send_status: wasDead ? 'FAILED' : 'RETRY' };
-  const freed = await deps.rows.settle(row, { set: { send_status: released.send_status } });
+  if (row.failure_reason !== undefined) {
+    const work_queue = workQueueOf('dead', row.priority, row.log_id);
+    await deps.rows.settle(row, { set: { send_status: 'FAILED', work_queue, work_at: now.toISOString() } });
+    return { disposition: done, dropped: 'its forced attempt died' };
+  }
+  const freed = await deps.rows.settle(row, { set: { send_status: 'RETRY' } });
   if (!freed) return { disposition: done, dropped: 'another worker was faster' };
-  return wasDead ? { disposition: done, dropped: 'its forced attempt died' } : considerRow(released, received, deps);
+  return considerRow({ ...row, send_status: 'RETRY' }, received, deps, alone);
 }
 
 /** Nobody knows whether the provider took it: the receiver may get a duplicate (invariant 3). */
@@ -207,13 +226,24 @@ async function makeAttempt(
     ...(result && { result }),
   };
   const record = recordOf(ending);
-  await deps.records.put(record);
+  await putInsistently(record, deps);
   const report = { attempt: row.last_attempt, verdict, record };
   if (!(await deps.rows.settle(row, settlementOf(ending)))) {
     return { ...report, disposition: done, dropped: 'the claim was lost before the outcome could be settled' };
   }
   await queueNearRetry(received.message, verdict, deps);
   return { ...report, disposition: dispositionOf(verdict) };
+}
+
+async function putInsistently(record: RetryRecord, { records, pause }: DeliverDeps): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await records.put(record);
+    } catch (error) {
+      if (tries === RECORD_TRIES) throw error;
+      await pause(RECORD_PAUSE_MS * 2 ** tries);
+    }
+  }
 }
 
 async function send(row: NotificationRow, at: Date, deps: DeliverDeps): Promise<SendResult> {

@@ -1,0 +1,56 @@
+import type { NotificationRow } from '../../src/core/notification.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../src/core/provider-answer.ts';
+import type { Worker } from './worker.ts';
+
+/** What the provider answers to the sends of a notification, one after the other; then it accepts. */
+export type Script = readonly Refused[];
+
+/** A provider that remembers what it took, and objects at once to what must never happen. */
+export class Provider {
+  readonly accepted = new Map<string, number>();
+  readonly sends = new Map<string, number>();
+  readonly violations: string[] = [];
+  /** From then on everything is accepted. */
+  healed = false;
+  readonly #scripts: ReadonlyMap<string, Script>;
+  readonly #row: (log_id: string) => NotificationRow | undefined;
+  readonly #now: () => number;
+  readonly #inFlight = new Map<string, Worker>();
+
+  constructor(
+    scripts: ReadonlyMap<string, Script>,
+    row: (log_id: string) => NotificationRow | undefined,
+    now: () => number,
+  ) {
+    this.#scripts = scripts;
+    this.#row = row;
+    this.#now = now;
+  }
+
+  senderFor(worker: Worker): Sender {
+    return { send: (delivery) => worker.call('send', () => this.#send(delivery, worker), delivery.log_id) };
+  }
+
+  async #send({ log_id, content }: Delivery, worker: Worker): Promise<SendResult> {
+    this.#check(log_id, content.recipient);
+    this.#inFlight.set(log_id, worker);
+    // Gives every other worker the chance to do something meanwhile.
+    for (let i = 0; i < 5; i++) await Promise.resolve();
+    this.#inFlight.delete(log_id);
+    const count = (this.sends.get(log_id) ?? 0) + 1;
+    this.sends.set(log_id, count);
+    const refused = this.healed ? undefined : this.#scripts.get(log_id)?.[count - 1];
+    if (refused) return refused;
+    this.accepted.set(log_id, (this.accepted.get(log_id) ?? 0) + 1);
+    return { ok: true, response_code: '200' };
+  }
+
+  #check(log_id: string, recipient: string): void {
+    const row = this.#row(log_id);
+    const holder = this.#inFlight.get(log_id);
+    if (holder !== undefined && !holder.dead) this.violations.push(`${log_id}: two sends overlap`);
+    if (row?.send_status !== 'SENDING') this.violations.push(`${log_id}: sent while ${row?.send_status}`);
+    if (Date.parse(row?.work_at ?? '') > this.#now()) this.violations.push(`${log_id}: sent before it was due`);
+    if (recipient !== `to ${log_id}`) this.violations.push(`${log_id}: sent to someone else`);
+  }
+}

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ProviderErrorType } from '../../src/core/error-types.ts';
+import { PRIORITIES } from '../../src/core/priorities.ts';
+import type { Refused } from '../../src/core/provider-answer.ts';
+import { assertInvariants } from './invariants.ts';
+import type { FaultPlan } from './worker.ts';
+import { type Given, World } from './world.ts';
+
+const MINUTE = 60_000;
+const TYPES: ProviderErrorType[] = [
+  'NETWORK_TIMEOUT',
+  'UNKNOWN',
+  'SERVER_OVERLOAD',
+  'RATE_LIMITED',
+  'AUTH_TEMPORARY',
+  'INVALID_RECIPIENT',
+  'FORMAT_ERROR',
+];
+
+const refusal: fc.Arbitrary<Refused> = fc
+  .record({ error_type: fc.constantFrom(...TYPES), wait: fc.option(fc.nat({ max: 40 * MINUTE }), { nil: undefined }) })
+  .map(({ error_type, wait }) => ({
+    ok: false,
+    error_type,
+    message: 'refused',
+    ...(wait !== undefined && { retry_after_ms: wait }),
+  }));
+
+const notifications: fc.Arbitrary<Given[]> = fc
+  .array(fc.record({ priority: fc.constantFrom(...PRIORITIES), script: fc.array(refusal, { maxLength: 5 }) }), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  .map((list) => list.map((given, i) => ({ ...given, log_id: 'n'.repeat(i + 1) })));
+
+const faults: fc.Arbitrary<FaultPlan> = fc
+  .record({
+    crash_at: fc.option(fc.nat({ max: 60 }), { nil: undefined, freq: 2 }),
+    throttle: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
+  })
+  .map(({ crash_at, throttle }) => ({ ...(crash_at !== undefined && { crash_at }), throttle: new Set(throttle) }));
+
+type Step =
+  | { do: 'sweep'; plan: FaultPlan; force: boolean }
+  | { do: 'work'; plan: FaultPlan }
+  | { do: 'twice'; plan: FaultPlan; other: FaultPlan }
+  | { do: 'show_again' | 'reverse' | 'redrive' }
+  | { do: 'advance'; minutes: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const), plan: faults, force: fc.boolean() }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('work' as const), plan: faults }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('twice' as const), plan: faults, other: faults }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom('show_again' as const, 'reverse' as const, 'redrive' as const) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
+  },
+);
+
+async function take(world: World, action: Step): Promise<void> {
+  switch (action.do) {
+    case 'sweep':
+      await world.sweep(action.plan, action.force ? { force_retry: true } : {});
+      return;
+    case 'work':
+      await world.work(action.plan);
+      return;
+    case 'twice': {
+      const messages = world.queue.receive(10);
+      await Promise.all([world.work(action.plan, messages), world.work(action.other, messages)]);
+      return;
+    }
+    case 'show_again':
+      for (const { id } of world.queue.messages) world.queue.showAgain(id);
+      return;
+    case 'reverse':
+      world.queue.messages.reverse();
+      return;
+    case 'redrive':
+      world.queue.redrive();
+      return;
+    case 'advance':
+      world.advance(action.minutes * MINUTE);
+  }
+}
+
+describe('any schedule of deaths, throttling, duplicates, reordering, delays, force and redrive', () => {
+  it('ends with every notification at its end and no invariant broken', async () => {
+    const ends = new Map<string, number>();
+    let deaths = 0;
+    await fc.assert(
+      fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), async (given, steps) => {
+        const world = await World.of(given);
+        for (const action of steps) {
+          await take(world, action);
+          expect(world.provider.violations).toEqual([]);
+        }
+        deaths += [...world.excused.values()].length;
+        await world.settleDown();
+        assertInvariants(world);
+        for (const { send_status, failure_reason } of world.rows()) {
+          const end = failure_reason ?? send_status;
+          ends.set(end, (ends.get(end) ?? 0) + 1);
+        }
+      }),
+      { numRuns: Number(process.env['FAULT_RUNS'] ?? 1000) },
+    );
+    // The property says something only if the schedules reach the interesting ends.
+    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES'])
+      expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
+    expect(deaths).toBeGreaterThan(0);
+  }, 120_000);
+});

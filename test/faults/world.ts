@@ -1,0 +1,183 @@
+import { MemoryQueue } from '../../src/adapters/memory/memory-queue.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import type { DeliveryReport } from '../../src/core/deliver.ts';
+import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batch.ts';
+import { indexRow } from '../../src/core/index-row.ts';
+import type { NotificationRow } from '../../src/core/notification.ts';
+import { PRIORITIES, type Priority } from '../../src/core/priorities.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { type QueuedMessage, type SweepRequest, sweep } from '../../src/core/sweep.ts';
+import { allShards } from '../../src/core/work-index.ts';
+import { Provider, type Script } from './provider.ts';
+import { Crash, type FaultPlan, through, Worker } from './worker.ts';
+
+export const CLAIM_MS = 65_000;
+const VISIBILITY_MS = 360_000;
+const MAX_RECEIVE_COUNT = 5;
+const MINUTE = 60_000;
+
+export interface Given {
+  readonly log_id: string;
+  readonly priority: Priority;
+  readonly script: Script;
+}
+
+/** The pipeline on the in-memory twins, with time, queues and deaths under the test's control. */
+export class World {
+  #now = Date.parse('2026-03-01T10:30:00.000Z');
+  readonly clock = () => new Date(this.#now);
+  readonly tables = new MemoryTables(this.clock);
+  readonly queue = new MemoryQueue({
+    clock: this.clock,
+    visibility_ms: VISIBILITY_MS,
+    max_receive_count: MAX_RECEIVE_COUNT,
+  });
+  readonly provider: Provider;
+  readonly given: readonly Given[];
+  /** By notification: how often a worker died between the provider's acceptance and the retry record. */
+  readonly excused = new Map<string, number>();
+  readonly reports: DeliveryReport[] = [];
+  #runs = 0;
+  #seed = 42;
+
+  private constructor(given: readonly Given[]) {
+    this.given = given;
+    const scripts = new Map(given.map(({ log_id, script }) => [log_id, script]));
+    this.provider = new Provider(
+      scripts,
+      (log_id) => this.tables.row(log_id),
+      () => this.#now,
+    );
+  }
+
+  /** Starts with rows as BATCH-951 leaves them, taken into the index. */
+  static async of(given: readonly Given[]): Promise<World> {
+    const world = new World(given);
+    for (const { log_id, priority } of given) {
+      const row = {
+        log_id,
+        tenant_id: `tenant-${log_id.length % 2}`,
+        channel: 'webhook',
+        priority,
+        send_status: 'FAILED',
+        send_attempts: 1,
+        recipient_address: `to ${log_id}`,
+        message_body: 'body',
+      };
+      world.tables.log.set(log_id, row);
+      await indexRow(row, { store: world.tables, policy: DEFAULT_RETRY_POLICY, clock: world.clock });
+    }
+    return world;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+
+  async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
+    const worker = new Worker(plan);
+    const lanes = {
+      backlog: async () => this.queue.messages.length,
+      send: async (messages: readonly QueuedMessage[]) => {
+        for (const { message, delay_seconds } of messages) this.queue.send(message, delay_seconds);
+        return [];
+      },
+    };
+    const run = { run_id: `${request.force_retry ? 'manual' : 'sweep'}-${++this.#runs}` };
+    await sweep(request, run, {
+      index: through(worker, 'index', this.tables.dueIndex),
+      lanes: through(worker, 'lanes', lanes),
+      clock: this.clock,
+      interval_ms: 60 * MINUTE,
+    }).catch(ignoreFaults);
+    return worker;
+  }
+
+  /** One invocation of the channel function on up to ten messages. */
+  async work(plan: FaultPlan = {}, messages = this.queue.receive(10)): Promise<Worker> {
+    const worker = new Worker(plan);
+    const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
+    const reports = await deliverBatch(messages, this.#deps(worker));
+    if (worker.dead) {
+      for (const [log_id, open] of before) {
+        const more = this.#acceptedUnrecorded(log_id) - open;
+        if (more > 0) this.excused.set(log_id, (this.excused.get(log_id) ?? 0) + more);
+      }
+      return worker;
+    }
+    this.reports.push(...reports);
+    reports.forEach(({ disposition }, i) => {
+      const id = messages[i]?.message_id ?? '';
+      if (disposition.do === 'done') this.queue.delete(id);
+      else this.queue.returnAfter(id, disposition.do === 'return' ? disposition.after_seconds : 0);
+    });
+    return worker;
+  }
+
+  /** Works without faults until no message is visible. */
+  async drain(plan: FaultPlan = {}): Promise<void> {
+    for (let messages = this.queue.receive(10); messages.length > 0; messages = this.queue.receive(10)) {
+      await this.work(plan, messages);
+    }
+  }
+
+  /** Time goes on, sweeps come every hour, nothing fails any more: until there is no more to do. */
+  async settleDown(plan: FaultPlan = {}): Promise<void> {
+    for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
+      if (quarter % 4 === 0) await this.sweep();
+      await this.drain(plan);
+      this.advance(15 * MINUTE);
+    }
+  }
+
+  rows(): NotificationRow[] {
+    return this.given.flatMap(({ log_id }) => this.tables.row(log_id) ?? []);
+  }
+
+  records(log_id: string) {
+    return [...this.tables.retryLog.values()].filter((record) => record.original_log_id === log_id);
+  }
+
+  inIndex(state: 'due' | 'dead', log_id: string): boolean {
+    const queues = PRIORITIES.flatMap((priority) => allShards(state, priority));
+    return queues.includes(this.tables.row(log_id)?.work_queue ?? '');
+  }
+
+  /** Repeatable draws (a linear congruential generator). */
+  #random(): number {
+    this.#seed = (this.#seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return this.#seed / 2 ** 32;
+  }
+
+  #unfinished(): boolean {
+    return this.rows().some(({ log_id }) => this.inIndex('due', log_id));
+  }
+
+  #acceptedUnrecorded(log_id: string): number {
+    const recorded = this.records(log_id).filter(({ retry_status }) => retry_status === 'SUCCESS').length;
+    return (this.provider.accepted.get(log_id) ?? 0) - recorded;
+  }
+
+  #deps(worker: Worker): DeliverBatchDeps {
+    return {
+      rows: through(worker, 'rows', this.tables.rows),
+      records: through(worker, 'records', this.tables.records),
+      contents: through(worker, 'contents', this.tables.contents),
+      retries: through(worker, 'retries', {
+        send: async (message, delay_seconds) => this.queue.send(message, delay_seconds),
+      }),
+      sender: this.provider.senderFor(worker),
+      policy: DEFAULT_RETRY_POLICY,
+      clock: this.clock,
+      random: () => this.#random(),
+      pause: async () => {},
+      outOfTime: () => false,
+      claim_ms: CLAIM_MS,
+      sendTimeout: () => new AbortController().signal,
+    };
+  }
+}
+
+function ignoreFaults(error: unknown): void {
+  if (!(error instanceof Crash) && (error as Error).name !== 'ThrottlingException') throw error;
+}
