@@ -46,12 +46,19 @@ describe('a message', () => {
     expect(plan(dueRow())).toMatchObject({
       do: 'claim',
       counted: true,
-      change: { set: { send_status: 'SENDING', send_attempts: 2, attempts_left: 4, last_attempt: 1 }, remove: ['next_retry_at'] },
+      change: {
+        set: { send_status: 'SENDING', send_attempts: 2, attempts_left: 4, last_attempt: 1 },
+        remove: ['next_retry_at'],
+      },
     });
   });
 
   it('for a row without attempts left claims it only to give it up', () => {
-    expect(plan(dueRow({ send_attempts: 6, attempts_left: 0 }))).toMatchObject({ do: 'claim', skip: 'MAX_RETRIES', counted: false });
+    expect(plan(dueRow({ send_attempts: 6, attempts_left: 0 }))).toMatchObject({
+      do: 'claim',
+      skip: 'MAX_RETRIES',
+      counted: false,
+    });
   });
 
   it('for a row past its deadline claims it only to give it up', () => {
@@ -64,7 +71,10 @@ describe('a run with max_retry_count', () => {
   it('raises the limit and keeps it with the row', () => {
     const row = dueRow({ send_attempts: 6, attempts_left: 0, last_attempt: 5 });
     const step = plan(row, messageFor(row, { options: { max_retry_count: 8 } }));
-    expect(step).toMatchObject({ counted: true, change: { set: { send_attempts: 7, attempts_left: 2, max_retry_count: 8 } } });
+    expect(step).toMatchObject({
+      counted: true,
+      change: { set: { send_attempts: 7, attempts_left: 2, max_retry_count: 8 } },
+    });
   });
 
   it('gives up what is beyond a lower limit, and leaves the row a limit that its attempts obey', () => {

@@ -49,7 +49,11 @@ describe('a row that someone else wrote', () => {
     ['next_retry_at in the future', { next_retry_at: at(60_000).toISOString() }, at(60_000)],
     ['next_retry_at in the past', { next_retry_at: at(-60_000).toISOString() }, T0],
     ['no next_retry_at', {}, T0],
-    ['a first send scheduled for later', { send_status: 'PENDING', send_attempts: 0, scheduled_at: at(90_000).toISOString() }, at(90_000)],
+    [
+      'a first send scheduled for later',
+      { send_status: 'PENDING', send_attempts: 0, scheduled_at: at(90_000).toISOString() },
+      at(90_000),
+    ],
   ])('with %s is due at the right time', (_, changes, due) => {
     expect(index({ ...sample, ...changes })).toMatchObject({ set: { work_at: due.toISOString() } });
   });
@@ -57,9 +61,18 @@ describe('a row that someone else wrote', () => {
   it.each([
     [{ send_status: 'PENDING' }, { send_attempts: 0, last_attempt: -1, retry_count: 0 }],
     [{ send_status: 'FAILED' }, { send_attempts: 1, last_attempt: 0, retry_count: 0 }],
-    [{ send_status: 'FAILED', retry_count: 2 }, { send_attempts: 3, last_attempt: 2, retry_count: 2 }],
-    [{ send_status: 'FAILED', send_attempts: 0 }, { send_attempts: 1, last_attempt: 0, retry_count: 0 }],
-    [{ send_status: 'RETRY', send_attempts: 2 }, { send_attempts: 2, last_attempt: 1, retry_count: 1 }],
+    [
+      { send_status: 'FAILED', retry_count: 2 },
+      { send_attempts: 3, last_attempt: 2, retry_count: 2 },
+    ],
+    [
+      { send_status: 'FAILED', send_attempts: 0 },
+      { send_attempts: 1, last_attempt: 0, retry_count: 0 },
+    ],
+    [
+      { send_status: 'RETRY', send_attempts: 2 },
+      { send_attempts: 2, last_attempt: 1, retry_count: 1 },
+    ],
   ])('with %o has made %o', (given, expected) => {
     const { send_attempts: _, send_status: __, ...rest } = sample;
     expect(index({ ...rest, max_retry_count: 9, ...given })).toMatchObject({ do: 'index', set: expected });
@@ -103,7 +116,10 @@ describe('a malformed row', () => {
     ['channel', { channel: 'email' }, 'channel = notification_type'],
   ])('with a wrong %s is set aside, with column and rule named: %o', (column, change, rule) => {
     const plan = index({ ...sample, ...change });
-    expect(plan).toMatchObject({ do: 'set_aside', set: { send_status: 'FAILED', error_type: 'FORMAT_ERROR', failure_reason: 'FORMAT_ERROR' } });
+    expect(plan).toMatchObject({
+      do: 'set_aside',
+      set: { send_status: 'FAILED', error_type: 'FORMAT_ERROR', failure_reason: 'FORMAT_ERROR' },
+    });
     expect(plan.do === 'set_aside' && plan.why).toContain(`${column} breaks ${rule}`);
   });
 

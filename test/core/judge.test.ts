@@ -8,12 +8,18 @@ import { at, dueRow, T0 } from '../support/rows.ts';
 
 const HOUR = 3_600_000;
 const first_attempt_at = T0.toISOString();
-const refused = (error_type: ProviderErrorType, more = {}) => ({ ok: false, error_type, message: 'no', ...more }) as const;
+const refused = (error_type: ProviderErrorType, more = {}) =>
+  ({ ok: false, error_type, message: 'no', ...more }) as const;
 const providerTypes = ERROR_TYPES.filter((type) => policyOf(type).class !== 'exhausted') as ProviderErrorType[];
 
 describe('the verdict on an attempt', () => {
   it('is success when the provider accepted', () => {
-    const verdict = judge({ ok: true, response_code: '200' }, { row: dueRow(), first_attempt_at, now: T0 }, DEFAULT_RETRY_POLICY, () => 0);
+    const verdict = judge(
+      { ok: true, response_code: '200' },
+      { row: dueRow(), first_attempt_at, now: T0 },
+      DEFAULT_RETRY_POLICY,
+      () => 0,
+    );
     expect(verdict).toEqual({ status: 'SUCCESS' });
   });
 
@@ -29,19 +35,39 @@ describe('the verdict on an attempt', () => {
 
   it('of a transient error with no attempt left is MAX_RETRIES, and keeps what went wrong last', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
-    const verdict = judge(refused('SERVER_OVERLOAD'), { row, first_attempt_at, now: T0 }, DEFAULT_RETRY_POLICY, () => 0);
-    expect(verdict).toEqual({ status: 'FAILED', error_type: 'SERVER_OVERLOAD', failure_reason: 'MAX_RETRIES', dead_letter: true });
+    const verdict = judge(
+      refused('SERVER_OVERLOAD'),
+      { row, first_attempt_at, now: T0 },
+      DEFAULT_RETRY_POLICY,
+      () => 0,
+    );
+    expect(verdict).toEqual({
+      status: 'FAILED',
+      error_type: 'SERVER_OVERLOAD',
+      failure_reason: 'MAX_RETRIES',
+      dead_letter: true,
+    });
   });
 
   it('of a rate limit uses no retry up, even the last', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
-    const verdict = judge(refused('RATE_LIMITED', { retry_after_ms: 1000 }), { row, first_attempt_at, now: T0 }, DEFAULT_RETRY_POLICY, () => 0);
+    const verdict = judge(
+      refused('RATE_LIMITED', { retry_after_ms: 1000 }),
+      { row, first_attempt_at, now: T0 },
+      DEFAULT_RETRY_POLICY,
+      () => 0,
+    );
     expect(verdict).toMatchObject({ status: 'RETRY', counted: false });
   });
 
   it('of a rate limit that lifts after the deadline is EXPIRED', () => {
     const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at, now: at(2 * HOUR) };
-    const verdict = judge(refused('RATE_LIMITED', { retry_after_ms: 2 * HOUR }), attempt, DEFAULT_RETRY_POLICY, () => 0);
+    const verdict = judge(
+      refused('RATE_LIMITED', { retry_after_ms: 2 * HOUR }),
+      attempt,
+      DEFAULT_RETRY_POLICY,
+      () => 0,
+    );
     expect(verdict).toMatchObject({ status: 'FAILED', failure_reason: 'EXPIRED', dead_letter: true });
   });
 
@@ -71,7 +97,9 @@ describe('the verdict on an attempt', () => {
           const verdict = judge(result, { row, first_attempt_at, now }, DEFAULT_RETRY_POLICY, () => draw);
           if (verdict.status === 'RETRY') {
             const wait = Date.parse(verdict.next_retry_at) - now.getTime();
-            expect(Date.parse(verdict.next_retry_at)).toBeLessThanOrEqual(deadlineOf(first_attempt_at, row, DEFAULT_RETRY_POLICY));
+            expect(Date.parse(verdict.next_retry_at)).toBeLessThanOrEqual(
+              deadlineOf(first_attempt_at, row, DEFAULT_RETRY_POLICY),
+            );
             expect(wait).toBeGreaterThanOrEqual(retry_after_ms ?? 0);
             expect(wait).toBeGreaterThanOrEqual(DEFAULT_RETRY_POLICY.base_interval_ms);
             expect(attempts_left > 0 || !verdict.counted).toBe(true);

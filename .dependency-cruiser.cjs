@@ -1,0 +1,53 @@
+/** Arrows run one way (docs/architecture.md): bin → lib; functions, batch, local → adapters → core. */
+const onlyTo = (name, from, allowed) => ({
+  name,
+  severity: 'error',
+  from: { path: from },
+  to: { path: '^(bin|lib|functions|src|console)/', pathNot: allowed },
+});
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'core-is-pure',
+      comment: 'The domain knows no AWS, no middleware and no Node: clock, ids and random are ports.',
+      severity: 'error',
+      from: { path: '^src/core/' },
+      to: { pathNot: '^src/core/' },
+    },
+    onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core)/'),
+    onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|adapters|core)/'),
+    onlyTo('functions-know-adapters-and-core', '^functions/', '^(functions/shared|src/adapters|src/core)/'),
+    onlyTo(
+      'local-knows-adapters-and-core',
+      '^src/local/',
+      '^(src/(local|batch|adapters|core)/|functions/shared/env\\.ts$)',
+    ),
+    onlyTo('bin-knows-lib', '^bin/', '^lib/'),
+    {
+      name: 'types-of-functions-only',
+      comment: 'The construct and the local runtime know functions by entry path and by the type of their environment.',
+      severity: 'error',
+      from: { path: '^(lib|src/local)/' },
+      to: { path: '^functions/', dependencyTypesNot: ['type-only'] },
+    },
+    onlyTo(
+      'lib-knows-data-of-core',
+      '^lib/',
+      '^(lib|src/core|src/adapters/dynamodb/schema\\.ts$|functions/shared/env\\.ts$)',
+    ),
+    {
+      name: 'no-development-dependencies-at-run-time',
+      severity: 'error',
+      from: { path: '^(functions|src/(core|adapters))/' },
+      to: { dependencyTypes: ['npm-dev'], pathNot: '@types/' },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+};

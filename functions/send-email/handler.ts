@@ -1,0 +1,16 @@
+import { SESClient } from '@aws-sdk/client-ses';
+import { createEmailSender } from '../../src/adapters/email/sender.ts';
+import { bindChannel } from '../shared/bind-channel.ts';
+import { emailEnv, parseEnv } from '../shared/env.ts';
+
+const env = parseEnv(emailEnv, process.env);
+
+export const handler = bindChannel('email', env, (credentials) =>
+  createEmailSender({
+    // One call an attempt: our own retries decide (design §10).
+    client: new SESClient({ maxAttempts: 1 }),
+    credentials,
+    from: env.EMAIL_SENDER,
+    ...(env.SES_CONFIGURATION_SET !== undefined && { configurationSet: env.SES_CONFIGURATION_SET }),
+  }),
+);

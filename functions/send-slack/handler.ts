@@ -1,0 +1,13 @@
+import { createSlackSender } from '../../src/adapters/slack/sender.ts';
+import { bindChannel } from '../shared/bind-channel.ts';
+import { parseEnv, senderEnv } from '../shared/env.ts';
+
+const env = parseEnv(senderEnv, process.env);
+
+export const handler = bindChannel('slack', env, (credentials) =>
+  createSlackSender({
+    credentials,
+    allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS,
+    ...(env.SLACK_API_URL !== undefined && { slackApiUrl: env.SLACK_API_URL }),
+  }),
+);

@@ -1,0 +1,67 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import * as v from 'valibot';
+import { CHANNELS, LANES } from '../../core/channels.ts';
+import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+
+const text = v.pipe(v.string(), v.minLength(1));
+const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
+
+/** The stack's outputs, by name (lib/constructs/outputs.ts). */
+const outputs = v.object({
+  NotificationLogTable: text,
+  NotificationContentTable: text,
+  NotificationRetryLogTable: text,
+  LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
+  DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
+  SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
+});
+
+/** Variable that names the stack when it is not the stage `dev`'s. */
+export const STACK_VARIABLE = 'NOTIFICATION_RETRY_STACK';
+const DEFAULT_STACK = 'notification-retry-dev';
+
+/**
+ * The deployment in the AWS account and region of the environment, from the outputs of its stack.
+ * @throws DeploymentNotFoundError when there is no such stack, it may not be read, or is not ours.
+ */
+export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
+  const stack = env[STACK_VARIABLE] ?? DEFAULT_STACK;
+  const found = await describeOutputs(stack);
+  const parsed = v.safeParse(outputs, found);
+  if (!parsed.success) {
+    const missing = parsed.issues.map((issue) => v.getDotPath(issue)).join(', ');
+    throw new DeploymentNotFoundError(
+      `The stack ${stack} lacks outputs of notification-retry: ${missing}. Deploy it anew.`,
+    );
+  }
+  const { NotificationLogTable, NotificationContentTable, NotificationRetryLogTable, ...rest } = parsed.output;
+  return {
+    tables: {
+      notification_log: NotificationLogTable,
+      notification_content: NotificationContentTable,
+      notification_retry_log: NotificationRetryLogTable,
+    },
+    lane_queues: rest.LaneQueues,
+    dead_letter_queues: rest.DeadLetterQueues,
+    sweep_interval_seconds: rest.SweepIntervalSeconds,
+    clients: { dynamodb: {}, sqs: {} },
+  };
+}
+
+async function describeOutputs(StackName: string): Promise<Record<string, string | undefined>> {
+  try {
+    const { Stacks = [] } = await new CloudFormationClient({ maxAttempts: 2 }).send(
+      new DescribeStacksCommand({ StackName }),
+    );
+    return Object.fromEntries(
+      (Stacks[0]?.Outputs ?? []).map(({ OutputKey = '', OutputValue }) => [OutputKey, OutputValue]),
+    );
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'unknown error';
+    throw new DeploymentNotFoundError(
+      `The stack ${StackName} cannot be read: ${reason}. Sign in to its account and region, name another stack with ` +
+        `${STACK_VARIABLE}, or use --local for the local runtime.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,29 @@
+import type { Channel, PerLane } from '../../core/channels.ts';
+
+/** Where a deployment's tables and queues are, for commands that work on it from outside. */
+export interface Deployment {
+  readonly tables: {
+    readonly notification_log: string;
+    readonly notification_content: string;
+    readonly notification_retry_log: string;
+  };
+  readonly lane_queues: PerLane<string>;
+  readonly dead_letter_queues: Readonly<Record<Channel, string>>;
+  readonly sweep_interval_seconds: number;
+  /** For the SDK's clients; empty on AWS, where the standard chain decides. */
+  readonly clients: {
+    readonly dynamodb: ClientOptions;
+    readonly sqs: ClientOptions;
+  };
+}
+
+export interface ClientOptions {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+}
+
+/** A deployment that cannot be found; the message says what to do about it. */
+export class DeploymentNotFoundError extends Error {
+  override readonly name = 'DeploymentNotFoundError';
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { CHANNELS } from '../../core/channels.ts';
+import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+
+const text = v.pipe(v.string(), v.minLength(1));
+const queues = v.object({ express: text, standard: text, dead_letter: text });
+
+/** The part of `.local/endpoints.json` (design §8, contract) that a command needs. */
+const endpointsFile = v.object({
+  pid: v.number(),
+  region: text,
+  endpoints: v.looseObject({ dynamodb: text, sqs: text }),
+  tables: v.object({ notification_log: text, notification_content: text, notification_retry_log: text }),
+  queues: v.object(v.entriesFromList(CHANNELS, queues)),
+  stack: v.object({ SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)) }),
+});
+
+const START = 'Start it with: npm run local';
+
+/**
+ * The running local runtime, from the file it writes once it is up.
+ * @throws DeploymentNotFoundError when there is none, or it has died.
+ */
+export async function findLocalDeployment(root: string): Promise<Deployment> {
+  const path = join(root, '.local', 'endpoints.json');
+  const file = await readEndpoints(path);
+  if (!isAlive(file.pid)) {
+    throw new DeploymentNotFoundError(`The local runtime that wrote ${path} (pid ${file.pid}) is gone. ${START}`);
+  }
+  const { region, endpoints, tables } = file;
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const perChannel = <T>(pick: (urls: v.InferOutput<typeof queues>) => T) =>
+    Object.fromEntries(CHANNELS.map((channel) => [channel, pick(file.queues[channel])])) as Record<
+      (typeof CHANNELS)[number],
+      T
+    >;
+  return {
+    tables,
+    lane_queues: perChannel(({ express, standard }) => ({ express, standard })),
+    dead_letter_queues: perChannel(({ dead_letter }) => dead_letter),
+    sweep_interval_seconds: file.stack.SweepIntervalSeconds,
+    clients: {
+      dynamodb: { endpoint: endpoints.dynamodb, region, credentials },
+      sqs: { endpoint: endpoints.sqs, region, credentials },
+    },
+  };
+}
+
+async function readEndpoints(path: string): Promise<v.InferOutput<typeof endpointsFile>> {
+  let content: string;
+  try {
+    content = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new DeploymentNotFoundError(`No local runtime is running: there is no ${path}. ${START}`, { cause });
+  }
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), endpointsFile), content);
+  if (parsed.success) return parsed.output;
+  const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'file'}: ${issue.message}`).join('; ');
+  throw new DeploymentNotFoundError(`${path} is malformed (${faults}). Stop the local runtime and start it again.`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

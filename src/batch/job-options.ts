@@ -1,0 +1,113 @@
+import { parseArgs } from 'node:util';
+import { CHANNELS } from '../core/channels.ts';
+import { PRIORITIES } from '../core/priorities.ts';
+import type { SweepRequest } from '../core/sweep.ts';
+
+export interface JobOptions {
+  readonly request: SweepRequest;
+  readonly wait: boolean;
+  readonly json: boolean;
+  readonly local: boolean;
+}
+
+/** Arguments that are not the job's; the message names each. */
+export class JobUsageError extends Error {
+  override readonly name = 'JobUsageError';
+}
+
+export const USAGE = `Usage: npm run batch:notification-retry -- [options]
+
+Finds the notifications that are due for a retry and hands them to their lanes (BATCH-952).
+
+  --channel=C            only this channel: ${CHANNELS.join(', ')}
+  --priority=P           only this priority: ${PRIORITIES.join(', ')}
+  --tenant=T             only this tenant
+  --limit=N              at most N notifications
+  --max-retry-count=N    replaces the limit of retries for this run's notifications
+  --force-retry          ignores limit and deadline, takes dead notifications too: one attempt each
+  --dry-run              only counts: writes and sends nothing
+  --wait                 waits for the outcomes and counts them by final status
+  --json                 prints one JSON object on stdout
+  --local                the running local runtime instead of AWS
+  --help
+
+Examples:
+  npm run batch:notification-retry -- --dry-run
+  npm run batch:notification-retry -- --channel=email --priority=urgent --wait
+`;
+
+const FLAGS = {
+  'max-retry-count': { type: 'string' },
+  channel: { type: 'string' },
+  priority: { type: 'string' },
+  tenant: { type: 'string' },
+  limit: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+  'force-retry': { type: 'boolean' },
+  wait: { type: 'boolean' },
+  json: { type: 'boolean' },
+  local: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+/**
+ * Reads the job's arguments (design §8; batch-952-notification-retry.md §7).
+ * @returns 'help' when that was asked for.
+ * @throws JobUsageError that names every unknown flag and wrong value.
+ */
+export function parseJobOptions(args: readonly string[]): JobOptions | 'help' {
+  const { values, tokens } = parseArgs({
+    args: [...args],
+    options: FLAGS,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const faults: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') faults.push(`${token.value}: not an option`);
+    if (token.kind !== 'option') continue;
+    if (!Object.hasOwn(FLAGS, token.name)) faults.push(`${token.rawName}: unknown option`);
+    else if (FLAGS[token.name as keyof typeof FLAGS].type === 'boolean' && token.value !== undefined) {
+      faults.push(`${token.rawName}=${token.value}: takes no value`);
+    }
+  }
+  if (values.help === true) return 'help';
+  const given = (name: keyof typeof FLAGS) => (name in values && typeof values[name] !== 'string' ? '' : values[name]);
+  const options = {
+    max_retry_count: wholeNumber('max-retry-count', given('max-retry-count'), 0, faults),
+    channel: oneOf('channel', given('channel'), CHANNELS, faults),
+    priority: oneOf('priority', given('priority'), PRIORITIES, faults),
+    tenant: nonEmpty('tenant', given('tenant'), faults),
+    limit: wholeNumber('limit', given('limit'), 1, faults),
+    dry_run: values['dry-run'] === true || undefined,
+    force_retry: values['force-retry'] === true || undefined,
+  };
+  if (faults.length > 0) throw new JobUsageError(faults.join('\n'));
+  const request = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return { request, wait: values.wait === true, json: values.json === true, local: values.local === true };
+}
+
+type Value = string | boolean | undefined;
+
+function wholeNumber(flag: string, value: Value, least: number, faults: string[]): number | undefined {
+  if (value === undefined) return undefined;
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= least) return number;
+  faults.push(`--${flag}=${value}: must be a whole number, ${least} or more`);
+  return undefined;
+}
+
+function oneOf<T extends string>(flag: string, value: Value, allowed: readonly T[], faults: string[]): T | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((candidate) => candidate === value);
+  if (found === undefined) faults.push(`--${flag}=${value}: must be one of ${allowed.join(', ')}`);
+  return found;
+}
+
+function nonEmpty(flag: string, value: Value, faults: string[]): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && value.length > 0 && value.length <= 50) return value;
+  faults.push(`--${flag}=${value}: must be a tenant's id of 1 to 50 characters`);
+  return undefined;
+}

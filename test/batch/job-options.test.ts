@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { JobUsageError, parseJobOptions } from '../../src/batch/job-options.ts';
+
+describe('the job’s arguments', () => {
+  it('are all optional', () => {
+    expect(parseJobOptions([])).toEqual({ request: {}, wait: false, json: false, local: false });
+  });
+
+  it('become the sweep’s request', () => {
+    const args = [
+      '--max-retry-count=3',
+      '--channel=email',
+      '--priority',
+      'urgent',
+      '--tenant=T',
+      '--limit=9',
+      '--dry-run',
+      '--force-retry',
+      '--wait',
+      '--json',
+      '--local',
+    ];
+    expect(parseJobOptions(args)).toEqual({
+      request: {
+        max_retry_count: 3,
+        channel: 'email',
+        priority: 'urgent',
+        tenant: 'T',
+        limit: 9,
+        dry_run: true,
+        force_retry: true,
+      },
+      wait: true,
+      json: true,
+      local: true,
+    });
+  });
+
+  it.each([
+    [['--colour=red'], /--colour: unknown option/],
+    [['--channel=fax'], /--channel=fax: must be one of email, slack, teams, webhook/],
+    [['--channel'], /--channel=: must be one of/],
+    [['--priority=HIGH'], /--priority=HIGH: must be one of urgent/],
+    [['--limit=0'], /--limit=0: must be a whole number, 1 or more/],
+    [['--limit=1.5'], /--limit=1.5/],
+    [['--max-retry-count=-1'], /--max-retry-count=-1: must be a whole number, 0 or more/],
+    [['--max-retry-count=abc'], /--max-retry-count=abc/],
+    [['--tenant='], /--tenant=: must be/],
+    [['--dry-run=yes'], /--dry-run=yes: takes no value/],
+    [['now'], /now: not an option/],
+  ])('%j are refused with their name', (args, message) => {
+    expect(() => parseJobOptions(args)).toThrow(message);
+    expect(() => parseJobOptions(args)).toThrow(JobUsageError);
+  });
+
+  it('are refused all at once', () => {
+    expect(() => parseJobOptions(['--a', '--channel=x', 'y'])).toThrow(/--a[^]*y: not[^]*--channel=x/);
+  });
+});
