@@ -68,14 +68,14 @@ export interface ClassificationRule {
   readonly status?: number | readonly [from: number, to: number];
   readonly code?: string | readonly string[];
   readonly text?: RegExp;
-  readonly then: ProviderErrorType;
+  readonly means: ProviderErrorType;
   /** Why, or where the rule comes from. */
   readonly because: string;
 }
 
 /** The first rule that fits decides; what no rule knows is UNKNOWN, and so retried. */
 export function classify(facts: AnswerFacts, rules: readonly ClassificationRule[]): ProviderErrorType {
-  return rules.find((rule) => fits(facts, rule))?.then ?? 'UNKNOWN';
+  return rules.find((rule) => fits(facts, rule))?.means ?? 'UNKNOWN';
 }
 
 function fits(facts: AnswerFacts, rule: ClassificationRule): boolean {

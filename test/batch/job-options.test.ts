@@ -54,6 +54,6 @@ describe('the job’s arguments', () => {
   });
 
   it('are refused all at once', () => {
-    expect(() => parseJobOptions(['--a', '--channel=x', 'y'])).toThrow(/--a[^]*y: not[^]*--channel=x/);
+    expect(() => parseJobOptions(['--a', '--channel=x', 'y'])).toThrow(/--a: .*\n*y: not.*\n*--channel=x/);
   });
 });

@@ -1,0 +1,19 @@
+import { domainToASCII } from 'node:url';
+
+/** RFC 5321 §4.5.3.1, and RFC 5322's dot-atom; quoted local parts and several recipients in one are refused. */
+const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/**
+ * The address as SES takes it: one mailbox, ASCII before the `@` (SES has no SMTPUTF8), the domain in punycode.
+ * @returns undefined when the text is no such address.
+ */
+export function mailbox(text: string): string | undefined {
+  const address = text.trim();
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, Math.max(at, 0));
+  const domain = domainToASCII(address.slice(at + 1));
+  const labels = domain.split('.');
+  const fits = local.length <= 64 && domain.length <= 253 && LOCAL_PART.test(local);
+  return fits && labels.length > 1 && labels.every((label) => LABEL.test(label)) ? `${local}@${domain}` : undefined;
+}

@@ -1,0 +1,8 @@
+import * as v from 'valibot';
+
+/** An e-mail integration holds no credential (the function's role is that), but may have its own sender; unknown fields are refused. */
+export const emailCredential = v.strictObject({
+  tenant_id: v.optional(v.string()),
+  from: v.optional(v.pipe(v.string(), v.regex(/^[^\r\n]+@[^\r\n]+$/, 'must be an e-mail address'))),
+  configuration_set: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -'))),
+});

@@ -1,0 +1,14 @@
+/** The package ships no types; this is the part of it that is used. */
+declare module 'html-to-text' {
+  interface SelectorOptions {
+    selector: string;
+    format?: string;
+    options?: Readonly<Record<string, unknown>>;
+  }
+  interface ConvertOptions {
+    wordwrap?: number | false;
+    selectors?: SelectorOptions[];
+    limits?: { maxInputLength?: number };
+  }
+  export function convert(html: string, options?: ConvertOptions): string;
+}

@@ -1,0 +1,148 @@
+import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { bareHost } from './target-guard.ts';
+
+/** More of an answer than this is not read unless asked for: it is only looked at for what the provider says. */
+export const MAX_ANSWER_BYTES = 64 * 1024;
+
+/**
+ * Idle connections are dropped after this time. It is short because a frozen function does not see the other side
+ * close: a connection from before the freeze would fail the first send after it.
+ */
+const IDLE_MS = 4_000;
+
+interface PostRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** As UTF-8; what is beyond the limit is missing. */
+  readonly text: string;
+}
+
+/** No answer came. The message never names the target: it may go into logs and records. */
+export class NetworkFault extends Error {
+  override readonly name = 'NetworkFault';
+  /** `TIMEOUT`, `TARGET_REFUSED`, or Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, …). */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface PosterOptions {
+  /** For the whole exchange, in milliseconds; the request's signal may end it sooner. */
+  readonly timeoutMs?: number;
+  /** Of an answer's body, MAX_ANSWER_BYTES unless given. */
+  readonly maxAnswerBytes?: number;
+  /** How names are resolved: the guard's lookup wherever a tenant can choose the target. */
+  readonly lookup?: LookupFunction;
+}
+
+export interface Poster {
+  /**
+   * One POST over a kept-alive connection; redirects are not followed. Once the status line has arrived the answer
+   * counts, even if its body is cut off: posting again what was accepted would be worse.
+   * @throws NetworkFault when no answer came.
+   */
+  post(request: PostRequest): Promise<HttpAnswer>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+export function createPoster(options: PosterOptions = {}): Poster {
+  const { timeoutMs = 15_000, maxAnswerBytes = MAX_ANSWER_BYTES, lookup } = options;
+  const pooling = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 32 };
+  const plain = new http.Agent(pooling);
+  const secure = new https.Agent(pooling);
+
+  function post({ url, headers, body, signal }: PostRequest): Promise<HttpAnswer> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(timedOut());
+      const tls = url.protocol === 'https:';
+      const request = (tls ? https : http).request({
+        method: 'POST',
+        protocol: url.protocol,
+        hostname: bareHost(url),
+        port: url.port,
+        path: `${url.pathname}${url.search}`,
+        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        agent: tls ? secure : plain,
+        ...(lookup && { lookup }),
+      });
+      let settled = false;
+      const settle = (how: () => void) => {
+        if (settled) return;
+        settled = true;
+        clearTimeout(timer);
+        signal.removeEventListener('abort', cut);
+        how();
+      };
+      let answer: PartialAnswer | undefined;
+      const cut = () => {
+        settle(() => (answer ? resolve(answer.soFar()) : reject(timedOut())));
+        request.destroy();
+      };
+      const timer = setTimeout(cut, timeoutMs);
+      signal.addEventListener('abort', cut, { once: true });
+      request.on('error', (error: NodeJS.ErrnoException) => settle(() => reject(faultOf(error))));
+      request.on('response', (response) => {
+        answer = readAnswer(response, maxAnswerBytes, (whole) => settle(() => resolve(whole)));
+      });
+      request.end(body);
+    });
+  }
+
+  return {
+    post,
+    close() {
+      plain.destroy();
+      secure.destroy();
+    },
+  };
+}
+
+interface PartialAnswer {
+  soFar(): HttpAnswer;
+}
+
+function readAnswer(response: IncomingMessage, limit: number, done: (answer: HttpAnswer) => void): PartialAnswer {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const soFar = (): HttpAnswer => ({
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text: size === 0 ? '' : Buffer.concat(chunks, Math.min(size, limit)).toString('utf8'),
+  });
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > limit) {
+      done(soFar());
+      response.destroy();
+    }
+  });
+  response.on('end', () => done(soFar()));
+  response.on('error', () => done(soFar()));
+  return { soFar };
+}
+
+function timedOut(): NetworkFault {
+  return new NetworkFault('TIMEOUT', 'the endpoint did not answer in time');
+}
+
+/** Node's own messages name the address, so only the code is kept of them. */
+function faultOf(error: NodeJS.ErrnoException): NetworkFault {
+  const code = error.code ?? 'UNKNOWN';
+  return code === 'TARGET_REFUSED'
+    ? new NetworkFault(code, `the target URL is refused: ${error.message}`)
+    : new NetworkFault(code, `the endpoint could not be reached (${code})`);
+}

@@ -1,0 +1,104 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Guards every URL that a tenant can choose against server-side request forgery. The name is resolved once, by the
+ * connection itself, and the connection goes to exactly the addresses that were judged: there is no second
+ * resolution whose answer could differ.
+ */
+interface TargetGuard {
+  /**
+   * The URL, parsed, when its form is acceptable and its host is not an address of ours.
+   * @throws TargetRefusedError
+   */
+  check(text: string): URL;
+  /** For `http.request`: fails with TargetRefusedError when any address of the name is not public. */
+  readonly lookup: LookupFunction;
+}
+
+export interface TargetGuardOptions {
+  /** Lets plain http and private addresses through: for the local runtime only. */
+  readonly allowPrivateTargets?: boolean;
+  /** All addresses of a name; the system's resolver unless given. */
+  readonly resolve?: (hostname: string) => Promise<readonly LookupAddress[]>;
+}
+
+/** Says what is wrong with a target without naming it: a webhook's address is as good as its credential. */
+export class TargetRefusedError extends Error {
+  override readonly name = 'TargetRefusedError';
+  readonly code = 'TARGET_REFUSED';
+}
+
+export function createTargetGuard(options: TargetGuardOptions = {}): TargetGuard {
+  const { allowPrivateTargets = false, resolve = resolveBySystem } = options;
+  return {
+    check: (text) => checkTarget(text, allowPrivateTargets),
+    lookup: (hostname, { all }, callback) => {
+      resolve(hostname).then(
+        (found) => {
+          const fault = allowPrivateTargets ? undefined : faultOf(found);
+          const [first] = found;
+          if (fault !== undefined) callback(fault, '');
+          else if (all) callback(null, [...found]);
+          else callback(null, first?.address ?? '', first?.family);
+        },
+        (error: NodeJS.ErrnoException) => callback(error, ''),
+      );
+    },
+  };
+}
+
+/** Whether a text means to be a URL that can be posted to; whether it may be is the guard's question. */
+export function looksLikeUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text.trim());
+}
+
+/**
+ * Only globally routable unicast addresses are public. An IPv4 address mapped into IPv6 is judged as what it is;
+ * every other form of embedding (NAT64, 6to4, Teredo, IPv4-compatible) is refused whatever it embeds.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  if (parsed.range() !== 'unicast') return false;
+  return parsed.kind() === 'ipv4' || GLOBAL_UNICAST_V6.some((range) => parsed.match(range));
+}
+
+/** RFC 4291 §2.4: of the IPv6 space only this has been given out; the rest includes `::a.b.c.d`. */
+const GLOBAL_UNICAST_V6 = [ipaddr.parseCIDR('2000::/3')];
+
+function checkTarget(text: string, allowPrivateTargets: boolean): URL {
+  const url = URL.parse(text.trim());
+  if (url === null) throw new TargetRefusedError('it is not a URL; expected https://host/path');
+  if (url.protocol !== 'https:' && !(allowPrivateTargets && url.protocol === 'http:')) {
+    throw new TargetRefusedError('its scheme must be https');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TargetRefusedError('it must not contain a user name or password');
+  }
+  const host = bareHost(url);
+  // The URL parser has already turned 2130706433, 0x7f.1 and the like into dotted form.
+  if (isIP(host) !== 0 && !allowPrivateTargets && !isPublicAddress(host)) {
+    throw new TargetRefusedError('its host is a private or reserved address');
+  }
+  return url;
+}
+
+/** The host as sockets want it: an IPv6 address without its brackets. */
+export function bareHost(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+function faultOf(found: readonly LookupAddress[]): TargetRefusedError | undefined {
+  // One private address among public ones is refused too: which of them is tried first is not ours to say.
+  return found.length > 0 && found.every(({ address }) => isPublicAddress(address))
+    ? undefined
+    : new TargetRefusedError('its host name leads to a private or reserved address');
+}
+
+function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
+  return new Promise((done, failed) => {
+    systemLookup(hostname, { all: true }, (error, found) => (error ? failed(error) : done(found)));
+  });
+}

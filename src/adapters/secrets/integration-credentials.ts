@@ -1,0 +1,112 @@
+import * as v from 'valibot';
+import type { ProviderErrorType } from '../../core/error-types.ts';
+import type { Refused } from '../../core/provider-answer.ts';
+import { describeIssues, parseJsonObject } from './describe-issues.ts';
+import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
+
+/** Whose credential: the delivery's own fields. */
+interface CredentialOwner {
+  readonly tenant_id: string;
+  readonly integration_config_id?: string;
+}
+
+/** What a credential of a channel looks like. */
+type CredentialShape<T> = v.GenericSchema<unknown, T>;
+
+/** `undefined`: the owner names no integration, or (with `optional`) the integration has no secret. */
+type CredentialResult<T> = { readonly ok: true; readonly credential: T | undefined } | Refused;
+
+export interface IntegrationCredentials {
+  /**
+   * The credential of the owner's integration. Whatever is wrong with it concerns this notification alone, and comes
+   * back as its refusal: missing or malformed AUTH_FAILED, another tenant's or unreadable by our role
+   * PERMISSION_DENIED, source out of reach AUTH_TEMPORARY.
+   */
+  load<T>(shape: CredentialShape<T>, owner: CredentialOwner, options?: LoadOptions): Promise<CredentialResult<T>>;
+}
+
+interface LoadOptions {
+  /** Reads past every cache. */
+  readonly fresh?: boolean;
+  /** A missing secret is no fault. */
+  readonly optional?: boolean;
+}
+
+/** A secret's name takes these in Secrets Manager; the table allows an id of 50 characters. */
+const CONFIG_ID = /^[\w+=.@-]{1,100}$/;
+const MAX_REMEMBERED = 500;
+
+export function createIntegrationCredentials(
+  source: SecretSource,
+  { prefix }: { readonly prefix: string },
+): IntegrationCredentials {
+  /** What was parsed from which text: the parsing, unlike the reading, is the same until the text changes. */
+  const parsed = new Map<string, { text: string; shape: unknown; result: Parsed<unknown> }>();
+
+  function parseOnce<T>(name: string, text: string, shape: CredentialShape<T>): Parsed<T> {
+    const known = parsed.get(name);
+    if (known?.text === text && known.shape === shape) return known.result as Parsed<T>;
+    const result = parse(name, text, shape);
+    if (parsed.size >= MAX_REMEMBERED) parsed.clear();
+    parsed.set(name, { text, shape, result });
+    return result;
+  }
+
+  return {
+    async load(shape, { tenant_id, integration_config_id: id }, { fresh = false, optional = false } = {}) {
+      if (id === undefined) return { ok: true, credential: undefined };
+      if (!CONFIG_ID.test(id)) {
+        return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
+      }
+      const name = `${prefix}${id}`;
+      const text = await read(source, name, fresh);
+      if (typeof text === 'object') return text;
+      if (text === undefined) {
+        return optional
+          ? { ok: true, credential: undefined }
+          : refused('AUTH_FAILED', `there is no secret ${name}; create it with the integration's credential`);
+      }
+      const result = parseOnce(name, text, shape);
+      if (!result.ok) return result;
+      if (result.tenant_id !== undefined && result.tenant_id !== tenant_id) {
+        return refused('PERMISSION_DENIED', `the secret ${name} belongs to another tenant (its tenant_id differs)`);
+      }
+      return { ok: true, credential: result.credential };
+    },
+  };
+}
+
+type Parsed<T> = { readonly ok: true; readonly credential: T; readonly tenant_id: string | undefined } | Refused;
+
+const ownership = v.object({ tenant_id: v.optional(v.string()) });
+
+function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed<T> {
+  const value = parseJsonObject(text);
+  if (value === undefined) return refused('AUTH_FAILED', `the secret ${name} is not a JSON object`);
+  const owner = v.safeParse(ownership, value);
+  const credential = v.safeParse(shape, value);
+  const issues = [...(owner.issues ?? []), ...(credential.issues ?? [])];
+  if (!owner.success || !credential.success) {
+    return refused('AUTH_FAILED', `the secret ${name} is malformed: ${describeIssues(issues)}`);
+  }
+  return { ok: true, credential: credential.output, tenant_id: owner.output.tenant_id };
+}
+
+const TYPE_OF: Readonly<Record<SecretFault, ProviderErrorType>> = {
+  denied: 'PERMISSION_DENIED',
+  malformed: 'AUTH_FAILED',
+  temporary: 'AUTH_TEMPORARY',
+};
+
+async function read(source: SecretSource, name: string, fresh: boolean): Promise<string | undefined | Refused> {
+  try {
+    return await source.get(name, { fresh });
+  } catch (error) {
+    if (!(error instanceof SecretUnavailableError)) throw error;
+    return refused(TYPE_OF[error.fault], error.message);
+  }
+}
+
+function refused(error_type: ProviderErrorType, message: string): Refused {
+  return { ok: false, error_type, message, details: { stage: 'credential' } };
+}

@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import { describeIssues, parseJsonObject } from './describe-issues.ts';
+import { type SecretSource, SecretUnavailableError } from './secret-source.ts';
+
+/** The names under which the file's integrations are found: prefix + integration_config_id. */
+export const FILE_INTEGRATION_PREFIX = 'integrations/';
+
+const fileShape = v.object({
+  integrations: v.optional(v.record(v.string(), v.looseObject({})), {}),
+  recipient_key: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => Buffer.from(text, 'base64').length === 32, 'must be the base64 of 32 bytes'),
+    ),
+  ),
+  recipient_hash_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+});
+type SecretsFile = v.InferOutput<typeof fileShape>;
+
+/**
+ * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, `recipient_key` and
+ * `recipient_hash_key`. The file is read on first use, and again whenever a fresh value is asked for; a file that
+ * does not exist holds no secrets.
+ */
+export function createSecretsFileSource(path: string): SecretSource {
+  let content: Promise<SecretsFile> | undefined;
+  return {
+    async get(name, { fresh = false } = {}) {
+      if (fresh) content = undefined;
+      content ??= readSecretsFile(path).catch((error: unknown) => {
+        content = undefined;
+        throw error;
+      });
+      return find(await content, name);
+    },
+  };
+}
+
+function find(file: SecretsFile, name: string): string | undefined {
+  if (name === 'recipient_key' || name === 'recipient_hash_key') return file[name];
+  const id = name.startsWith(FILE_INTEGRATION_PREFIX) ? name.slice(FILE_INTEGRATION_PREFIX.length) : undefined;
+  if (id === undefined || !Object.hasOwn(file.integrations, id)) return undefined;
+  return JSON.stringify(file.integrations[id]);
+}
+
+async function readSecretsFile(path: string): Promise<SecretsFile> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { integrations: {} };
+    throw new SecretUnavailableError('malformed', `The secrets file ${path} cannot be read.`, { cause: error });
+  }
+  const value = parseJsonObject(text);
+  if (value === undefined) {
+    throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: it is not a JSON object.`);
+  }
+  const parsed = v.safeParse(fileShape, value);
+  if (parsed.success) return parsed.output;
+  const faults = describeIssues(parsed.issues);
+  throw new SecretUnavailableError('malformed', `The secrets file ${path} is malformed: ${faults}.`);
+}

@@ -1,0 +1,80 @@
+import type { SecretsProvider } from '@aws-lambda-powertools/parameters/secrets';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
+
+const CACHE_SECONDS = 300;
+/** A secret that is missing is asked for again after this time, so that creating it repairs things soon. */
+const MISSING_MS = 60_000;
+const MAX_MISSING = 1_000;
+
+interface SecretsManagerOptions {
+  /** The SDK's default client unless given. */
+  readonly client?: SecretsManagerClient;
+  readonly now?: () => number;
+}
+
+/**
+ * Secrets Manager behind a cache of five minutes. Calls for one secret at the same moment are one request: a batch
+ * of one tenant's notifications does not read its credential ten times.
+ */
+export function createSecretsManagerSource({ client, now = Date.now }: SecretsManagerOptions = {}): SecretSource {
+  const underWay = new Map<string, Promise<string | undefined>>();
+  const missingUntil = new Map<string, number>();
+  let provider: Promise<SecretsProvider> | undefined;
+
+  async function read(name: string, fresh: boolean): Promise<string | undefined> {
+    provider ??= loadProvider(client);
+    try {
+      const value = await (await provider).get(name, { maxAge: CACHE_SECONDS, forceFetch: fresh });
+      missingUntil.delete(name);
+      return typeof value === 'string' ? value : value && new TextDecoder().decode(value);
+    } catch (error) {
+      if (causeName(error) !== 'ResourceNotFoundException') throw unavailable(name, error);
+      if (missingUntil.size >= MAX_MISSING) missingUntil.clear();
+      missingUntil.set(name, now() + MISSING_MS);
+      return undefined;
+    }
+  }
+
+  return {
+    get(name, { fresh = false } = {}) {
+      if (!fresh && now() < (missingUntil.get(name) ?? 0)) return Promise.resolve(undefined);
+      const key = `${fresh}:${name}`;
+      const running = underWay.get(key);
+      if (running !== undefined) return running;
+      const reading = read(name, fresh).finally(() => underWay.delete(key));
+      underWay.set(key, reading);
+      return reading;
+    },
+  };
+}
+
+/** Loaded on first use: most senders never need a secret in the life of a sandbox, and the SDK client is large. */
+async function loadProvider(client: SecretsManagerClient | undefined): Promise<SecretsProvider> {
+  const { SecretsProvider: Provider } = await import('@aws-lambda-powertools/parameters/secrets');
+  return new Provider(client && { awsSdkV3Client: client });
+}
+
+const FAULT_OF: Readonly<Record<string, SecretFault>> = {
+  AccessDeniedException: 'denied',
+  DecryptionFailure: 'denied',
+  // The secret is scheduled for deletion, or has no value yet.
+  InvalidRequestException: 'malformed',
+  InvalidParameterException: 'malformed',
+  ValidationException: 'malformed',
+};
+
+function unavailable(name: string, error: unknown): SecretUnavailableError {
+  const cause = causeName(error);
+  return new SecretUnavailableError(
+    FAULT_OF[cause] ?? 'temporary',
+    `The secret ${name} cannot be read: Secrets Manager answered ${cause}.`,
+    { cause: error },
+  );
+}
+
+/** Powertools wraps what the SDK throws. */
+function causeName(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return cause instanceof Error ? cause.name : 'an unknown error';
+}

@@ -1,0 +1,164 @@
+import type { ClassificationRule } from '../../core/provider-answer.ts';
+import { NETWORK_RULES } from '../http/network-classification.ts';
+
+/**
+ * Answers of chat.postMessage (HTTP 200, `{"ok":false,"error":code}`) and of incoming webhooks (a status, the code as
+ * text). From the method's documentation, its list of common errors, and the changelog on incoming webhooks
+ * (2016-05-17). An error that is not listed is UNKNOWN, and so retried.
+ */
+export const SLACK_RULES: readonly ClassificationRule[] = [
+  ...NETWORK_RULES,
+  {
+    code: ['ratelimited', 'rate_limited', 'message_limit_exceeded', 'accesslimited'],
+    means: 'RATE_LIMITED',
+    because: 'About one message a second a channel; Slack spells the code both ways.',
+  },
+  { status: 429, means: 'RATE_LIMITED', because: 'Rate limits come as 429 with Retry-After in seconds.' },
+  {
+    code: ['token_expired'],
+    means: 'AUTH_TEMPORARY',
+    because: 'Tokens with rotation live twelve hours; the secret has a newer one.',
+  },
+  {
+    code: ['request_timeout'],
+    means: 'NETWORK_TIMEOUT',
+    because: 'Slack got the body truncated: once more.',
+  },
+  {
+    code: ['service_unavailable', 'rollup_error', 'team_added_to_org', 'org_login_required'],
+    means: 'SERVER_OVERLOAD',
+    because: 'Slack, or the workspace during its migration, is unavailable for a while.',
+  },
+  {
+    code: ['internal_error', 'fatal_error', 'timeout'],
+    means: 'SERVER_OVERLOAD',
+    because:
+      'A fault at Slack. The message may have been posted all the same; that risk of a duplicate is smaller than that of a loss.',
+  },
+  {
+    code: [
+      'channel_not_found',
+      'not_in_channel',
+      'is_archived',
+      'channel_is_archived',
+      'user_not_found',
+      'user_disabled',
+    ],
+    means: 'INVALID_RECIPIENT',
+    because: 'The channel or person does not exist, is gone, or the app is not in the channel.',
+  },
+  {
+    code: [
+      'cannot_dm_bot',
+      'cannot_reply_to_message',
+      'messages_tab_disabled',
+      'is_inactive',
+      'channel_type_not_supported',
+    ],
+    means: 'INVALID_RECIPIENT',
+    because: 'This conversation takes no messages from an app.',
+  },
+  {
+    code: ['no_service', 'no_service_id', 'no_team', 'team_disabled', 'team_not_found'],
+    means: 'INVALID_RECIPIENT',
+    because: 'The incoming webhook, or its whole workspace, was removed or disabled: batch-952 §6, wrong destination.',
+  },
+  {
+    code: [
+      'msg_too_long',
+      'no_text',
+      'missing_text_or_fallback_or_attachments',
+      'too_many_attachments',
+      'msg_blocks_too_long',
+    ],
+    means: 'FORMAT_ERROR',
+    because: 'The message is empty or too long.',
+  },
+  {
+    code: [
+      'invalid_blocks',
+      'invalid_blocks_format',
+      'invalid_attachments',
+      'markdown_text_conflict',
+      'metadata_too_large',
+    ],
+    means: 'FORMAT_ERROR',
+    because: 'Slack cannot read the message as it is built.',
+  },
+  {
+    code: [
+      'invalid_arguments',
+      'invalid_arg_name',
+      'invalid_array_arg',
+      'invalid_charset',
+      'invalid_form_data',
+      'invalid_json',
+      'invalid_payload',
+      'invalid_post_type',
+      'json_not_object',
+      'missing_post_type',
+    ],
+    means: 'FORMAT_ERROR',
+    because: 'The request is malformed, and would be so again.',
+  },
+  {
+    code: [
+      'invalid_auth',
+      'not_authed',
+      'account_inactive',
+      'token_revoked',
+      'invalid_token',
+      'not_allowed_token_type',
+      'two_factor_setup_required',
+      'method_deprecated',
+      'deprecated_endpoint',
+      'as_user_not_supported',
+    ],
+    means: 'AUTH_FAILED',
+    because: 'The token or webhook is not valid (any more), or of the wrong kind: its settings have to be corrected.',
+  },
+  {
+    code: [
+      'missing_scope',
+      'restricted_action',
+      'restricted_action_read_only_channel',
+      'restricted_action_thread_only_channel',
+      'restricted_action_non_threadable_channel',
+      'restricted_action_thread_locked',
+    ],
+    means: 'PERMISSION_DENIED',
+    because: 'A scope is missing, or a preference of the workspace keeps the app from posting here.',
+  },
+  {
+    code: [
+      'ekm_access_denied',
+      'access_denied',
+      'action_prohibited',
+      'posting_to_general_channel_denied',
+      'no_permission',
+      'not_allowed',
+      'enterprise_is_restricted',
+      'team_access_not_granted',
+    ],
+    means: 'PERMISSION_DENIED',
+    because: "The workspace's administrators have to allow it.",
+  },
+  {
+    status: [300, 399],
+    means: 'INVALID_RECIPIENT',
+    because: 'Redirects are not followed; Slack itself never sends one.',
+  },
+  { status: 400, means: 'FORMAT_ERROR', because: 'Changelog 2016-05-17: 400 is an invalid payload.' },
+  { status: 401, means: 'AUTH_FAILED', because: 'The token is not accepted.' },
+  { status: 403, means: 'PERMISSION_DENIED', because: 'Changelog 2016-05-17: 403 is a restriction of the workspace.' },
+  {
+    status: [404, 404],
+    means: 'INVALID_RECIPIENT',
+    because: 'Changelog 2016-05-17: there is no such channel or webhook.',
+  },
+  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
+  { status: 410, means: 'INVALID_RECIPIENT', because: 'Changelog 2016-05-17: the channel is archived.' },
+  { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than Slack takes.' },
+  { status: [400, 499], means: 'INVALID_RECIPIENT', because: 'batch-952 §6: any other 4xx is a wrong destination.' },
+  { status: [500, 599], means: 'SERVER_OVERLOAD', because: 'batch-952 §6: 5xx is retried at longer intervals.' },
+];

@@ -1,0 +1,23 @@
+import type { NotificationContent } from '../../core/notification.ts';
+import { htmlToPlainText } from '../email/html-text.ts';
+import { escapeMrkdwn, markdownToMrkdwn } from './mrkdwn.ts';
+
+/** chat.postMessage: what is longer than this may be truncated without an error. */
+export const MAX_TEXT_CHARACTERS = 40_000;
+
+export interface SlackMessage {
+  readonly text: string;
+  /** False for text without formatting: its asterisks and underscores are meant as such. */
+  readonly mrkdwn: boolean;
+}
+
+/** The subject, if there is one, becomes the first line; it is bold where the message has formatting at all. */
+export async function slackMessage({ subject, body, format }: NotificationContent): Promise<SlackMessage> {
+  const title = subject?.replace(/\s+/g, ' ').trim();
+  if (format === 'MARKDOWN') {
+    const text = await markdownToMrkdwn(body);
+    return { text: title ? `*${escapeMrkdwn(title).replaceAll('*', '')}*\n${text}` : text, mrkdwn: true };
+  }
+  const text = escapeMrkdwn(format === 'HTML' ? await htmlToPlainText(body) : body);
+  return { text: title ? `${escapeMrkdwn(title)}\n${text}` : text, mrkdwn: false };
+}

@@ -1,0 +1,108 @@
+import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/provider-answer.ts';
+import type { HttpAnswer } from '../http/post.ts';
+import { faultRefusal, refusalOf } from '../http/refusal.ts';
+import { looksLikeUrl, type TargetGuardOptions } from '../http/target-guard.ts';
+import { createTargetPoster, type TargetPoster } from '../http/target-poster.ts';
+import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
+import { createSlackApi, type SlackApi, type SlackApiOptions } from './api-client.ts';
+import { SLACK_RULES } from './classification.ts';
+import { type SlackCredential, slackCredential } from './credential.ts';
+import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage } from './message.ts';
+
+interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
+  readonly credentials: IntegrationCredentials;
+}
+
+/**
+ * Slack by token (chat.postMessage to the recipient's channel) or by incoming webhook, as the integration's
+ * credential says; a notification without integration is posted to its recipient when that is the https URL of an
+ * incoming webhook (design §4).
+ */
+export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSenderOptions): Sender {
+  const api = createSlackApi({ ...http, ...(slackApiUrl && { slackApiUrl }) });
+  const poster = createTargetPoster(http);
+  return {
+    async send(delivery, signal) {
+      const loaded = await credentials.load(slackCredential, delivery);
+      if (!loaded.ok) return loaded;
+      const { token, webhook_url } = loaded.credential ?? urlOf(delivery);
+      if (token === undefined && webhook_url === undefined) return NO_ROUTE;
+      const message = await slackMessage(delivery.content);
+      if (message.text.length > MAX_TEXT_CHARACTERS) return tooLong(message.text.length);
+      try {
+        return token === undefined
+          ? await byWebhook({ poster, delivery, message, target: webhook_url ?? '', signal })
+          : await byToken({ api, delivery, message, token, signal });
+      } catch (error) {
+        return faultRefusal(error, SLACK_RULES);
+      }
+    },
+    async refreshCredential(delivery) {
+      await credentials.load(slackCredential, delivery, { fresh: true });
+    },
+  };
+}
+
+const NO_ROUTE: Refused = {
+  ok: false,
+  error_type: 'AUTH_FAILED',
+  message:
+    'there is no way to post: set integration_config_id to an integration whose secret has token or webhook_url, or give the URL of an incoming webhook as recipient',
+};
+
+function urlOf({ content }: Delivery): SlackCredential {
+  return looksLikeUrl(content.recipient) ? { webhook_url: content.recipient } : {};
+}
+
+interface Posting {
+  readonly delivery: Delivery;
+  readonly message: SlackMessage;
+  readonly signal: AbortSignal;
+}
+
+async function byToken(posting: Posting & { api: SlackApi; token: string }): Promise<SendResult> {
+  const { api, delivery, message, token, signal } = posting;
+  const answer = await api.postMessage({ token, channel: delivery.content.recipient.trim(), ...message }, signal);
+  if (answer.ok) return accepted(answer.http, answer.ts);
+  const { error, needed } = apiError(answer.http.text);
+  const refused = refusalOf(answer.http, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secret: token });
+  const code = (error ?? String(answer.http.status)).slice(0, 20);
+  const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
+  return { ...refused, response_code: code, message: `${refused.message}${scope}` };
+}
+
+async function byWebhook(posting: Posting & { poster: TargetPoster; target: string }): Promise<SendResult> {
+  const { poster, delivery, message, target, signal } = posting;
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+  const answer = await poster.post(target, { headers, body: JSON.stringify(message) }, signal);
+  if (answer.status >= 200 && answer.status < 300) return accepted(answer);
+  const code = /^[a-z_]{1,80}$/.exec(answer.text.trim())?.[0];
+  return refusalOf(answer, { who: 'the Slack webhook', delivery, rules: SLACK_RULES, code, secret: target });
+}
+
+function accepted({ status }: HttpAnswer, ts?: string): Accepted {
+  return { ok: true, response_code: String(status), ...(ts !== undefined && { provider_message_id: ts }) };
+}
+
+/** `{"ok":false,"error":"missing_scope","needed":"chat:write"}`; anything else than such words is not taken over. */
+function apiError(text: string): { error?: string | undefined; needed?: string | undefined } {
+  try {
+    const { error, needed } = Object(JSON.parse(text));
+    return { error: word(error, /^\w{1,80}$/), needed: word(needed, /^[\w:.,]{1,80}$/) };
+  } catch {
+    return {};
+  }
+}
+
+function word(value: unknown, form: RegExp): string | undefined {
+  return typeof value === 'string' && form.test(value) ? value : undefined;
+}
+
+function tooLong(length: number): Refused {
+  return {
+    ok: false,
+    error_type: 'FORMAT_ERROR',
+    message: `the message has ${length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}: shorten message_body`,
+    details: { length, limit: MAX_TEXT_CHARACTERS },
+  };
+}

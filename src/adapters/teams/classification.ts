@@ -1,0 +1,113 @@
+import type { ClassificationRule } from '../../core/provider-answer.ts';
+import { NETWORK_RULES } from '../http/network-classification.ts';
+
+/**
+ * A connector that could not post says so in the text of a 200 (microsoftdocs/msteams-docs#1810, #4145); this is the
+ * sentence. Any 200 with it is a failure.
+ */
+export const CONNECTOR_FAILURE = /Webhook message delivery failed/i;
+
+const reported = (status: string) => new RegExp(`returned HTTP error ${status}\\b`, 'i');
+
+/** Answers of Teams webhooks: Workflows (Power Automate's `{"error":{"code"}}`) and connectors (text in a 200). */
+export const TEAMS_RULES: readonly ClassificationRule[] = [
+  ...NETWORK_RULES,
+  {
+    status: 200,
+    text: reported('429'),
+    means: 'RATE_LIMITED',
+    because: 'Teams documentation: more than 4 requests/s are throttled.',
+  },
+  {
+    status: 200,
+    text: reported('413'),
+    means: 'FORMAT_ERROR',
+    because: 'Teams documentation: the message is above 28 KB.',
+  },
+  { status: 200, text: reported('400'), means: 'FORMAT_ERROR', because: 'Teams could not read the card.' },
+  { status: 200, text: reported('401'), means: 'AUTH_FAILED', because: 'Teams no longer knows the connector.' },
+  {
+    status: 200,
+    text: reported('403'),
+    means: 'PERMISSION_DENIED',
+    because: 'The team no longer allows the connector to post.',
+  },
+  {
+    status: 200,
+    text: reported('(404|410)'),
+    means: 'INVALID_RECIPIENT',
+    because: 'The channel or its connector was removed.',
+  },
+  {
+    status: 200,
+    text: reported('4\\d\\d'),
+    means: 'INVALID_RECIPIENT',
+    because: 'batch-952 §6: any other 4xx is a wrong destination.',
+  },
+  {
+    status: 200,
+    text: reported('5\\d\\d'),
+    means: 'SERVER_OVERLOAD',
+    because: 'Teams behind the connector was out of order.',
+  },
+  {
+    status: 200,
+    text: CONNECTOR_FAILURE,
+    means: 'UNKNOWN',
+    because: 'The connector could not reach Teams and gave no status.',
+  },
+  {
+    code: ['WorkflowTriggerIsNotEnabled', 'WorkflowDisabled', 'WorkflowSuspended', 'WorkflowNotEnabled'],
+    means: 'AUTH_FAILED',
+    because: 'The flow is switched off: somebody has to switch it on, then a redrive delivers.',
+  },
+  {
+    code: ['WorkflowNotFound', 'WorkflowTriggerNotFound', 'ResourceNotFound', 'EnvironmentNotFound'],
+    means: 'INVALID_RECIPIENT',
+    because: 'The flow behind this URL was deleted.',
+  },
+  {
+    code: [
+      'DirectApiAuthorizationRequired',
+      'DirectApiInvalidAuthorizationScheme',
+      'DirectApiRequestHasMoreThanOneAuthorization',
+      'InvalidAuthenticationToken',
+      'AuthorizationFailed',
+    ],
+    means: 'AUTH_FAILED',
+    because: "The URL's signature (sig) is missing or outdated, or the flow wants a sign-in: copy the URL anew.",
+  },
+  {
+    code: ['TriggerInputSchemaMismatch', 'InvalidRequestContent', 'TriggerRequestMethodNotValid'],
+    means: 'FORMAT_ERROR',
+    because: 'The flow does not accept this message: its trigger expects another shape.',
+  },
+  {
+    code: ['WorkflowRunInProgress', 'TriggerThrottled', 'WorkflowThrottled', 'TooManyRequests'],
+    means: 'RATE_LIMITED',
+    because: 'Power Automate limits the requests and runs of a flow.',
+  },
+  {
+    status: [300, 399],
+    means: 'INVALID_RECIPIENT',
+    because: 'Redirects are not followed; the URL has to be copied anew.',
+  },
+  { status: 400, means: 'FORMAT_ERROR', because: 'The message is not what the webhook expects.' },
+  { status: 401, means: 'AUTH_FAILED', because: "The URL's signature is not accepted." },
+  { status: 403, means: 'PERMISSION_DENIED', because: 'The flow, or a policy of the tenant, forbids the call.' },
+  { status: 404, means: 'INVALID_RECIPIENT', because: 'There is no such webhook.' },
+  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
+  { status: 410, means: 'INVALID_RECIPIENT', because: 'The connector was retired or removed.' },
+  { status: 413, means: 'FORMAT_ERROR', because: 'The message is above the size limit.' },
+  { status: 415, means: 'FORMAT_ERROR', because: 'The webhook does not take this content type.' },
+  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early, to be asked again.' },
+  { status: 429, means: 'RATE_LIMITED', because: 'Teams and Power Automate throttle with 429.' },
+  { status: [400, 499], means: 'INVALID_RECIPIENT', because: 'batch-952 §6: any other 4xx is a wrong destination.' },
+  { status: 501, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.2: this server takes no POST.' },
+  { status: 505, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.6: this server does not speak HTTP/1.1.' },
+  {
+    status: [500, 599],
+    means: 'SERVER_OVERLOAD',
+    because: 'batch-952 §6. A flow that fails or takes too long answers 502 (NoResponse) or 504, too.',
+  },
+];

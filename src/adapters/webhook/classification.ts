@@ -1,0 +1,42 @@
+import type { ClassificationRule } from '../../core/provider-answer.ts';
+import { NETWORK_RULES } from '../http/network-classification.ts';
+
+/** Answers of webhook endpoints: batch-952 §6, the Standard Webhooks specification and RFC 9110. */
+export const WEBHOOK_RULES: readonly ClassificationRule[] = [
+  ...NETWORK_RULES,
+  {
+    status: [300, 399],
+    means: 'INVALID_RECIPIENT',
+    because:
+      'Standard Webhooks: redirects are not followed, since they could lead anywhere. The owner has to register the new URL; asking the old one again changes nothing.',
+  },
+  { status: 400, means: 'FORMAT_ERROR', because: 'RFC 9110 §15.5.1: the endpoint does not understand this payload.' },
+  { status: 401, means: 'AUTH_FAILED', because: 'The signature or credential is not accepted: a setting is wrong.' },
+  { status: 403, means: 'PERMISSION_DENIED', because: 'Understood and refused: access has to be granted first.' },
+  { status: 404, means: 'INVALID_RECIPIENT', because: 'batch-952 §6: there is no such endpoint.' },
+  { status: 407, means: 'AUTH_FAILED', because: 'A proxy before the endpoint wants credentials: a setting is wrong.' },
+  { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
+  { status: 410, means: 'INVALID_RECIPIENT', because: 'Standard Webhooks: 410 means to stop sending there.' },
+  { status: 413, means: 'FORMAT_ERROR', because: 'The payload is larger than the endpoint takes.' },
+  { status: 415, means: 'FORMAT_ERROR', because: 'The endpoint does not take JSON.' },
+  { status: 422, means: 'FORMAT_ERROR', because: 'The payload is well-formed, and not what the endpoint expects.' },
+  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early, to be asked again.' },
+  { status: 429, means: 'RATE_LIMITED', because: 'RFC 6585 §4: too many requests.' },
+  { status: 431, means: 'FORMAT_ERROR', because: 'RFC 6585 §5: the headers, ids of ours among them, are too large.' },
+  {
+    status: [400, 499],
+    means: 'INVALID_RECIPIENT',
+    because: 'batch-952 §6: any other 4xx is a wrong destination, and the retry stops.',
+  },
+  {
+    status: [501, 501],
+    means: 'INVALID_RECIPIENT',
+    because: 'RFC 9110 §15.6.2: the server knows no POST, so this is no webhook endpoint.',
+  },
+  {
+    status: [505, 505],
+    means: 'INVALID_RECIPIENT',
+    because: 'RFC 9110 §15.6.6: the server does not speak HTTP/1.1, which no retry changes.',
+  },
+  { status: [500, 599], means: 'SERVER_OVERLOAD', because: 'batch-952 §6: 5xx is retried at longer intervals.' },
+];

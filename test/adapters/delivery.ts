@@ -1,0 +1,27 @@
+import type { Channel } from '../../src/core/channels.ts';
+import type { NotificationContent } from '../../src/core/notification.ts';
+import type { Delivery } from '../../src/core/provider-answer.ts';
+
+/** An attempt to make, with whatever the test is about. */
+export function delivery(
+  channel: Channel,
+  content: Partial<NotificationContent> = {},
+  fields: Partial<Omit<Delivery, 'content' | 'channel'>> = {},
+): Delivery {
+  return {
+    log_id: 'NL-1',
+    tenant_id: 'TENANT001',
+    attempt: 1,
+    channel,
+    at: new Date('2026-03-01T09:30:00.500Z'),
+    content: {
+      recipient: 'someone@example.com',
+      body: 'The certificate of the shop expires.',
+      format: 'PLAIN',
+      ...content,
+    },
+    ...fields,
+  };
+}
+
+export const NEVER = new AbortController().signal;

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { EMAIL_RULES } from '../../../src/adapters/email/classification.ts';
+import { type AnswerFacts, classify } from '../../../src/core/provider-answer.ts';
+import { undecidedBy } from '../http/rule-coverage.ts';
+
+const ses = (code: string, text = '', status = 400): AnswerFacts => ({ status, code, text });
+
+const expected: [AnswerFacts, string][] = [
+  [ses('Throttling', 'Daily message quota exceeded.'), 'RATE_LIMITED'],
+  [ses('ThrottlingException', 'Maximum sending rate exceeded.'), 'RATE_LIMITED'],
+  [ses('Throttling', 'Rate exceeded'), 'RATE_LIMITED'],
+  [ses('LimitExceededException'), 'RATE_LIMITED'],
+  [ses('AccountSendingPausedException'), 'RATE_LIMITED'],
+  [ses('ConfigurationSetSendingPausedException'), 'RATE_LIMITED'],
+  [ses('MessageRejected', 'Sending paused for this account.'), 'RATE_LIMITED'],
+  [ses('MessageRejected', 'Sending suspended for this account.'), 'PERMISSION_DENIED'],
+  [ses('ExpiredToken', '', 403), 'AUTH_TEMPORARY'],
+  [{ code: 'CredentialsProviderError' }, 'AUTH_TEMPORARY'],
+  [ses('InvalidClientTokenId', '', 403), 'AUTH_FAILED'],
+  [ses('AccessDeniedException', '', 403), 'PERMISSION_DENIED'],
+  [ses('MailFromDomainNotVerifiedException'), 'AUTH_FAILED'],
+  [ses('MessageRejected', 'Email address is not verified.'), 'AUTH_FAILED'],
+  [ses('ConfigurationSetDoesNotExistException'), 'AUTH_FAILED'],
+  [ses('TemplateDoesNotExistException'), 'AUTH_FAILED'],
+  [ses('MessageRejected', 'Address is on the suppression list'), 'INVALID_RECIPIENT'],
+  [ses('InvalidParameterValue', 'Domain contains illegal character'), 'INVALID_RECIPIENT'],
+  [ses('InvalidParameterValue', 'Local address contains control or whitespace'), 'INVALID_RECIPIENT'],
+  [ses('MessageRejected', 'virus'), 'FORMAT_ERROR'],
+  [ses('InvalidParameterValue', 'Message length is more than 10485760 bytes long'), 'FORMAT_ERROR'],
+  [ses('InvalidAction'), 'AUTH_FAILED'],
+  [{ code: 'AbortError' }, 'NETWORK_TIMEOUT'],
+  [{ code: 'ECONNREFUSED' }, 'NETWORK_TIMEOUT'],
+  [ses('ServiceUnavailable', '', 503), 'SERVER_OVERLOAD'],
+  [ses('Unheard', '', 500), 'SERVER_OVERLOAD'],
+  [ses('Unheard', '', 429), 'RATE_LIMITED'],
+  [ses('Unheard', '', 403), 'PERMISSION_DENIED'],
+  [ses('Unheard', '', 413), 'FORMAT_ERROR'],
+  [ses('Unheard'), 'UNKNOWN'],
+];
+
+describe('an answer of SES', () => {
+  it.each(expected)('%j is %s', (facts, type) => {
+    expect(classify(facts, EMAIL_RULES)).toBe(type);
+  });
+
+  it('is decided by each row of the table in at least one of these cases', () => {
+    expect(
+      undecidedBy(
+        expected.map(([facts]) => facts),
+        EMAIL_RULES,
+      ),
+    ).toEqual([]);
+  });
+});

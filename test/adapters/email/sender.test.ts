@@ -1,0 +1,181 @@
+import { SESClient } from '@aws-sdk/client-ses';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEmailSender } from '../../../src/adapters/email/sender.ts';
+import type { NotificationContent } from '../../../src/core/notification.ts';
+import type { Sender } from '../../../src/core/provider-answer.ts';
+import { delivery, NEVER } from '../delivery.ts';
+import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
+import { credentialsOf } from '../secrets/memory-secrets.ts';
+
+const ACCEPTED = `<SendEmailResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><SendEmailResult>
+<MessageId>0100-abc</MessageId></SendEmailResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></SendEmailResponse>`;
+
+const failed = (code: string, message: string) =>
+  `<ErrorResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error><RequestId>r</RequestId></ErrorResponse>`;
+
+let server: Loopback;
+let client: SESClient;
+let sender: Sender;
+beforeEach(async () => {
+  server = await startLoopback();
+  server.answer = replying(200, ACCEPTED, { 'content-type': 'text/xml' });
+  client = new SESClient({
+    endpoint: server.url,
+    region: 'us-east-1',
+    maxAttempts: 1,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  });
+  const credentials = credentialsOf({ shop: { from: 'shop@example.com', configuration_set: 'shop-events' } });
+  sender = createEmailSender({ client, credentials, from: 'noreply@example.com', configurationSet: 'events' });
+});
+afterEach(async () => {
+  client.destroy();
+  await server.close();
+});
+
+const to = (content: Partial<NotificationContent> = {}, fields = {}) => delivery('email', content, fields);
+const sent = () => Object.fromEntries(new URLSearchParams(server.received[0]?.body));
+
+describe('an e-mail', () => {
+  it('in plain text goes out as UTF-8 with tags and configuration set', async () => {
+    const subject = '【スキル更新】山田太郎さん';
+    expect(await sender.send(to({ subject, body: '詳細は…' }), NEVER)).toEqual({
+      ok: true,
+      response_code: '200',
+      provider_message_id: '0100-abc',
+    });
+    expect(sent()).toEqual({
+      Action: 'SendEmail',
+      Version: '2010-12-01',
+      Source: 'noreply@example.com',
+      'Destination.ToAddresses.member.1': 'someone@example.com',
+      'Message.Subject.Data': subject,
+      'Message.Subject.Charset': 'UTF-8',
+      'Message.Body.Text.Data': '詳細は…',
+      'Message.Body.Text.Charset': 'UTF-8',
+      'Tags.member.1.Name': 'log_id',
+      'Tags.member.1.Value': 'NL-1',
+      'Tags.member.2.Name': 'tenant_id',
+      'Tags.member.2.Value': 'TENANT001',
+      ConfigurationSetName: 'events',
+    });
+  });
+
+  it('in HTML gets a text alternative', async () => {
+    const body = '<h1>Größe</h1><p>See <a href="https://example.com/a">the list</a>.</p>';
+    await sender.send(to({ body, format: 'HTML' }), NEVER);
+    expect(sent()).toMatchObject({
+      'Message.Body.Html.Data': body,
+      'Message.Body.Html.Charset': 'UTF-8',
+      'Message.Body.Text.Data': 'Größe\n\nSee the list [https://example.com/a].',
+    });
+  });
+
+  it('in Markdown becomes HTML, with its source as the text alternative', async () => {
+    const body = '# 期限\n\n**soon** [more](https://example.com)';
+    await sender.send(to({ body, format: 'MARKDOWN' }), NEVER);
+    expect(sent()).toMatchObject({
+      'Message.Body.Html.Data': '<h1>期限</h1>\n<p><strong>soon</strong> <a href="https://example.com">more</a></p>\n',
+      'Message.Body.Text.Data': body,
+    });
+  });
+
+  it.each([
+    [undefined, '(no subject)'],
+    ['  ', '(no subject)'],
+    ['two\r\nlines\tand a tab', 'two lines and a tab'],
+  ])('with the subject %j has the subject %j', async (subject, expected) => {
+    await sender.send(to(subject === undefined ? {} : { subject }), NEVER);
+    expect(sent()['Message.Subject.Data']).toBe(expected);
+  });
+
+  it.each([
+    ['its integration', 'shop', 'shop@example.com', 'shop-events'],
+    ['the stage when the integration has no secret', 'IC003', 'noreply@example.com', 'events'],
+  ])('comes from the sender of %s', async (_, integration_config_id, from, configuration) => {
+    await sender.send(to({}, { integration_config_id }), NEVER);
+    expect(sent()).toMatchObject({ Source: from, ConfigurationSetName: configuration });
+  });
+
+  it('has a tag of allowed characters when its log_id has others', async () => {
+    await sender.send(to({}, { log_id: 'NL 1' }), NEVER);
+    expect(sent()['Tags.member.1.Value']).toMatch(/^NL_1_[0-9a-f]{8}$/);
+  });
+
+  it.each([
+    ['yamada@例え.jp', 'yamada@xn--r8jz45g.jp'],
+    [' o.brien+x@sub.example.co.uk ', 'o.brien+x@sub.example.co.uk'],
+  ])('goes to %j as %s', async (recipient, address) => {
+    await sender.send(to({ recipient }), NEVER);
+    expect(sent()['Destination.ToAddresses.member.1']).toBe(address);
+  });
+
+  it.each([
+    '',
+    'someone',
+    '@example.com',
+    'a@b',
+    'a b@example.com',
+    'a@example.com,b@example.com',
+    'a@example.com\r\nBcc: b@example.com',
+    'Name <a@example.com>',
+    'a..b@example.com',
+    'a@-example.com',
+    'a@exa_mple.com',
+    '山田@example.com',
+    `${'x'.repeat(65)}@example.com`,
+    'https://example.com',
+  ])('to %j is refused before the call', async (recipient) => {
+    const answer = await sender.send(to({ recipient }), NEVER);
+    expect(answer).toMatchObject({ ok: false, error_type: 'INVALID_RECIPIENT' });
+    expect(server.received).toHaveLength(0);
+  });
+});
+
+describe('the answer of SES', () => {
+  it.each([
+    [400, 'Throttling', 'Maximum sending rate exceeded.', 'RATE_LIMITED'],
+    [400, 'Throttling', 'Daily message quota exceeded.', 'RATE_LIMITED'],
+    [
+      400,
+      'MessageRejected',
+      'Email address is not verified. The following identities failed: x@other.test',
+      'AUTH_FAILED',
+    ],
+    [400, 'MessageRejected', 'Message contains a virus', 'FORMAT_ERROR'],
+    [400, 'ConfigurationSetDoesNotExist', 'Configuration set events does not exist.', 'AUTH_FAILED'],
+    [400, 'AccountSendingPausedException', 'paused', 'RATE_LIMITED'],
+    [400, 'InvalidParameterValue', "Missing final '@domain'", 'INVALID_RECIPIENT'],
+    [400, 'InvalidParameterValue', 'Invalid tag value', 'FORMAT_ERROR'],
+    [403, 'AccessDenied', 'User is not authorized to perform ses:SendEmail', 'PERMISSION_DENIED'],
+    [403, 'ExpiredToken', 'The security token included in the request is expired', 'AUTH_TEMPORARY'],
+    [403, 'SignatureDoesNotMatch', 'no', 'AUTH_FAILED'],
+    [503, 'ServiceUnavailable', 'Service unavailable', 'SERVER_OVERLOAD'],
+    [500, 'InternalFailure', 'oops', 'SERVER_OVERLOAD'],
+  ])('%i %s "%s" is %s, after one call', async (status, code, message, error_type) => {
+    server.answer = replying(status, failed(code, message), { 'content-type': 'text/xml' });
+    const answer = await sender.send(to(), NEVER);
+    expect(answer).toMatchObject({ ok: false, error_type, message: expect.stringContaining(`SES answered ${status}`) });
+    expect(JSON.stringify(answer)).not.toContain('x@other.test');
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('that does not come is NETWORK_TIMEOUT', async () => {
+    const controller = new AbortController();
+    server.answer = () => controller.abort();
+    expect(await sender.send(to(), controller.signal)).toMatchObject({ ok: false, error_type: 'NETWORK_TIMEOUT' });
+  });
+
+  it('that is cut off is NETWORK_TIMEOUT', async () => {
+    server.answer = (response) => response.destroy();
+    expect(await sender.send(to(), NEVER)).toMatchObject({
+      error_type: 'NETWORK_TIMEOUT',
+      message: 'SES could not be reached (ECONNRESET)',
+    });
+  });
+
+  it('that is no SES answer is retried rather than given up', async () => {
+    server.answer = replying(502, '<html>bad gateway</html>');
+    expect(await sender.send(to(), NEVER)).toMatchObject({ ok: false, error_type: 'SERVER_OVERLOAD' });
+  });
+});

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPoster, MAX_ANSWER_BYTES, type Poster, type PosterOptions } from '../../../src/adapters/http/post.ts';
+import { NEVER } from '../delivery.ts';
+import { type Loopback, replying, startLoopback } from './loopback.ts';
+
+let server: Loopback;
+let poster: Poster;
+beforeEach(async () => {
+  server = await startLoopback();
+});
+afterEach(async () => {
+  poster.close();
+  await server.close();
+});
+
+function post(options: PosterOptions = {}, signal: AbortSignal = NEVER, path = '/in?a=1') {
+  poster = createPoster(options);
+  const url = new URL(path, server.url);
+  return poster.post({ url, headers: { 'content-type': 'application/json' }, body: '{"名":1}', signal });
+}
+
+describe('posting', () => {
+  it('sends the body with its length in bytes and gives status, headers and text', async () => {
+    server.answer = replying(202, 'tåken', { 'retry-after': '3' });
+    expect(await post()).toMatchObject({ status: 202, text: 'tåken', headers: { 'retry-after': '3' } });
+    expect(server.received).toMatchObject([
+      { method: 'POST', path: '/in?a=1', body: '{"名":1}', headers: { 'content-length': '9' } },
+    ]);
+  });
+
+  it('does not follow a redirect', async () => {
+    server.answer = replying(307, '', { location: `${server.url}/elsewhere` });
+    expect((await post()).status).toBe(307);
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('uses one connection for posts one after the other', async () => {
+    const ports = new Set<number | undefined>();
+    server.answer = (response) => {
+      ports.add(response.socket?.remotePort);
+      response.end();
+    };
+    poster = createPoster();
+    const url = new URL(server.url);
+    for (let i = 0; i < 3; i += 1) await poster.post({ url, headers: {}, body: '', signal: NEVER });
+    expect(ports.size).toBe(1);
+  });
+
+  it('reads no more than the limit of an endless answer, and hangs up', async () => {
+    const hungUp = Promise.withResolvers<void>();
+    server.answer = (response) => {
+      response.on('close', hungUp.resolve);
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(16_384)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    const { text } = await post();
+    expect(text).toHaveLength(MAX_ANSWER_BYTES);
+    await hungUp.promise;
+  });
+
+  it('counts an answer whose body does not end in time by its status', async () => {
+    server.answer = (response) => {
+      response.writeHead(200).write('half');
+    };
+    expect(await post({ timeoutMs: 150 })).toMatchObject({ status: 200 });
+  });
+
+  it('fails with TIMEOUT when no answer comes within the time for the whole exchange', async () => {
+    server.answer = () => {};
+    await expect(post({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'NetworkFault', code: 'TIMEOUT' });
+  });
+
+  it('fails with TIMEOUT when it is aborted on the way, and when it was aborted before', async () => {
+    const controller = new AbortController();
+    server.answer = () => controller.abort();
+    await expect(post({}, controller.signal)).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await expect(post({}, controller.signal)).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('names the fault and not the address when the connection is refused', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as { port: number };
+    closed.close();
+    await expect(post({}, NEVER, `http://127.0.0.1:${port}/`)).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+      message: 'the endpoint could not be reached (ECONNREFUSED)',
+    });
+  });
+
+  it('fails with the fault when the connection is cut before an answer', async () => {
+    server.answer = (response) => response.destroy();
+    await expect(post()).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { parseRetryAfter } from '../../../src/adapters/http/retry-after.ts';
+
+const now = new Date('2026-03-01T09:30:00.000Z');
+
+describe('Retry-After', () => {
+  it.each([
+    ['seconds', '120', 120_000],
+    ['seconds with a fraction, which some send', '1.5', 1_500],
+    ['surrounding space', ' 30 ', 30_000],
+    ['an HTTP-date', 'Sun, 01 Mar 2026 09:31:00 GMT', 60_000],
+    ['the obsolete RFC 850 date', 'Sunday, 01-Mar-26 09:31:00 GMT', 60_000],
+    ['the obsolete asctime date, which is UTC too', 'Sun Mar  1 09:31:00 2026', 60_000],
+    ['more than a day, as a day', '999999999', 86_400_000],
+    ['a date years ahead, as a day', 'Tue, 01 Mar 2033 09:31:00 GMT', 86_400_000],
+  ])('is understood as %s', (_, header, expected) => {
+    expect(parseRetryAfter(header, now)).toBe(expected);
+  });
+
+  it.each([undefined, '', '0', '-5', 'soon', '1e9', '2026-03-01T09:31:00Z', 'Sun, 01 Mar 2026 09:29:00 GMT'])(
+    'sets no bound when it is %j',
+    (header) => {
+      expect(parseRetryAfter(header, now)).toBeUndefined();
+    },
+  );
+});

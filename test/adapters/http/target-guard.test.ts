@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTargetGuard, isPublicAddress, TargetRefusedError } from '../../../src/adapters/http/target-guard.ts';
+import { createTargetPoster } from '../../../src/adapters/http/target-poster.ts';
+import { NEVER } from '../delivery.ts';
+import { type Loopback, startLoopback } from './loopback.ts';
+
+const guard = createTargetGuard();
+const message = { headers: {}, body: '{}' };
+
+describe('a target URL', () => {
+  it.each([
+    'https://hooks.example.com/in?x=1',
+    'https://93.184.215.14/in',
+    'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:8443/in',
+    ' https://hooks.example.com ',
+  ])('passes as %s', (url) => {
+    expect(guard.check(url).protocol).toBe('https:');
+  });
+
+  it.each([
+    ['http://hooks.example.com/in', /scheme must be https/],
+    ['ftp://hooks.example.com/in', /scheme must be https/],
+    ['file:///etc/passwd', /scheme must be https/],
+    ['hooks.example.com/in', /not a URL/],
+    ['#alerts', /not a URL/],
+    ['https://user@hooks.example.com/', /user name or password/],
+    ['https://user:secret@hooks.example.com/', /user name or password/],
+  ])('is refused as %s', (url, reason) => {
+    expect(() => guard.check(url)).toThrow(reason);
+  });
+
+  it.each([
+    'https://127.0.0.1/',
+    'https://2130706433/',
+    'https://0x7f.1/',
+    'https://0x7f000001/',
+    'https://017700000001/',
+    'https://127.1/',
+    'https://0/',
+    'https://10.1.2.3/',
+    'https://172.31.255.255/',
+    'https://192.168.0.1/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://169.254.170.2/v2/credentials',
+    'https://100.64.0.1/',
+    'https://192.0.0.8/',
+    'https://198.18.0.1/',
+    'https://203.0.113.7/',
+    'https://224.0.0.1/',
+    'https://255.255.255.255/',
+    'https://[::1]/',
+    'https://[::]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:a00:1]/',
+    'https://[::127.0.0.1]/',
+    'https://[64:ff9b::127.0.0.1]/',
+    'https://[64:ff9b:1::a00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/',
+    'https://[fc00::1]/',
+    'https://[fd00:ec2::254]/',
+    'https://[fe80::1]/',
+    'https://[fec0::1]/',
+    'https://[ff02::1]/',
+    'https://[2001:db8::1]/',
+    'https://[100::1]/',
+    'https://①②⑦.⓪.⓪.①/',
+  ])('is refused for the private or reserved address in %s', (url) => {
+    expect(() => guard.check(url)).toThrow(TargetRefusedError);
+  });
+
+  it('is never quoted in the refusal', () => {
+    expect(() => guard.check('https://token:hunter2@10.1.2.3/secret-path')).toThrow(/^(?!.*(hunter2|10\.1|secret)).*$/);
+  });
+
+  it('may be local and unencrypted where private targets are allowed', () => {
+    expect(createTargetGuard({ allowPrivateTargets: true }).check('http://127.0.0.1:8080/in').port).toBe('8080');
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['8.8.8.8', true],
+    ['::ffff:8.8.8.8', true],
+    ['2606:4700::1111', true],
+    ['::ffff:10.0.0.1', false],
+    ['::808:808', false],
+    ['4000::1', false],
+    ['not an address', false],
+    ['', false],
+  ])('%s is public: %s', (address, expected) => {
+    expect(isPublicAddress(address)).toBe(expected);
+  });
+});
+
+describe('a host name', () => {
+  let server: Loopback;
+  beforeEach(async () => {
+    server = await startLoopback();
+  });
+  afterEach(() => server.close());
+
+  const port = () => new URL(server.url).port;
+
+  it.each([[['127.0.0.1']], [['10.0.0.1']], [['::1']], [['8.8.8.8', '192.168.1.1']], [[]]])(
+    'is refused when it leads to %j',
+    async (addresses) => {
+      const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+      const poster = createTargetPoster({ resolve });
+      await expect(poster.post(`https://rebind.example:${port()}/`, message, NEVER)).rejects.toMatchObject({
+        code: 'TARGET_REFUSED',
+      });
+      expect(server.received).toHaveLength(0);
+    },
+  );
+
+  it('is resolved by the connection only, so that a second, different answer is never asked for', async () => {
+    const answers = ['192.0.2.1', '127.0.0.1'];
+    let asked = 0;
+    const resolve = async () => [{ address: answers[asked++] ?? '127.0.0.1', family: 4 }];
+    const poster = createTargetPoster({ resolve });
+    await expect(poster.post(`https://rebind.example:${port()}/`, message, NEVER)).rejects.toMatchObject({
+      code: 'TARGET_REFUSED',
+    });
+    expect({ asked, received: server.received.length }).toEqual({ asked: 1, received: 0 });
+  });
+
+  it('is connected to at the address that was judged, whatever the system resolver would say', async () => {
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    const poster = createTargetPoster({ resolve, allowPrivateTargets: true });
+    const answer = await poster.post(`http://does-not-exist.invalid:${port()}/in`, message, NEVER);
+    expect(answer.status).toBe(204);
+    expect(server.received[0]?.headers.host).toBe(`does-not-exist.invalid:${port()}`);
+    poster.close();
+  });
+
+  it('is refused as localhost with the system resolver', async () => {
+    await expect(createTargetPoster().post(`https://localhost:${port()}/`, message, NEVER)).rejects.toMatchObject({
+      code: 'TARGET_REFUSED',
+    });
+  });
+});

@@ -1,0 +1,127 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { createIntegrationCredentials } from '../../../src/adapters/secrets/integration-credentials.ts';
+import { type SecretFault, SecretUnavailableError } from '../../../src/adapters/secrets/secret-source.ts';
+import { slackCredential } from '../../../src/adapters/slack/credential.ts';
+import { teamsCredential } from '../../../src/adapters/teams/credential.ts';
+import { webhookCredential } from '../../../src/adapters/webhook/credential.ts';
+import { createMemorySecrets } from './memory-secrets.ts';
+
+const shape = v.object({ token: v.string() });
+const owner = { tenant_id: 'T1', integration_config_id: 'IC001' };
+
+function credentials(secret: unknown) {
+  const source = createMemorySecrets();
+  source.secrets.set('prod/IC001', typeof secret === 'string' ? secret : JSON.stringify(secret));
+  return createIntegrationCredentials(source, { prefix: 'prod/' });
+}
+
+describe('a credential', () => {
+  it('is read from the secret of its integration', async () => {
+    expect(await credentials({ token: 'x' }).load(shape, owner)).toEqual({ ok: true, credential: { token: 'x' } });
+  });
+
+  it('is none for a notification without integration', async () => {
+    expect(await credentials({ token: 'x' }).load(shape, { tenant_id: 'T1' })).toEqual({
+      ok: true,
+      credential: undefined,
+    });
+  });
+
+  it('that carries its tenant is for that tenant alone', async () => {
+    const loaded = credentials({ token: 'x', tenant_id: 'T1' });
+    expect(await loaded.load(shape, owner)).toMatchObject({ ok: true });
+    expect(await loaded.load(shape, { ...owner, tenant_id: 'T2' })).toMatchObject({
+      ok: false,
+      error_type: 'PERMISSION_DENIED',
+      message: 'the secret prod/IC001 belongs to another tenant (its tenant_id differs)',
+    });
+  });
+
+  it('that changes is parsed anew after a fresh read', async () => {
+    const source = createMemorySecrets({ IC001: { token: 'old' } });
+    const loaded = createIntegrationCredentials(source, { prefix: '' });
+    await loaded.load(shape, owner);
+    source.secrets.set('IC001', '{"token":"new"}');
+    expect(await loaded.load(shape, owner)).toMatchObject({ credential: { token: 'old' } });
+    expect(await loaded.load(shape, owner, { fresh: true })).toMatchObject({ credential: { token: 'new' } });
+  });
+
+  it.each([
+    ['not json: hunter2', 'the secret prod/IC001 is not a JSON object'],
+    [['hunter2'], 'the secret prod/IC001 is not a JSON object'],
+    [{ tokn: 'hunter2' }, 'token is missing'],
+    [{ token: { a: 'hunter2' } }, 'token must be string'],
+    [{ token: 'x', tenant_id: { a: 'hunter2' } }, 'tenant_id must be'],
+  ])('that is malformed as %j is AUTH_FAILED, with its name and field and not its value', async (secret, message) => {
+    const answer = await credentials(secret).load(shape, owner);
+    expect(answer).toMatchObject({ ok: false, error_type: 'AUTH_FAILED', message: expect.stringContaining(message) });
+    expect(JSON.stringify(answer)).not.toContain('hunter2');
+  });
+
+  it.each([
+    [slackCredential, {}, 'must have token or webhook_url'],
+    [webhookCredential, { secret: 'hunter2' }, 'secret is not a known field'],
+    [
+      webhookCredential,
+      { secrets: ['hunter2'] },
+      'secrets.0 must be "whsec_" followed by the base64 of 24 to 64 bytes',
+    ],
+    [teamsCredential, {}, 'webhook_url is missing'],
+  ])('of a channel says what is wrong: case %#', async (channelShape, secret, message) => {
+    const answer = await credentials(secret).load<unknown>(channelShape, owner);
+    expect(answer).toMatchObject({ error_type: 'AUTH_FAILED', message: expect.stringContaining(message) });
+    expect(JSON.stringify(answer)).not.toContain('hunter2');
+  });
+
+  it('that is missing is AUTH_FAILED, unless it may be', async () => {
+    const loaded = createIntegrationCredentials(createMemorySecrets(), { prefix: 'prod/' });
+    expect(await loaded.load(shape, owner)).toMatchObject({
+      error_type: 'AUTH_FAILED',
+      message: "there is no secret prod/IC001; create it with the integration's credential",
+    });
+    expect(await loaded.load(shape, owner, { optional: true })).toEqual({ ok: true, credential: undefined });
+  });
+
+  it.each(['', 'a b', '../x', 'x'.repeat(101)])('is not looked for under the id %j', async (integration_config_id) => {
+    const answer = await credentials({ token: 'x' }).load(shape, { tenant_id: 'T1', integration_config_id });
+    expect(answer).toMatchObject({
+      error_type: 'AUTH_FAILED',
+      message: expect.stringContaining('integration_config_id'),
+    });
+  });
+
+  it.each<[SecretFault, string]>([
+    ['denied', 'PERMISSION_DENIED'],
+    ['malformed', 'AUTH_FAILED'],
+    ['temporary', 'AUTH_TEMPORARY'],
+  ])('that cannot be read (%s) is %s', async (fault, error_type) => {
+    const source = { get: () => Promise.reject(new SecretUnavailableError(fault, 'The secret cannot be read.')) };
+    expect(await createIntegrationCredentials(source, { prefix: '' }).load(shape, owner)).toMatchObject({
+      ok: false,
+      error_type,
+    });
+  });
+});
+
+describe('the shape of a credential', () => {
+  const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
+
+  it.each([
+    ['webhook with secrets of 24 to 64 bytes', webhookCredential, { secrets: [secretOf(24), secretOf(64)] }, true],
+    ['webhook with nothing', webhookCredential, {}, true],
+    ['webhook with a short secret', webhookCredential, { secrets: [secretOf(23)] }, false],
+    ['webhook with a long secret', webhookCredential, { secrets: [secretOf(65)] }, false],
+    ['webhook with a secret that is not base64', webhookCredential, { secrets: ['whsec_****'] }, false],
+    ['webhook with a secret without prefix', webhookCredential, { secrets: [secretOf(24).slice(6)] }, false],
+    ['webhook with a misspelt field', webhookCredential, { secret: secretOf(24) }, false],
+    ['Slack with a token', slackCredential, { token: 'xoxb-1' }, true],
+    ['Slack with a webhook', slackCredential, { webhook_url: 'https://hooks.slack.com/services/x' }, true],
+    ['Slack with a token that has a line break', slackCredential, { token: 'xoxb-1\n' }, false],
+    ['Slack with nothing', slackCredential, {}, false],
+    ['Teams with a webhook', teamsCredential, { webhook_url: 'https://x.api.powerplatform.com/y' }, true],
+    ['Teams with nothing', teamsCredential, {}, false],
+  ])('%s', async (_, credentialShape, secret, ok) => {
+    expect(v.is(credentialShape, secret)).toBe(ok);
+  });
+});
