@@ -1,0 +1,130 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { SenderEnv } from '../../functions/shared/env.ts';
+import type { Channel, Lane } from '../../src/core/channels.ts';
+import type { StageConfig } from '../stage-config.ts';
+import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
+import type { Encryption } from './encryption.ts';
+import { integrationSecretArns, integrationSecretPrefix } from './integration-secrets.ts';
+import type { NotificationTables } from './notification-tables.ts';
+import { allow, useTables } from './permissions.ts';
+import { retryPolicyJson } from './retry-policy-config.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from './service-function.ts';
+import { acknowledgeWildcard } from './wildcards.ts';
+
+/** Waits for a full batch this long: it makes an urgent notification a second later at worst, and batches cheap. */
+const BATCH_WINDOW = Duration.seconds(1);
+/** Lambda's rule for queues behind functions: room for throttled tries before a message counts as lost again. */
+const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
+/** Deliveries before SQS moves a message to the DLQ; fewer than five would dead-letter messages for mere throttling. */
+const MAX_RECEIVE_COUNT = 5;
+/** A claim outlives its function, so that whoever finds it expired knows that its holder is dead. */
+const CLAIM_SECONDS = SHORT_TIMEOUT.toSeconds() + 5;
+/** Leaves a channel function time to record and settle after the slowest answer. */
+const SEND_TIMEOUT_SECONDS = 20;
+
+export interface ChannelLanesProps {
+  readonly config: StageConfig;
+  readonly channel: Channel;
+  readonly tables: NotificationTables;
+  readonly encryption: Encryption;
+  /** What only this channel's provider needs. */
+  readonly provider?: {
+    readonly environment: Readonly<Record<string, string>>;
+    readonly permissions: readonly PolicyStatement[];
+  };
+}
+
+/** Everything a channel owns: its two lanes, their one dead-letter queue, and the function that sends. */
+export class ChannelLanes extends Construct {
+  readonly express: Queue;
+  readonly standard: Queue;
+  readonly deadLetters: Queue;
+  readonly sender: ServiceFunction;
+
+  constructor(scope: Construct, id: string, props: ChannelLanesProps) {
+    super(scope, id);
+    const { config, channel } = props;
+    const nameOf = (queue: string) => `notification-retry-${config.stage}-${channel}-${queue}`;
+
+    this.deadLetters = deadLetterQueue(this, 'DeadLetters', nameOf('dead-letter'), [
+      nameOf('express'),
+      nameOf('standard'),
+    ]);
+    this.express = this.lane('Express', nameOf('express'));
+    this.standard = this.lane('Standard', nameOf('standard'));
+    this.sender = this.senderFunction(props);
+    this.consume('express', config.concurrency[channel].express);
+    this.consume('standard', config.concurrency[channel].standard);
+  }
+
+  private lane(id: string, queueName: string): Queue {
+    return new Queue(this, id, {
+      ...QUEUE_DEFAULTS,
+      queueName,
+      retentionPeriod: Duration.days(4),
+      visibilityTimeout: VISIBILITY_TIMEOUT,
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
+    });
+  }
+
+  private consume(lane: Lane, maxConcurrency: number): void {
+    // It also grants the function what Lambda's poller needs on this queue: receive, delete, change visibility.
+    this.sender.addEventSource(
+      new SqsEventSource(this[lane], {
+        batchSize: 10,
+        maxBatchingWindow: BATCH_WINDOW,
+        maxConcurrency,
+        reportBatchItemFailures: true,
+      }),
+    );
+  }
+
+  private senderFunction({ config, channel, tables, encryption, provider }: ChannelLanesProps): ServiceFunction {
+    const secrets = integrationSecretArns(this, config);
+    const sender = new ServiceFunction(this, 'Sender', {
+      config,
+      name: `send-${channel}`,
+      description: `Sends ${channel} notifications and settles them`,
+      timeout: SHORT_TIMEOUT,
+      environment: {
+        ...({
+          NOTIFICATION_LOG_TABLE: tables.log.tableName,
+          NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+          NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+          LANE_QUEUES: Stack.of(this).toJsonString({
+            express: this.express.queueUrl,
+            standard: this.standard.queueUrl,
+          } satisfies Record<Lane, string>),
+          RETRY_POLICY: retryPolicyJson(config),
+          CLAIM_SECONDS: String(CLAIM_SECONDS),
+          SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS),
+          RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+          INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config),
+        } satisfies SenderEnv),
+        ...provider?.environment,
+      },
+      permissions: [
+        // Claim and settle are conditional PartiQL updates in batches (design §6).
+        allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
+        allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
+        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        useTables(encryption.dataKey),
+        allow(['kms:Decrypt'], [encryption.recipientKey.keyArn]),
+        allow(['secretsmanager:GetSecretValue'], [secrets]),
+        // A retry that is due within 15 minutes is queued at once, with a delay.
+        allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
+        ...(provider?.permissions ?? []),
+      ],
+    });
+    acknowledgeWildcard(
+      sender.ownRole,
+      secrets,
+      'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
+    );
+    return sender;
+  }
+}

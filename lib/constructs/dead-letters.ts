@@ -1,0 +1,45 @@
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Queue, QueueEncryption, type QueueProps, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+
+/**
+ * What all queues share. They are encrypted with SQS's own key: messages carry ids only (design §7.9), and an
+ * operator who may redrive would otherwise fail for want of rights on a key.
+ */
+export const QUEUE_DEFAULTS = {
+  encryption: QueueEncryption.SQS_MANAGED,
+  enforceSSL: true,
+} as const satisfies QueueProps;
+
+/** Longest that SQS keeps a message; a dead letter keeps the age it had in its lane. */
+const DEAD_LETTER_RETENTION = Duration.days(14);
+
+/** A queue where messages wait for an operator, filled only by SQS from the named queues. */
+export function deadLetterQueue(scope: Construct, id: string, name: string, sourceNames: readonly string[]): Queue {
+  const stack = Stack.of(scope);
+  const queue = new Queue(scope, id, {
+    ...QUEUE_DEFAULTS,
+    queueName: name,
+    retentionPeriod: DEAD_LETTER_RETENTION,
+    redriveAllowPolicy: {
+      redrivePermission: RedrivePermission.BY_QUEUE,
+      // By name, as the sources in turn refer to this queue and CloudFormation takes no circles.
+      sourceQueues: sourceNames.map((source) =>
+        Queue.fromQueueArn(scope, `${id}Source-${source}`, stack.formatArn({ service: 'sqs', resource: source })),
+      ),
+    },
+  });
+  acknowledgeLastStop(queue, 'It is the dead-letter queue: what arrives here waits for an operator.');
+  return queue;
+}
+
+/** A queue for events that Lambda gave up on. */
+export function failureQueue(scope: Construct, id: string): Queue {
+  const queue = new Queue(scope, id, { ...QUEUE_DEFAULTS, retentionPeriod: DEAD_LETTER_RETENTION });
+  acknowledgeLastStop(queue, 'It is the failure destination: what arrives here waits for an operator.');
+  return queue;
+}
+
+function acknowledgeLastStop(queue: Queue, reason: string): void {
+  Validations.of(queue).acknowledge({ id: 'AwsSolutions-SQS3', reason });
+}

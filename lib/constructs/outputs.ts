@@ -1,0 +1,44 @@
+import { CfnOutput, Stack } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import { CHANNELS, type Channel } from '../../src/core/channels.ts';
+import { sweepIntervalSeconds } from '../schedule.ts';
+import type { StageConfig } from '../stage-config.ts';
+import type { ChannelLanes } from './channel-lanes.ts';
+import type { DueIndexer } from './due-indexer.ts';
+import type { NotificationTables } from './notification-tables.ts';
+import { retryPolicyJson } from './retry-policy-config.ts';
+import { laneUrls, type Sweep } from './sweep.ts';
+
+export interface OutputsProps {
+  readonly config: StageConfig;
+  readonly tables: NotificationTables;
+  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+  readonly sweep: Sweep;
+  readonly dueIndexer: DueIndexer;
+}
+
+/**
+ * Where the job and operators find things. The names are the stack's, whatever it is called and wherever in it the
+ * construct sits, so a stack can hold one NotificationRetry only.
+ */
+export class Outputs extends Construct {
+  constructor(scope: Construct, id: string, { config, tables, channels, sweep, dueIndexer }: OutputsProps) {
+    super(scope, id);
+    const json = (value: object) => Stack.of(this).toJsonString(value);
+    const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
+
+    this.output('NotificationLogTable', tables.log.tableName, 'Table name of NotificationLog');
+    this.output('NotificationContentTable', tables.content.tableName, 'Table name of NotificationContent');
+    this.output('NotificationRetryLogTable', tables.retryLog.tableName, 'Table name of NotificationRetryLog');
+    this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
+    this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
+    this.output('DueIndexerFailures', dueIndexer.failures.queueUrl, 'URL of the queue of rows that were not taken in');
+    this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
+    this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
+    this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
+  }
+
+  private output(name: string, value: string, description: string): void {
+    new CfnOutput(this, name, { value, description }).overrideLogicalId(name);
+  }
+}

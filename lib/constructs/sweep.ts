@@ -1,0 +1,85 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import { Policy } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import type { DispatcherEnv, LaneQueues } from '../../functions/shared/env.ts';
+import { WORK_INDEX } from '../../src/adapters/dynamodb/schema.ts';
+import type { Channel } from '../../src/core/channels.ts';
+import { sweepIntervalSeconds } from '../schedule.ts';
+import type { StageConfig } from '../stage-config.ts';
+import type { ChannelLanes } from './channel-lanes.ts';
+import type { Encryption } from './encryption.ts';
+import type { NotificationTables } from './notification-tables.ts';
+import { allow, readTables } from './permissions.ts';
+import { ServiceFunction } from './service-function.ts';
+
+export interface SweepProps {
+  readonly config: StageConfig;
+  readonly tables: NotificationTables;
+  readonly encryption: Encryption;
+  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+}
+
+/** BATCH-952: the schedule, and the dispatcher that it fires. */
+export class Sweep extends Construct {
+  readonly dispatcher: ServiceFunction;
+  readonly schedule: Rule;
+
+  constructor(scope: Construct, id: string, props: SweepProps) {
+    super(scope, id);
+    this.dispatcher = this.dispatcherFunction(props);
+    this.schedule = new Rule(this, 'Schedule', {
+      description: `notification-retry ${props.config.stage}: sweep for due notifications`,
+      schedule: Schedule.expression(props.config.schedule),
+      // It passes EventBridge's own event, by which the dispatcher tells a sweep from a run by hand.
+      targets: [
+        new LambdaFunction(this.dispatcher, {
+          retryAttempts: 3,
+          maxEventAge: Duration.minutes(15),
+        }),
+      ],
+    });
+  }
+
+  private dispatcherFunction({ config, tables, encryption, channels }: SweepProps): ServiceFunction {
+    const lanes = Object.values(channels).flatMap(({ express, standard }) => [express, standard]);
+    const dispatcher = new ServiceFunction(this, 'Dispatcher', {
+      config,
+      name: 'dispatcher',
+      description: 'Sweeps the work index and sends what is due to its lane (BATCH-952)',
+      timeout: Duration.minutes(15),
+      environment: {
+        NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
+        SWEEP_INTERVAL_SECONDS: String(sweepIntervalSeconds(config.schedule)),
+      } satisfies DispatcherEnv,
+      permissions: [
+        allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
+        readTables(encryption.dataKey),
+        allow(
+          ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
+          lanes.map((lane) => lane.queueArn),
+        ),
+      ],
+    });
+    // A sweep that runs out of time invokes itself with a cursor. In a policy of its own, as the function waits for
+    // its role's default policy and CloudFormation takes no circles.
+    new Policy(this, 'Continuation', {
+      statements: [allow(['lambda:InvokeFunction'], [dispatcher.functionArn])],
+      roles: [dispatcher.ownRole],
+    });
+    return dispatcher;
+  }
+}
+
+/** Queue URLs by channel and lane. */
+export function laneUrls(channels: Readonly<Record<Channel, ChannelLanes>>): LaneQueues {
+  const urls = ({ express, standard }: ChannelLanes) => ({ express: express.queueUrl, standard: standard.queueUrl });
+  return {
+    email: urls(channels.email),
+    slack: urls(channels.slack),
+    teams: urls(channels.teams),
+    webhook: urls(channels.webhook),
+  };
+}

@@ -1,0 +1,22 @@
+import { Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { NotificationRetry } from './notification-retry.ts';
+import { isProduction, type StageConfig } from './stage-config.ts';
+
+export interface NotificationRetryStackProps extends StackProps {
+  readonly config: StageConfig;
+}
+
+/** The service on its own, in whatever account and region the deployer is signed in to. */
+export class NotificationRetryStack extends Stack {
+  readonly notificationRetry: NotificationRetry;
+
+  constructor(scope: Construct, id: string, { config, ...props }: NotificationRetryStackProps) {
+    super(scope, id, {
+      description: `Retries failed notifications (${config.stage})`,
+      terminationProtection: isProduction(config),
+      ...props,
+    });
+    this.notificationRetry = new NotificationRetry(this, 'NotificationRetry', config);
+  }
+}

@@ -1,0 +1,61 @@
+import { Annotations } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { Channel } from '../src/core/channels.ts';
+import { ChannelLanes, type ChannelLanesProps } from './constructs/channel-lanes.ts';
+import { DueIndexer } from './constructs/due-indexer.ts';
+import { emailEnvironment, emailPermission } from './constructs/email-provider.ts';
+import { Encryption } from './constructs/encryption.ts';
+import { NotificationTables } from './constructs/notification-tables.ts';
+import { Outputs } from './constructs/outputs.ts';
+import { Sweep } from './constructs/sweep.ts';
+import { parseStageConfig, type StageConfig, type StageConfigInput } from './stage-config.ts';
+
+/**
+ * The whole service, for a stack of one's own: tables, keys, four channels, sweep and due-indexer. Producers write
+ * to `tables.log`; operators find everything in the stack's outputs. One a stack, and one a stage in an account and
+ * region, as the queues are named after the stage.
+ *
+ * @example new NotificationRetry(this, 'Retry', { stage: 'prod', senderAddress: 'noreply@mail.your-domain.example' })
+ */
+export class NotificationRetry extends Construct {
+  readonly config: StageConfig;
+  readonly encryption: Encryption;
+  readonly tables: NotificationTables;
+  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+  readonly sweep: Sweep;
+  readonly dueIndexer: DueIndexer;
+
+  /** @throws StageConfigError that names every property that is missing, unknown or out of range */
+  constructor(scope: Construct, id: string, props: StageConfigInput) {
+    super(scope, id);
+    const config = parseStageConfig(props, (path) => [`${this.node.path}: `, path].join(''));
+    this.config = config;
+    this.encryption = new Encryption(this, 'Encryption', config);
+    const { encryption } = this;
+    this.tables = new NotificationTables(this, 'Tables', { config, key: encryption.dataKey });
+    const { tables } = this;
+
+    const lanes = (id: string, channel: Channel, provider?: ChannelLanesProps['provider']) =>
+      new ChannelLanes(this, id, { config, channel, tables, encryption, ...(provider && { provider }) });
+    this.channels = {
+      email: lanes('Email', 'email', {
+        environment: emailEnvironment(config),
+        permissions: [emailPermission(this, config)],
+      }),
+      slack: lanes('Slack', 'slack'),
+      teams: lanes('Teams', 'teams'),
+      webhook: lanes('Webhook', 'webhook'),
+    };
+    const { channels } = this;
+    this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
+    this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
+    new Outputs(this, 'Outputs', { config, tables, channels, sweep: this.sweep, dueIndexer: this.dueIndexer });
+
+    if (/[@.]example(\.(com|net|org))?$/.test(config.senderAddress)) {
+      Annotations.of(this).addWarningV2(
+        'notification-retry:sender-address',
+        'senderAddress is a placeholder that SES never sends from: set an address that is verified in SES',
+      );
+    }
+  }
+}

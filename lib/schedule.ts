@@ -1,0 +1,110 @@
+import { Cron } from 'croner';
+
+const MINUTE = 60;
+const DAY_MS = 86_400_000;
+const UNIT_SECONDS = { minute: MINUTE, hour: 60 * MINUTE, day: 24 * 60 * MINUTE } as const;
+/** A fixed beginning, so that the same configuration always gives the same template. */
+const BEGINNING = new Date('2026-01-01T00:00:00Z');
+
+/** An EventBridge schedule expression that is not one, or that never fires; the message says what would be right. */
+export class ScheduleError extends Error {
+  override readonly name = 'ScheduleError';
+}
+
+/**
+ * Seconds between two sweeps of an EventBridge schedule: `rate(30 minutes)` or `cron(30 * * * ? *)`, in UTC.
+ * For an uneven schedule it is the longest pause of a year: a lane with a backlog gets only what became due within
+ * this time (design §6.1), so anything shorter would pass over what came due in a long pause.
+ * @throws ScheduleError
+ */
+export function sweepIntervalSeconds(expression: string): number {
+  const [, kind, inner] = /^(rate|cron)\((.+)\)$/.exec(expression) ?? [];
+  if (inner === undefined) {
+    throw new ScheduleError(`must be cron(…) or rate(…), such as cron(30 * * * ? *), is ${JSON.stringify(expression)}`);
+  }
+  return kind === 'rate' ? rateSeconds(inner) : longestPauseSeconds(inner);
+}
+
+function rateSeconds(rate: string): number {
+  const [, amount, unit, plural] = /^(\d+) (minute|hour|day)(s?)$/.exec(rate) ?? [];
+  const count = Number(amount);
+  if ((unit !== 'minute' && unit !== 'hour' && unit !== 'day') || count < 1 || (count === 1) !== (plural === '')) {
+    throw new ScheduleError(
+      `must be rate(1 minute), rate(2 minutes), … hour, hours, day or days, is ${JSON.stringify(`rate(${rate})`)}`,
+    );
+  }
+  return count * UNIT_SECONDS[unit];
+}
+
+function longestPauseSeconds(fields: string): number {
+  const runs = parseCron(fields);
+  const first = runs.nextRun(BEGINNING);
+  if (first === null) throw new ScheduleError(`never fires: cron(${fields})`);
+
+  // Every day that has runs has them at the same times (UTC knows no summer time): one day shows the pauses
+  // within a day, and from then on only the pauses from day to day are open.
+  const times = runsOfDay(runs, first);
+  const last = times.at(-1) ?? first;
+  let longest = 0;
+  for (const [index, time] of times.entries()) {
+    longest = Math.max(longest, time.getTime() - (times[index - 1] ?? time).getTime());
+  }
+  const horizon = first.getTime() + (everyDay(fields) ? 1 : 366) * DAY_MS;
+  for (let end = last; end.getTime() < horizon; ) {
+    const next = runs.nextRun(end);
+    if (next === null) break;
+    longest = Math.max(longest, next.getTime() - end.getTime());
+    end = new Date(startOfDay(next) + (last.getTime() - startOfDay(last)));
+  }
+  if (longest === 0) throw new ScheduleError(`fires only once: cron(${fields})`);
+  return longest / 1000;
+}
+
+function runsOfDay(runs: Cron, first: Date): Date[] {
+  const times = [first];
+  for (let time = runs.nextRun(first); time !== null; time = runs.nextRun(time)) {
+    if (startOfDay(time) !== startOfDay(first)) break;
+    times.push(time);
+  }
+  return times;
+}
+
+function everyDay(fields: string): boolean {
+  return fields
+    .split(' ')
+    .slice(2)
+    .every((field) => field === '*' || field === '?');
+}
+
+function startOfDay(time: Date): number {
+  return Math.floor(time.getTime() / DAY_MS) * DAY_MS;
+}
+
+/** EventBridge's six fields; croner reads them once seconds stand before them and `?` is spelt `*`. */
+function parseCron(fields: string): Cron {
+  const parts = fields.split(' ');
+  const [minute, hour, dayOfMonth, month, dayOfWeek, year] = parts;
+  if (parts.length !== 6 || (dayOfMonth === '?') === (dayOfWeek === '?')) {
+    throw new ScheduleError(
+      'must have six fields: minute, hour, day of month, month, day of week, year, with ? for exactly one of the ' +
+        `days, such as cron(30 * * * ? *), is ${JSON.stringify(`cron(${fields})`)}`,
+    );
+  }
+  const days = [dayOfMonth, dayOfWeek].map((day) => (day === '?' ? '*' : day));
+  try {
+    return new Cron(`0 ${minute} ${hour} ${days[0]} ${month} ${days[1]} ${year}`, {
+      mode: '7-part',
+      timezone: 'UTC',
+      // EventBridge counts Sunday as 1, and takes 0/15 for "every 15 from 0".
+      alternativeWeekdays: true,
+      sloppyRanges: true,
+      paused: true,
+    });
+  } catch (error) {
+    throw new ScheduleError(`is not a cron expression: cron(${fields}): ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

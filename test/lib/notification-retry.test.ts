@@ -1,0 +1,65 @@
+import { Stack, Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { describe, expect, it } from 'vitest';
+import { NotificationRetry } from '../../lib/notification-retry.ts';
+import { appOf, stackOf } from './synthesize.ts';
+
+const sender = 'noreply@mail.your-domain.jp';
+
+describe('NotificationRetry in a stack of another team', () => {
+  it('needs a stage and a sender, and brings everything along', () => {
+    const stack = new Stack(appOf(), 'Theirs', { env: { account: '111122223333', region: 'ap-northeast-1' } });
+    const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: sender });
+
+    const template = Template.fromStack(stack);
+    template.resourceCountIs('AWS::Lambda::Function', 6);
+    template.hasOutput('NotificationLogTable', { Value: stack.resolve(retry.tables.log.tableName) });
+    template.hasOutput('DispatcherFunction', { Value: stack.resolve(retry.sweep.dispatcher.functionName) });
+    expect(Object.keys(retry.channels)).toEqual(['email', 'slack', 'teams', 'webhook']);
+  });
+
+  it('refuses what it does not understand, naming itself and every fault', () => {
+    const stack = new Stack(appOf(), 'Theirs');
+
+    expect(() => new NotificationRetry(stack, 'Retry', { stage: 'Test', senderAddress: '' })).toThrow(
+      /Theirs\/Retry: stage must be(.|\n)*Theirs\/Retry: senderAddress must be/,
+    );
+  });
+
+  it.each([
+    ['noreply@example.com', 1],
+    [sender, 0],
+  ])('warns of a sender that SES cannot send from: %s', (senderAddress, warnings) => {
+    const stack = new Stack(appOf(), 'Theirs');
+    const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress });
+
+    const messages = retry.node.metadata.filter(({ type }) => type === 'aws:cdk:warning');
+    expect(messages).toHaveLength(warnings);
+  });
+});
+
+describe("cdk-nag's AwsSolutions rules", () => {
+  it.each(['dev', 'prod'])('find nothing in %s that is not acknowledged with its reason', (stage) => {
+    const stack = stackOf({ stage });
+
+    expect(new AwsSolutionsChecks().validateScope(stack.node.root).violations).toEqual([]);
+  });
+
+  it('find nothing in the stack of another team either', () => {
+    const stack = new Stack(appOf(), 'Theirs', { env: { account: '111122223333', region: 'ap-northeast-1' } });
+    new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: sender });
+
+    expect(new AwsSolutionsChecks().validateScope(stack).violations).toEqual([]);
+  });
+
+  it('are those that a synthesis runs when an app asks for them', () => {
+    const app = appOf();
+    const checks = new AwsSolutionsChecks(app);
+    Validations.of(app).addPlugins(checks);
+    const stack = new Stack(app, 'Theirs');
+    new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: sender });
+
+    expect(() => app.synth()).not.toThrow();
+  });
+});

@@ -1,0 +1,153 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { resourcesOf, templateOf } from './synthesize.ts';
+
+interface Statement {
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+  readonly Condition?: unknown;
+}
+
+let template: Template;
+beforeAll(() => {
+  template = templateOf({
+    'notification-retry.senderAddress': 'noreply@mail.your-domain.jp',
+    'notification-retry.configurationSet': 'events',
+    'notification-retry.integrationSenders': '["sales@their-domain.jp"]',
+    'notification-retry.integrationConfigurationSets': '["theirs"]',
+  });
+});
+
+/** Everything that one function may do, by action. */
+function permissionsOf(role: string): Map<string, string> {
+  const policies = resourcesOf(template, 'AWS::IAM::Policy').filter(({ properties }) =>
+    JSON.stringify(properties['Roles']).includes(role),
+  );
+  const statements: Statement[] = policies.flatMap(({ properties }) => Object(properties['PolicyDocument']).Statement);
+  expect(statements.length).toBeGreaterThan(0);
+  const permissions = new Map<string, string>();
+  for (const { Action, Resource } of statements) {
+    for (const action of [Action].flat()) {
+      permissions.set(action, `${permissions.get(action) ?? ''}${JSON.stringify(Resource)}`);
+    }
+  }
+  return permissions;
+}
+
+describe('no role', () => {
+  it('has a * in its actions, and in its resources only where it is explained', () => {
+    const statements = resourcesOf(template, 'AWS::IAM::Policy').flatMap(
+      ({ properties }): Statement[] => Object(properties['PolicyDocument']).Statement,
+    );
+
+    expect(statements.flatMap(({ Action }) => Action).filter((action) => action.includes('*'))).toEqual([]);
+    const wild = statements.filter(({ Resource }) => JSON.stringify(Resource).includes('*'));
+    expect(new Set(wild.flatMap(({ Action }) => Action))).toEqual(
+      new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams']),
+    );
+    for (const { Action, Resource } of wild) {
+      if (Action === 'secretsmanager:GetSecretValue') {
+        expect(JSON.stringify(Resource)).toContain(':secret:notification-retry/dev/integrations/*');
+      }
+    }
+  });
+
+  it('takes a managed policy of AWS', () => {
+    for (const { properties } of resourcesOf(template, 'AWS::IAM::Role')) {
+      expect(properties).not.toHaveProperty('ManagedPolicyArns');
+    }
+  });
+});
+
+describe('the dispatcher', () => {
+  it('reads the work index, fills lanes, continues itself and writes no table', () => {
+    const permissions = permissionsOf('DispatcherRole');
+
+    expect([...permissions.keys()].sort()).toEqual([
+      'dynamodb:Query',
+      'kms:Decrypt',
+      'kms:DescribeKey',
+      'lambda:InvokeFunction',
+      'logs:CreateLogStream',
+      'logs:PutLogEvents',
+      'sqs:GetQueueAttributes',
+      'sqs:SendMessage',
+    ]);
+    expect(permissions.get('dynamodb:Query')).toContain('/index/work_index');
+    expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
+    expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
+  });
+
+  it('can be created: it does not wait for the policy that waits for it', () => {
+    const [dispatcher] = Object.entries(
+      template.findResources('AWS::Lambda::Function', { Properties: { Timeout: 900 } }),
+    );
+    const [continuation] = Object.keys(
+      template.findResources('AWS::IAM::Policy', {
+        Properties: { PolicyDocument: { Statement: [Match.objectLike({ Action: 'lambda:InvokeFunction' })] } },
+      }),
+    );
+
+    expect(continuation).toBeDefined();
+    expect(dispatcher?.[1]['DependsOn']).not.toContain(continuation);
+  });
+});
+
+describe('a channel function', () => {
+  it('uses its own lanes only, and never puts a message into a dead-letter queue itself', () => {
+    const lanes = permissionsOf('SlackSenderRole').get('sqs:SendMessage');
+
+    expect(lanes).toMatch(/SlackExpress.*SlackStandard/);
+    expect(lanes).not.toMatch(/Email|Teams|Webhook|DeadLetters/);
+  });
+
+  it('opens recipients, but cannot make new ones or delete anything', () => {
+    const permissions = permissionsOf('SlackSenderRole');
+
+    expect(permissions.get('kms:Decrypt')).toContain('RecipientKey');
+    expect(permissions.get('kms:GenerateDataKey')).not.toContain('RecipientKey');
+    expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan)/.test(action))).toEqual([]);
+    expect(permissions.get('dynamodb:BatchWriteItem')).not.toMatch(/TablesLog|TablesContent/);
+    expect([...permissions.keys()]).not.toContain('dynamodb:PutItem');
+  });
+
+  it('for e-mail sends as the configured senders only', () => {
+    template.hasResourceProperties('AWS::IAM::Policy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Action: 'ses:SendEmail',
+            Condition: {
+              StringEquals: { 'ses:FromAddress': ['noreply@mail.your-domain.jp', 'sales@their-domain.jp'] },
+            },
+          }),
+        ]),
+      },
+    });
+    const resources = permissionsOf('EmailSenderRole').get('ses:SendEmail') ?? '';
+    const names = ['identity/noreply@mail.your-domain.jp', 'identity/mail.your-domain.jp', 'identity/your-domain.jp'];
+    const theirs = ['identity/their-domain.jp', 'configuration-set/theirs'];
+    for (const name of [...names, 'configuration-set/events', ...theirs]) expect(resources).toContain(`:${name}"`);
+    expect(resources).not.toContain(':identity/jp"');
+  });
+
+  it.each(['Slack', 'Teams', 'Webhook'])('for %s sends no e-mail', (channel) => {
+    expect([...permissionsOf(`${channel}SenderRole`).keys()].filter((action) => action.startsWith('ses:'))).toEqual([]);
+  });
+});
+
+describe('the due-indexer', () => {
+  it('adds keys and content, wraps recipients, and nothing else', () => {
+    const permissions = permissionsOf('IndexerRole');
+
+    expect(permissions.get('dynamodb:UpdateItem')).toContain('TablesLog');
+    expect(permissions.get('dynamodb:PutItem')).toContain('TablesContent');
+    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
+    expect(permissions.get('dynamodb:GetRecords')).toContain('StreamArn');
+    expect(permissions.get('sqs:SendMessage')).toContain('Failures');
+    expect(permissions.get('dynamodb:GetItem')).not.toContain('TablesLog');
+    expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual(
+      [],
+    );
+  });
+});

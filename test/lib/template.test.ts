@@ -1,0 +1,281 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
+import { CHANNELS, LANES } from '../../src/core/channels.ts';
+import { resourcesOf, templateOf } from './synthesize.ts';
+
+let template: Template;
+beforeAll(() => {
+  template = templateOf({ stage: 'dev', 'notification-retry.concurrency.teams.express': 7 });
+});
+
+describe('every table', () => {
+  it.each(Object.entries(TABLES))('%s is deployed as the schema describes it', (_, schema) => {
+    const keys = ['sortKey' in schema ? [schema.partitionKey, schema.sortKey] : [schema.partitionKey]].flat();
+
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: keys.map(({ name }, position) => ({
+        AttributeName: name,
+        KeyType: position === 0 ? 'HASH' : 'RANGE',
+      })),
+      AttributeDefinitions: Match.arrayWith(
+        keys.map(({ name, type }) => ({ AttributeName: name, AttributeType: type })),
+      ),
+      TimeToLiveSpecification: { AttributeName: schema.ttlAttribute, Enabled: true },
+      ...('stream' in schema ? { StreamSpecification: { StreamViewType: schema.stream } } : {}),
+    });
+  });
+
+  it('is billed on demand, recoverable, and encrypted with a key of ours that rotates', () => {
+    const tables = resourcesOf(template, 'AWS::DynamoDB::Table');
+    expect(tables).toHaveLength(Object.keys(TABLES).length);
+    for (const { properties } of tables) {
+      expect(properties).toMatchObject({
+        BillingMode: 'PAY_PER_REQUEST',
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        SSESpecification: {
+          SSEEnabled: true,
+          SSEType: 'KMS',
+          KMSMasterKeyId: { 'Fn::GetAtt': [expect.stringContaining('DataKey'), 'Arn'] },
+        },
+      });
+    }
+    template.allResourcesProperties('AWS::KMS::Key', { EnableKeyRotation: true });
+  });
+
+  it('has its indexes, with nothing in the work index that a claim changes', () => {
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: 'work_index',
+          KeySchema: [
+            { AttributeName: 'work_queue', KeyType: 'HASH' },
+            { AttributeName: 'work_at', KeyType: 'RANGE' },
+          ],
+          Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['channel', 'priority', 'tenant_id'] },
+        },
+        { IndexName: 'notification_index', Projection: { ProjectionType: 'KEYS_ONLY' } },
+        { IndexName: 'history_index', Projection: { ProjectionType: 'INCLUDE' } },
+      ].map((index) => Match.objectLike(index)),
+    });
+  });
+});
+
+describe('what a deleted stack leaves', () => {
+  it('is nothing in dev', () => {
+    const tables = resourcesOf(template, 'AWS::DynamoDB::Table');
+    expect(tables.map(({ properties }) => properties['DeletionProtectionEnabled'])).not.toContain(true);
+    expect(tables.map(({ deletionPolicy }) => deletionPolicy)).toEqual(['Delete', 'Delete', 'Delete']);
+  });
+
+  it('is tables, keys, the hash secret and logs in prod, where tables refuse to be deleted', () => {
+    const prod = templateOf({ stage: 'prod' });
+
+    for (const { properties } of resourcesOf(prod, 'AWS::DynamoDB::Table')) {
+      expect(properties['DeletionProtectionEnabled']).toBe(true);
+    }
+    const kept = ['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup'];
+    for (const { deletionPolicy } of kept.flatMap((type) => resourcesOf(prod, type))) {
+      expect(deletionPolicy).toBe('Retain');
+    }
+  });
+});
+
+describe('every lane', () => {
+  const lanes = CHANNELS.flatMap((channel) => LANES.map((lane) => [channel, lane] as const));
+
+  it.each(lanes)('%s-%s outlasts its function, and dead-letters into the channel’s own queue', (channel, lane) => {
+    const queue = queueNamed(`notification-retry-dev-${channel}-${lane}`);
+    const [sender] = functionsNamed(`send-${channel}`);
+
+    expect(queue['VisibilityTimeout']).toBeGreaterThanOrEqual(6 * Number(sender?.['Timeout']) + 1);
+    expect(queue['MessageRetentionPeriod']).toBe(4 * 86_400);
+    expect(queue['RedrivePolicy']).toEqual({
+      maxReceiveCount: 5,
+      deadLetterTargetArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-dead-letter`), 'Arn'] },
+    });
+  });
+
+  it.each(lanes)('%s-%s feeds its function in batches whose failures are told one by one', (channel, lane) => {
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      EventSourceArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-${lane}`), 'Arn'] },
+      BatchSize: 10,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: Match.anyValue() },
+    });
+  });
+
+  it('runs as many batches at once as configured', () => {
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      EventSourceArn: { 'Fn::GetAtt': [idOf('notification-retry-dev-teams-express'), 'Arn'] },
+      ScalingConfig: { MaximumConcurrency: 7 },
+    });
+  });
+
+  it.each(CHANNELS)('of %s may dead-letter, and no other queue', (channel) => {
+    const { MessageRetentionPeriod, RedriveAllowPolicy, RedrivePolicy } = queueNamed(
+      `notification-retry-dev-${channel}-dead-letter`,
+    );
+
+    expect(MessageRetentionPeriod).toBe(14 * 86_400);
+    expect(RedrivePolicy).toBeUndefined();
+    expect(RedriveAllowPolicy).toEqual({
+      redrivePermission: 'byQueue',
+      sourceQueueArns: LANES.map((lane) => ({
+        'Fn::Join': ['', expect.arrayContaining([`:notification-retry-dev-${channel}-${lane}`])],
+      })),
+    });
+  });
+
+  it('is encrypted, as every queue is, and takes nothing over an open line', () => {
+    const queues = resourcesOf(template, 'AWS::SQS::Queue');
+    template.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
+    for (const { id } of queues) {
+      template.hasResourceProperties('AWS::SQS::QueuePolicy', {
+        Queues: [{ Ref: id }],
+        PolicyDocument: {
+          Statement: Match.arrayWith([
+            Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          ]),
+        },
+      });
+    }
+  });
+});
+
+describe('every function', () => {
+  it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group that forgets', () => {
+    const functions = resourcesOf(template, 'AWS::Lambda::Function');
+    expect(functions).toHaveLength(6);
+    for (const { properties } of functions) {
+      expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize: 256 });
+      expect(properties).toHaveProperty('LoggingConfig.LogGroup.Ref');
+    }
+    template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
+  });
+
+  it('says in the template where its code is, for the local runtime', () => {
+    for (const { metadata } of resourcesOf(template, 'AWS::Lambda::Function')) {
+      expect(metadata).toMatchObject({
+        'aws:asset:path': expect.any(String),
+        'aws:asset:property': 'Code',
+        'aws:cdk:path': expect.stringContaining('NotificationRetry/'),
+      });
+    }
+  });
+
+  it.each(CHANNELS)('send-%s holds its claims longer than it can live', (channel) => {
+    const [sender] = functionsNamed(`send-${channel}`);
+    const { CLAIM_SECONDS, SEND_TIMEOUT_SECONDS } = variablesOf(sender);
+
+    expect(Number(CLAIM_SECONDS)).toBeGreaterThan(Number(sender?.['Timeout']));
+    expect(Number(SEND_TIMEOUT_SECONDS)).toBeLessThan(Number(sender?.['Timeout']));
+  });
+
+  it('knows the limits and intervals of its stage', () => {
+    const stage = templateOf({ 'notification-retry.baseIntervalSeconds': 2, 'notification-retry.maxRetries.info': 9 });
+    const expected = { base_interval_seconds: 2, max_retries: { info: 9, urgent: 10 }, retention_hours: { info: 3 } };
+
+    const written = functionsNamed('send-slack', stage).map((sender) => String(variablesOf(sender)['RETRY_POLICY']));
+    expect(written.map((policy) => JSON.parse(policy))).toEqual([
+      expect.objectContaining({ max_retries: expect.objectContaining(expected.max_retries) }),
+    ]);
+    expect(JSON.parse(String(stage.findOutputs('RetryPolicy')['RetryPolicy']?.['Value']))).toMatchObject(expected);
+  });
+});
+
+describe('the sweep', () => {
+  it('runs every hour at minute 30, as EventBridge’s own event, and is tried again when Lambda is away', () => {
+    template.hasResourceProperties('AWS::Events::Rule', {
+      ScheduleExpression: 'cron(30 * * * ? *)',
+      State: 'ENABLED',
+      Targets: [
+        Match.objectLike({
+          Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('Dispatcher'), 'Arn'] },
+          Input: Match.absent(),
+          InputTransformer: Match.absent(),
+          RetryPolicy: { MaximumRetryAttempts: 3, MaximumEventAgeInSeconds: 900 },
+        }),
+      ],
+    });
+  });
+
+  it('tells the dispatcher how long its schedule pauses', () => {
+    const often = templateOf({ 'notification-retry.schedule': 'rate(10 minutes)' });
+
+    expect(functionsNamed('dispatcher', often).map(variablesOf)).toMatchObject([{ SWEEP_INTERVAL_SECONDS: '600' }]);
+    often.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(10 minutes)' });
+    often.hasOutput('SweepIntervalSeconds', { Value: '600' });
+  });
+});
+
+describe('the stream of NotificationLog', () => {
+  it('is read from its beginning, and what cannot be taken in within its memory waits for an operator', () => {
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('TablesLog'), 'StreamArn'] },
+      StartingPosition: 'TRIM_HORIZON',
+      BatchSize: 100,
+      BisectBatchOnFunctionError: true,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      MaximumRetryAttempts: Match.absent(),
+      MaximumRecordAgeInSeconds: 23 * 3600,
+      DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('Failures'), 'Arn'] } } },
+      FilterCriteria: { Filters: Match.anyValue() },
+    });
+  });
+});
+
+describe('the outputs', () => {
+  it('name what the job and operators need', () => {
+    expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
+      'DeadLetterQueues',
+      'DispatcherFunction',
+      'DueIndexerFailures',
+      'LaneQueues',
+      'NotificationContentTable',
+      'NotificationLogTable',
+      'NotificationRetryLogTable',
+      'RetryPolicy',
+      'SweepIntervalSeconds',
+    ]);
+  });
+
+  it('give the queues of every channel', () => {
+    const lanes = JSON.parse(withIds(template.findOutputs('LaneQueues')['LaneQueues']?.['Value']));
+    const dead = JSON.parse(withIds(template.findOutputs('DeadLetterQueues')['DeadLetterQueues']?.['Value']));
+
+    for (const channel of CHANNELS) {
+      for (const lane of LANES) expect(lanes[channel][lane]).toBe(idOf(`notification-retry-dev-${channel}-${lane}`));
+      expect(dead[channel]).toBe(idOf(`notification-retry-dev-${channel}-dead-letter`));
+    }
+  });
+});
+
+function queueNamed(name: string): Readonly<Record<string, unknown>> {
+  return resourceNamed(name).properties;
+}
+
+function idOf(name: string): string {
+  return resourceNamed(name).id;
+}
+
+function resourceNamed(name: string) {
+  const queue = resourcesOf(template, 'AWS::SQS::Queue').find(({ properties }) => properties['QueueName'] === name);
+  if (queue === undefined) throw new Error(`no queue is named ${name}`);
+  return queue;
+}
+
+function functionsNamed(service: string, from = template) {
+  const all = resourcesOf(from, 'AWS::Lambda::Function').map(({ properties }) => properties);
+  return all.filter((properties) => variablesOf(properties)['POWERTOOLS_SERVICE_NAME'] === service);
+}
+
+function variablesOf(properties: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> {
+  return Object(Object(properties?.['Environment'])['Variables']);
+}
+
+/** A joined value with the ids of what it refers to in the places of the references. */
+function withIds(value: unknown): string {
+  const [, parts] = Object(value)['Fn::Join'];
+  return parts.map((part: unknown) => (typeof part === 'string' ? part : Object(part)['Ref'])).join('');
+}
