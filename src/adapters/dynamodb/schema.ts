@@ -31,9 +31,9 @@ export interface TableSchema {
 /** Sparse: a row is in it exactly while it needs work. Keys are those of core's work index. */
 export const WORK_INDEX = 'work_index';
 /** The copies of one notification to its recipients. */
-const NOTIFICATION_INDEX = 'notification_index';
+export const NOTIFICATION_INDEX = 'notification_index';
 /** The table document's other lookups, by tenant and day. */
-const HISTORY_INDEX = 'history_index';
+export const HISTORY_INDEX = 'history_index';
 
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
