@@ -15,16 +15,20 @@ export class Provider {
   readonly #scripts: ReadonlyMap<string, Script>;
   readonly #row: (log_id: string) => NotificationRow | undefined;
   readonly #now: () => number;
+  readonly #notBefore: (log_id: string) => number;
   readonly #inFlight = new Map<string, Worker>();
 
+  /** @param notBefore when the notification's last retry record allows the next attempt, in epoch milliseconds. */
   constructor(
     scripts: ReadonlyMap<string, Script>,
     row: (log_id: string) => NotificationRow | undefined,
     now: () => number,
+    notBefore: (log_id: string) => number,
   ) {
     this.#scripts = scripts;
     this.#row = row;
     this.#now = now;
+    this.#notBefore = notBefore;
   }
 
   senderFor(worker: Worker): Sender {
@@ -50,7 +54,7 @@ export class Provider {
     const holder = this.#inFlight.get(log_id);
     if (holder !== undefined && !holder.dead) this.violations.push(`${log_id}: two sends overlap`);
     if (row?.send_status !== 'SENDING') this.violations.push(`${log_id}: sent while ${row?.send_status}`);
-    if (Date.parse(row?.work_at ?? '') > this.#now()) this.violations.push(`${log_id}: sent before it was due`);
+    if (this.#notBefore(log_id) > this.#now()) this.violations.push(`${log_id}: sent before it was due`);
     if (recipient !== `to ${log_id}`) this.violations.push(`${log_id}: sent to someone else`);
   }
 }

@@ -43,10 +43,12 @@ export class World {
   private constructor(given: readonly Given[]) {
     this.given = given;
     const scripts = new Map(given.map(({ log_id, script }) => [log_id, script]));
+    const row = (log_id: string) => this.tables.row(log_id);
     this.provider = new Provider(
       scripts,
-      (log_id) => this.tables.row(log_id),
+      row,
       () => this.#now,
+      (log_id) => this.#notBefore(log_id),
     );
   }
 
@@ -141,6 +143,12 @@ export class World {
   inIndex(state: 'due' | 'dead', log_id: string): boolean {
     const queues = PRIORITIES.flatMap((priority) => allShards(state, priority));
     return queues.includes(this.tables.row(log_id)?.work_queue ?? '');
+  }
+
+  /** A redrive or a forced attempt is the operator's to time; any other obeys the backoff that was recorded last. */
+  #notBefore(log_id: string): number {
+    const last = this.records(log_id).sort((a, b) => b.retry_attempt - a.retry_attempt)[0];
+    return last?.failure_reason === undefined ? Date.parse(last?.next_retry_at ?? '') || 0 : 0;
   }
 
   /** Repeatable draws (a linear congruential generator). */
