@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { FunctionPlan } from '../template/functions.ts';
+import { type InvocationResult, Sandbox } from './sandbox.ts';
+
+/** A process that idles for this long is ended, unless it is the function's last: each takes some 100 MB. */
+const IDLE_MS = 20_000;
+
+/**
+ * Runs a function as Lambda does: a process an invocation, kept warm for the next one, at most `limit` at once; what
+ * exceeds that waits its turn.
+ */
+export class FunctionHost {
+  readonly #plan: FunctionPlan;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #logFile: string;
+  readonly #limit: number;
+  readonly #onStarted: () => void;
+  readonly #warm: Sandbox[] = [];
+  readonly #busy = new Set<Sandbox>();
+  #started: Sandbox[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #closed = false;
+
+  constructor(
+    plan: FunctionPlan,
+    environment: Readonly<Record<string, string>>,
+    logFile: string,
+    onStarted: () => void = () => {},
+    limit = 4,
+  ) {
+    this.#plan = plan;
+    this.#environment = environment;
+    this.#logFile = logFile;
+    this.#limit = limit;
+    this.#onStarted = onStarted;
+  }
+
+  get name(): string {
+    return this.#plan.name;
+  }
+
+  /** Of the processes that run, and of some that did. */
+  get pids(): number[] {
+    return this.#started.map((sandbox) => sandbox.pid);
+  }
+
+  /** Never rejects: what goes wrong is the invocation's failure, as on Lambda. @param event JSON */
+  async invoke(event: string): Promise<InvocationResult> {
+    while (this.#busy.size >= this.#limit && !this.#closed) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    if (this.#closed) {
+      return { ok: false, error: { errorType: 'Runtime.Stopped', errorMessage: 'The local runtime is stopping' } };
+    }
+    const sandbox = this.#take();
+    this.#busy.add(sandbox);
+    try {
+      return await sandbox.invoke(randomUUID(), event);
+    } finally {
+      this.#busy.delete(sandbox);
+      if (!sandbox.dead && !this.#closed) this.#keepWarm(sandbox);
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Starts a process ahead of the first invocation. */
+  warmUp(): void {
+    if (this.#warm.length + this.#busy.size === 0) this.#warm.push(this.#start());
+  }
+
+  /** Kills every process, whatever it does. */
+  close(): void {
+    this.#closed = true;
+    for (const sandbox of [...this.#warm, ...this.#busy]) sandbox.kill();
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #keepWarm(sandbox: Sandbox): void {
+    this.#warm.push(sandbox);
+    const used = sandbox.invocations;
+    const reap = setTimeout(() => {
+      if (sandbox.invocations !== used || this.#warm.length < 2) return;
+      this.#warm.splice(this.#warm.indexOf(sandbox), 1);
+      sandbox.kill();
+    }, IDLE_MS);
+    reap.unref();
+  }
+
+  #take(): Sandbox {
+    // The last one used is the likeliest to have its pages in memory and its connections open.
+    for (let sandbox = this.#warm.pop(); sandbox !== undefined; sandbox = this.#warm.pop()) {
+      if (!sandbox.dead) return sandbox;
+    }
+    return this.#start();
+  }
+
+  #start(): Sandbox {
+    const sandbox = new Sandbox(this.#plan, this.#environment, this.#logFile);
+    this.#started = [...this.#started.filter((one) => !one.dead), sandbox];
+    this.#onStarted();
+    return sandbox;
+  }
+}

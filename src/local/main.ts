@@ -1,0 +1,48 @@
+import { firstRun } from './first-run.ts';
+import { parseCommand, USAGE, UsageError } from './options.ts';
+import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
+import { type LocalRuntime, startLocalRuntime } from './runtime.ts';
+import { untilSignal } from './signals.ts';
+import { showEndpoints, showError, showStep } from './terminal.ts';
+
+/** `npm run local`: starts everything and runs until Ctrl-C; design §8. */
+async function main(): Promise<number> {
+  const command = parseCommand(process.argv.slice(2));
+  if (command.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const signal = untilSignal();
+  const { empty, help: _, ...options } = command;
+  const starting = startLocalRuntime({ ...options, onProgress: showStep });
+  const first = await Promise.race([starting, signal]);
+  if (typeof first === 'number') {
+    await starting.then((runtime) => runtime.stop());
+    return first;
+  }
+  return run(first, empty, signal);
+}
+
+async function run(runtime: LocalRuntime, empty: boolean, signal: Promise<number>): Promise<number> {
+  showEndpoints(runtime.endpoints, endpointsFile(DEFAULT_WORK_DIR));
+  process.stdout.write('ready\n');
+  const broken = runtime.broken.then((why) => {
+    showError(why);
+    return 1;
+  });
+  if (!empty) firstRun(runtime).catch(showError);
+  const code = await Promise.race([signal, broken]);
+  showStep('stopping');
+  await runtime.stop();
+  return code;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  showError(error);
+  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}
+// Whatever a component left open must not keep a stopped runtime alive.
+process.exit();

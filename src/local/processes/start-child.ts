@@ -1,0 +1,74 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Announcement } from './child.ts';
+import { pinnedNode } from './pinned-node.ts';
+
+export interface Child {
+  readonly pid: number;
+  /** What the child announced: for a server, its port. */
+  readonly ready: Readonly<Record<string, unknown>>;
+  /** Resolves when the process is gone, with a description of how it ended. */
+  readonly exited: Promise<string>;
+  /** Asks it to end, and kills it after three seconds. */
+  stop(): Promise<void>;
+}
+
+export interface ChildOptions {
+  /** What it is, for messages: `the SQS stand-in`. */
+  readonly name: string;
+  readonly entry: URL;
+  readonly args: readonly string[];
+  /** Takes what the child prints. */
+  readonly logFile: string;
+  /** Longest wait for its announcement, in milliseconds. */
+  readonly startTimeoutMs?: number;
+}
+
+/**
+ * Starts a module of ours as a process that ends with this one.
+ * @throws Error that names the component, why it did not start, and where its log is.
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const log = openSync(options.logFile, 'a');
+  const child = fork(options.entry, options.args, {
+    execPath: pinnedNode(),
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', log, log, 'ipc'],
+    // In a group of its own Ctrl-C does not reach it: the runtime drains first and then ends its children.
+    detached: true,
+  });
+  closeSync(log);
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
+  });
+  const ready = await announcement(child, exited, options);
+  return { pid: child.pid ?? 0, ready, exited, stop: () => stopChild(child, exited) };
+}
+
+function announcement(child: ChildProcess, exited: Promise<string>, options: ChildOptions): Promise<Child['ready']> {
+  const limit = options.startTimeoutMs ?? 20_000;
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      child.kill('SIGKILL');
+      reject(new Error(`${options.name} did not start: ${why}. Its log is ${options.logFile}`));
+    };
+    const timer = setTimeout(() => fail(`no answer within ${limit / 1000} s`), limit);
+    child.once('message', (message) => {
+      const said = message as Announcement;
+      if ('failed' in said) return fail(said.failed);
+      clearTimeout(timer);
+      return resolve(said.ready);
+    });
+    child.once('error', (error) => fail(error.message));
+    exited.then((how) => fail(`it ended with ${how}`));
+  });
+}
+
+async function stopChild(child: ChildProcess, exited: Promise<string>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (child.connected) child.disconnect();
+  const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
+  await exited;
+  clearTimeout(timer);
+}

@@ -1,0 +1,202 @@
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { awsClients } from './aws-clients.ts';
+import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import { type FunctionFleet, startFunctions } from './function-fleet.ts';
+import { overridden } from './lambda/environment.ts';
+import { startLambdaApi } from './lambda-api.ts';
+import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
+import { lockDirectory } from './processes/directory-lock.ts';
+import { killStale, recordProcesses } from './processes/stale.ts';
+import { parseSchedule, secondsBetweenRuns, startSchedule } from './schedule.ts';
+import { prepareSecrets } from './secrets-file.ts';
+import { startSimulations } from './simulations.ts';
+import { type Sources, startSources } from './sources/sources.ts';
+import { createQueues, queueUrl } from './stand-ins/create-queues.ts';
+import { createTables } from './stand-ins/create-tables.ts';
+import { startStandIns } from './stand-ins/stand-ins.ts';
+import { statusPage } from './status-page.ts';
+import { Stopping } from './stopping.ts';
+import { synthesize } from './synthesize.ts';
+import { readAssembly } from './template/assembly.ts';
+import { type LocalPlan, planFrom } from './template/plan.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from './template/references.ts';
+
+export interface LocalRuntimeOptions {
+  /** Keeps tables, queues and keys there; undefined: nothing survives the runtime. */
+  readonly dataDir?: string;
+  /** Replaces the unit of backoff, in seconds. */
+  readonly baseIntervalSeconds?: number;
+  /** `cron(…)` or `rate(…)` in place of the template's schedule, or `off`. */
+  readonly schedule?: string;
+  /** Port of the API and the status page; 0 or undefined: any free one. */
+  readonly port?: number;
+  /** Where the endpoints file, the logs and the synthesized app go. */
+  readonly workDir?: string;
+  /** An app that is synthesized already; undefined: this project's. */
+  readonly assemblyDir?: string;
+  /** Hears what is being started. */
+  readonly onProgress?: (step: string) => void;
+}
+
+export interface LocalRuntime {
+  readonly endpoints: Endpoints;
+  /** Calls a function, the dispatcher only after the stream has been handled. @param event JSON */
+  readonly invoke: FunctionFleet['invoke'];
+  /** Waits until all that was written to the tables has been handled; false: not within `timeoutMs`. */
+  readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
+  /** Resolves with the reason when a component ends by itself: the runtime is then of no more use. */
+  readonly broken: Promise<string>;
+  /** Lets batches under way finish for up to five seconds, ends every process and removes the endpoints file. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts everything that the synthesized template says on loopback (design §8).
+ * @throws Error that names the component and what to do; what had been started is stopped again.
+ */
+export async function startLocalRuntime(options: LocalRuntimeOptions = {}): Promise<LocalRuntime> {
+  const stopping = new Stopping();
+  try {
+    return await start(options, stopping);
+  } catch (error) {
+    await stopping.run();
+    throw error;
+  }
+}
+
+async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<LocalRuntime> {
+  const { onProgress = () => {} } = options;
+  const timing =
+    options.schedule === undefined || options.schedule === 'off' ? undefined : parseSchedule(options.schedule);
+  const directories = takeDirectories(options, stopping);
+  const { logs, workDir, home, dataDir } = directories;
+  const log = (line: string) =>
+    appendFileSync(join(logs, 'runtime.log'), `${new Date().toISOString()} ${line.replaceAll('\n', ' ')}\n`);
+
+  onProgress('stand-ins for DynamoDB, SQS and SES');
+  const synthesis = synthesized(options, workDir);
+  // Awaited below; until then a failure must not count as unhandled.
+  synthesis.catch(() => {});
+  const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), stopping);
+  const simulations = await startSimulations(standIns.ses, dataDir, stopping);
+  const secretsFile = join(home, 'secrets.json');
+  prepareSecrets(secretsFile, simulations.simulator);
+
+  const stack = readAssembly(await synthesis);
+  const plan = planFrom(stack, { region: LOCAL_REGION, accountId: LOCAL_ACCOUNT, sqsEndpoint: standIns.sqs });
+  const clients = awsClients(standIns.dynamodb, standIns.sqs);
+  stopping.add('clients', async () => clients.destroy());
+  onProgress(`${plan.tables.length} tables and ${plan.queues.length} queues`);
+  await Promise.all([
+    createTables(clients.dynamodb, plan.tables),
+    createQueues(clients.sqs, standIns.sqs, plan.queues),
+  ]);
+
+  onProgress(`${plan.functions.length} functions and their event sources`);
+  let endpoints: Endpoints | undefined;
+  let fleet: FunctionFleet | undefined;
+  let sources: Sources | undefined;
+  const api = await startLambdaApi({
+    port: options.port ?? 0,
+    invoke: (name, event) => fleet?.invoke(name, event),
+    caughtUp: async (timeoutMs) => (await sources?.caughtUp(timeoutMs)) ?? false,
+    statusPage: () => statusPage(endpoints),
+    log,
+  });
+  stopping.add('api', () => api.close());
+  const services = { ...standIns, ...simulations, lambda: api.url };
+  const record = () => recordProcesses(home, [...standIns.processes, ...(fleet?.processes() ?? [])]);
+  const overrides = {
+    secretsFile,
+    ...(options.baseIntervalSeconds === undefined ? {} : { baseIntervalSeconds: options.baseIntervalSeconds }),
+    ...(timing === undefined ? {} : { sweepIntervalSeconds: secondsBetweenRuns(timing, new Date()) }),
+  };
+  fleet = startFunctions(plan, services, logs, record, overrides);
+  const functions = fleet;
+  stopping.add('functions', async () => functions.close());
+  record();
+  sources = startSources(plan, clients, {
+    sqsEndpoint: standIns.sqs,
+    ...(dataDir === undefined ? {} : { dataDir }),
+    invoke: functions.invokeNow,
+    log,
+    giveUp: async (queue, body) => {
+      await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(standIns.sqs, queue), MessageBody: body }));
+    },
+  });
+  const { caughtUp, stop } = sources;
+  stopping.add('event sources', stop);
+  functions.beforeScheduled(() => caughtUp(10_000));
+  if (options.schedule !== 'off') startSchedules(plan, timing, functions, stopping, log);
+
+  endpoints = describeRuntime(overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']), {
+    endpoints: {
+      dynamodb: standIns.dynamodb,
+      sqs: standIns.sqs,
+      ses: simulations.ses,
+      api: api.url,
+      console: api.url,
+      simulator: simulations.simulator,
+    },
+    functions: functions.byService(),
+    logs,
+    secrets_file: secretsFile,
+  });
+  const file = endpointsFile(workDir);
+  writeEndpoints(file, endpoints);
+  stopping.add('endpoints file', async () => removeEndpoints(file));
+  return {
+    endpoints,
+    invoke: functions.invoke,
+    caughtUp,
+    broken: standIns.broken,
+    stop: () => stopping.run(),
+  };
+}
+
+async function synthesized({ assemblyDir, onProgress }: LocalRuntimeOptions, workDir: string): Promise<string> {
+  const running = () => onProgress?.('the app, synthesized and bundled: once, until its sources change');
+  return assemblyDir ?? synthesize(workDir, running);
+}
+
+interface Directories {
+  readonly workDir: string;
+  readonly dataDir: string | undefined;
+  /** Where what belongs to this run goes: the data directory where there is one. */
+  readonly home: string;
+  readonly logs: string;
+}
+
+function takeDirectories(options: LocalRuntimeOptions, stopping: Stopping): Directories {
+  const workDir = resolve(options.workDir ?? DEFAULT_WORK_DIR);
+  const dataDir = options.dataDir === undefined ? undefined : resolve(options.dataDir);
+  const home = dataDir ?? workDir;
+  for (const directory of new Set([workDir, home])) {
+    const unlock = lockDirectory(directory);
+    stopping.add('lock', async () => unlock());
+  }
+  rmSync(endpointsFile(workDir), { force: true });
+  killStale(home);
+  const logs = join(home, 'logs');
+  if (dataDir === undefined) rmSync(logs, { recursive: true, force: true });
+  mkdirSync(logs, { recursive: true });
+  return { workDir, dataDir, home, logs };
+}
+
+function startSchedules(
+  plan: LocalPlan,
+  timing: ReturnType<typeof parseSchedule> | undefined,
+  functions: FunctionFleet,
+  stopping: Stopping,
+  log: (line: string) => void,
+): void {
+  for (const schedule of plan.schedules) {
+    const stop = startSchedule(schedule, timing ?? parseSchedule(schedule.expression), async (name, event) => {
+      const result = await functions.invoke(name, event);
+      if (result !== undefined && !result.ok) log(`${name}, scheduled: ${result.error.errorMessage}`);
+    });
+    stopping.add('schedule', async () => stop());
+  }
+}

@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+import { ReceivedLog } from './simulator/received.ts';
+import { startSesProxy } from './simulator/ses-proxy.ts';
+import { startSimulator } from './simulator/simulator.ts';
+import type { Stopping } from './stopping.ts';
+
+/** Starts the simulated providers; e-mail goes on to the SES stand-in at `sesStandIn`. */
+export async function startSimulations(
+  sesStandIn: string,
+  dataDir: string | undefined,
+  stopping: Stopping,
+): Promise<{ readonly simulator: string; readonly ses: string }> {
+  const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
+  const simulator = await startSimulator(received);
+  stopping.add('simulator', () => simulator.close());
+  const ses = await startSesProxy(sesStandIn, received);
+  stopping.add('SES proxy', () => ses.close());
+  return { simulator: simulator.url, ses: ses.url };
+}

@@ -1,0 +1,81 @@
+/**
+ * How a simulated provider behaves, told by a word in the address: a webhook's or Teams path, the end of a Slack
+ * webhook's path, a Slack channel's name, the local part of an e-mail address. What follows further (`/NAME`, `+name`) only keeps
+ * addresses apart.
+ *
+ * | word | behaviour |
+ * |---|---|
+ * | `ok`, anything else | accepts |
+ * | `flaky-2` | fails the first two attempts of each notification (503), then accepts |
+ * | `rate-limit-3` | 429 with Retry-After until 3 seconds after the notification's first attempt, then accepts |
+ * | `throttle` | as `rate-limit-1` |
+ * | `status-503` | always answers that HTTP status |
+ * | `slow-30000` | accepts, but only after so many milliseconds |
+ * | `drop` | closes the connection without an answer |
+ * | `gone` | the receiver is no more: 410, Slack `is_archived`, e-mail MessageRejected |
+ * | `missing` | there is no such recipient: 404, Slack `channel_not_found`, e-mail MessageRejected |
+ * | `bounce` | as `missing` |
+ * | `unauthorized` | the credential is refused: 401, Slack `invalid_auth`, e-mail AccessDenied |
+ * | `forbidden` | the permission is missing: 403, Slack `missing_scope`, e-mail MailFromDomainNotVerifiedException |
+ * | `malformed` | the message is refused: 400, Slack `invalid_blocks`, e-mail InvalidParameterValue |
+ * | `error-CODE` | the provider's own error code: Slack `{"ok":false,"error":"CODE"}`, e-mail `CODE`; elsewhere 400 |
+ *
+ * In a path the parameter may also stand behind a slash: `/webhook/flaky/2/NAME`.
+ */
+export type Verdict =
+  | { readonly kind: 'accept' }
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'limit'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'refuse'; readonly why: Refusal }
+  | { readonly kind: 'error'; readonly code: string }
+  | { readonly kind: 'drop' };
+
+export const REFUSALS = ['gone', 'missing', 'unauthorized', 'forbidden', 'malformed'] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+/** What the same notification has been through at this address. */
+export interface History {
+  /** Attempts before this one. */
+  readonly attempts: number;
+  /** Milliseconds since the first of them; 0 at the first. */
+  readonly sinceFirstMs: number;
+}
+
+export interface Scripted {
+  readonly verdict: Verdict;
+  /** Milliseconds until the answer. */
+  readonly delayMs: number;
+}
+
+const ACCEPT: Verdict = { kind: 'accept' };
+
+export function follow(word: string, history: History): Scripted {
+  const slow = /^slow[-/](\d+)/.exec(word);
+  return { verdict: verdictOf(word, history), delayMs: Number(slow?.[1] ?? 0) };
+}
+
+function verdictOf(word: string, history: History): Verdict {
+  const [, name = '', parameter = ''] = /^(flaky|rate-limit|status|error)[-/]([^/+]+)/.exec(word) ?? [];
+  const amount = Number(parameter);
+  if (name === 'flaky') return history.attempts < amount ? { kind: 'status', status: 503 } : ACCEPT;
+  if (name === 'rate-limit') return limited(amount, history);
+  if (name === 'status') return amount >= 200 && amount <= 599 ? { kind: 'status', status: amount } : ACCEPT;
+  if (name === 'error') return { kind: 'error', code: parameter };
+  const plain = /^[a-z]+/.exec(word)?.[0];
+  if (plain === 'throttle') return limited(1, history);
+  if (plain === 'drop') return { kind: 'drop' };
+  if (plain === 'bounce') return { kind: 'refuse', why: 'missing' };
+  const why = REFUSALS.find((refusal) => refusal === plain);
+  return why === undefined ? ACCEPT : { kind: 'refuse', why };
+}
+
+function limited(seconds: number, { attempts, sinceFirstMs }: History): Verdict {
+  const left = seconds - sinceFirstMs / 1000;
+  if (attempts > 0 && left <= 0) return ACCEPT;
+  return { kind: 'limit', retryAfterSeconds: Math.max(1, Math.ceil(left)) };
+}
+
+/** The status with which an HTTP receiver says it. */
+export function statusOf(why: Refusal): number {
+  return { gone: 410, missing: 404, unauthorized: 401, forbidden: 403, malformed: 400 }[why];
+}

@@ -1,0 +1,25 @@
+import { CreateQueueCommand, QueueNameExists, SetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { QueuePlan } from '../template/queues.ts';
+import { LOCAL_ACCOUNT } from '../template/references.ts';
+
+/** Creates the queues that do not exist yet; those that do get the template's attributes and keep their messages. */
+export async function createQueues(client: SQSClient, endpoint: string, queues: readonly QueuePlan[]): Promise<void> {
+  for (const queue of queues) {
+    const attributes = { ...queue.attributes };
+    try {
+      await client.send(new CreateQueueCommand({ QueueName: queue.name, Attributes: attributes }));
+    } catch (error) {
+      if (!(error instanceof QueueNameExists)) throw error;
+      const QueueUrl = queueUrl(endpoint, queue.name);
+      await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: attributes }));
+    }
+  }
+}
+
+/**
+ * A queue's URL. The stand-in's own answers name a host that few machines resolve (`sqs.us-east-1.localhost`) and, from a data
+ * directory, the port of an earlier run; it accepts any host.
+ */
+export function queueUrl(endpoint: string, name: string): string {
+  return `${endpoint}/${LOCAL_ACCOUNT}/${name}`;
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { serveParent } from '../processes/child.ts';
+
+/**
+ * Runs a DynamoDB stand-in, which is not ours and knows nothing of its parent, and ends it when the runtime is gone:
+ * `dynamodb-process.ts PORT COMMAND ARGUMENTS…`.
+ */
+const [port, command = '', ...args] = process.argv.slice(2);
+const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+const gone = new Promise<string>((resolve) => {
+  child.once('error', (error) => resolve(error.message));
+  child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `exit code ${code}`}`));
+});
+
+await serveParent(
+  async () => {
+    await Promise.race([
+      answering(),
+      gone.then((why) => {
+        throw new Error(why);
+      }),
+    ]);
+    return { pid: child.pid };
+  },
+  async () => {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 2_000);
+    await gone;
+    clearTimeout(timer);
+  },
+);
+// Without its server this process is of no use, and its end tells the parent.
+gone.then(() => process.exit(1));
+
+async function answering(): Promise<void> {
+  for (;;) {
+    try {
+      // Any answer will do: an unsigned request is refused by whoever listens.
+      await fetch(`http://127.0.0.1:${port}/`);
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+import { type Child, startChild } from '../processes/start-child.ts';
+
+export interface SqsStandIn {
+  /** Without a slash at the end; queue URLs start with it. */
+  readonly endpoint: string;
+  readonly child: Child;
+}
+
+/** @param dataDir keeps queues and messages there, those in flight too; undefined: in memory. */
+export async function startSqs(dataDir: string | undefined, logFile: string): Promise<SqsStandIn> {
+  const child = await startChild({
+    name: 'the SQS stand-in (fauxqs)',
+    entry: new URL('sqs-process.ts', import.meta.url),
+    args: ['0', ...(dataDir === undefined ? [] : [join(dataDir, 'sqs')])],
+    logFile,
+  });
+  return { endpoint: `http://127.0.0.1:${String(child.ready['port'])}`, child };
+}

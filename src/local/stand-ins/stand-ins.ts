@@ -1,0 +1,64 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Child } from '../processes/start-child.ts';
+import type { Stopping } from '../stopping.ts';
+import { startDynamodb } from './dynamodb.ts';
+import { startSes } from './ses.ts';
+import { startSqs } from './sqs.ts';
+
+export interface StandIns {
+  readonly dynamodb: string;
+  readonly sqs: string;
+  readonly ses: string;
+  readonly processes: readonly { readonly pid: number; readonly command: string }[];
+  /** Resolves with what happened when one of them ends by itself. */
+  readonly broken: Promise<string>;
+}
+
+/** Starts the three of them side by side, each in a process of its own. */
+export async function startStandIns(
+  dataDir: string | undefined,
+  logs: string,
+  cacheDir: string,
+  stopping: Stopping,
+): Promise<StandIns> {
+  if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
+  const started: { readonly name: string; readonly child: Child }[] = [];
+  let expected = false;
+  stopping.add('stand-ins', async () => {
+    expected = true;
+    await Promise.all(started.map(({ child }) => child.stop()));
+  });
+  const keep = async <T extends { readonly child: Child }>(name: string, starting: Promise<T>): Promise<T> => {
+    const standIn = await starting;
+    started.push({ name, child: standIn.child });
+    return standIn;
+  };
+  // Settled rather than all: one that fails must not leave another unnoticed on its way.
+  const settled = await Promise.allSettled([
+    keep('DynamoDB', startDynamodb(dataDir, join(logs, 'dynamodb.log'), cacheDir)),
+    keep('SQS', startSqs(dataDir, join(logs, 'sqs.log'))),
+    keep('SES', startSes(join(logs, 'ses.log'))),
+  ]);
+  const [dynamodb, sqs, ses] = settled;
+  if (dynamodb.status === 'rejected') throw dynamodb.reason;
+  if (sqs.status === 'rejected') throw sqs.reason;
+  if (ses.status === 'rejected') throw ses.reason;
+  return {
+    dynamodb: dynamodb.value.endpoint,
+    sqs: sqs.value.endpoint,
+    ses: ses.value.endpoint,
+    processes: [
+      ...dynamodb.value.processes,
+      { pid: sqs.value.child.pid, command: 'sqs-process' },
+      { pid: ses.value.child.pid, command: 'ses-process' },
+    ],
+    broken: new Promise((resolve) => {
+      for (const { name, child } of started) {
+        child.exited.then((how) => {
+          if (!expected) resolve(`the ${name} stand-in ended: ${how}; see ${logs}`);
+        });
+      }
+    }),
+  };
+}

@@ -1,0 +1,191 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  BatchWriteItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  QueryCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
+import {
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import type { SweepResult } from '../../src/core/sweep.ts';
+import type { Endpoints } from '../../src/local/endpoints-file.ts';
+import { synthesize } from '../../src/local/synthesize.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
+const TSX = join(ROOT, 'node_modules', '.bin', 'tsx');
+
+export type JobOutput = SweepResult & { readonly outcomes?: Record<string, number> };
+type Row = Record<string, unknown>;
+
+/** What the simulator keeps of a request. */
+export interface ReceivedRequest {
+  readonly channel: string;
+  readonly log_id?: string;
+  readonly accepted: boolean;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** A local runtime in a process of its own, as `npm run local -- --empty` starts it, and a client's view of it. */
+export class Flow {
+  readonly directory = mkdtempSync(join(tmpdir(), 'notification-retry-flow-'));
+  readonly #workDir = join(this.directory, '.local');
+  #process: ChildProcess | undefined;
+
+  /** @param settings options of the runtime, as JSON */
+  async start(settings: { dataDir?: string; baseIntervalSeconds?: number } = {}): Promise<void> {
+    mkdirSync(this.#workDir, { recursive: true });
+    // Synthesized once and kept until a source changes, however many runtimes the tests start.
+    const assemblyDir = await synthesize(join(ROOT, '.local'));
+    const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'run-runtime.ts'), JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#process = child;
+    await new Promise<void>((resolve, reject) => {
+      child.stdout?.on('data', (text: Buffer) => text.includes('ready') && resolve());
+      child.once('exit', (code) => reject(new Error(`the runtime ended with ${code}`)));
+    });
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  get endpoints(): Endpoints {
+    return JSON.parse(readFileSync(join(this.#workDir, 'endpoints.json'), 'utf8'));
+  }
+
+  /** BATCH-952 as a user runs it. */
+  async job(...args: string[]): Promise<JobOutput> {
+    const { code, stdout, stderr } = await this.run('--local', '--json', ...args);
+    if (code !== 0) throw new Error(`the job ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    const command = join(ROOT, 'src', 'batch', 'notification-retry.ts');
+    return new Promise((resolve) => {
+      execFile(TSX, [command, ...args], { cwd: this.directory }, (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
+      });
+    });
+  }
+
+  /** Puts rows as BATCH-951 does: with the specs' columns and nothing else. */
+  async put(rows: readonly Row[]): Promise<void> {
+    await this.#withDynamoDb(async (client, { notification_log }) => {
+      for (let start = 0; start < rows.length; start += 25) {
+        const requests = rows.slice(start, start + 25).map((row) => ({ PutRequest: { Item: marshall(row) } }));
+        await client.send(new BatchWriteItemCommand({ RequestItems: { [notification_log]: requests } }));
+      }
+    });
+  }
+
+  async row(log_id: string): Promise<Row> {
+    return this.#withDynamoDb(async (client, { notification_log }) => {
+      const { Item } = await client.send(
+        new GetItemCommand({ TableName: notification_log, Key: { log_id: { S: log_id } } }),
+      );
+      return Item ? unmarshall(Item) : {};
+    });
+  }
+
+  async records(log_id: string): Promise<Row[]> {
+    return this.#withDynamoDb(async (client, { notification_retry_log }) => {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName: notification_retry_log,
+          KeyConditionExpression: 'original_log_id = :id',
+          ExpressionAttributeValues: { ':id': { S: log_id } },
+        }),
+      );
+      return Items.map((item) => unmarshall(item));
+    });
+  }
+
+  /** Everything in the three tables, as text. */
+  async dump(): Promise<string> {
+    return this.#withDynamoDb(async (client, tables) => {
+      const all = [];
+      for (const TableName of Object.values(tables))
+        all.push((await client.send(new ScanCommand({ TableName }))).Items);
+      return JSON.stringify(all);
+    });
+  }
+
+  async received(query = ''): Promise<ReceivedRequest[]> {
+    const answer = await fetch(`${this.endpoints.endpoints.simulator}/_received?${query}`);
+    return (await answer.json()) as ReceivedRequest[];
+  }
+
+  async deadLetters(channel: 'email' | 'slack' | 'teams' | 'webhook'): Promise<number> {
+    return this.#withSqs(async (client) => {
+      const QueueUrl = this.endpoints.queues[channel].dead_letter;
+      const { Attributes } = await client.send(
+        new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['ApproximateNumberOfMessages'] }),
+      );
+      return Number(Attributes?.['ApproximateNumberOfMessages']);
+    });
+  }
+
+  /** What the console's "redrive to source" does: a new message with the old body, then the old one deleted. */
+  async redrive(channel: 'email' | 'slack' | 'teams' | 'webhook'): Promise<number> {
+    const { dead_letter, express, standard } = this.endpoints.queues[channel];
+    return this.#withSqs(async (client) => {
+      let moved = 0;
+      for (;;) {
+        const { Messages = [] } = await client.send(
+          new ReceiveMessageCommand({ QueueUrl: dead_letter, MaxNumberOfMessages: 10 }),
+        );
+        if (Messages.length === 0) return moved;
+        for (const { Body = '', ReceiptHandle } of Messages) {
+          const { priority } = JSON.parse(Body) as { priority: string };
+          const source = priority === 'urgent' || priority === 'important' ? express : standard;
+          await client.send(new SendMessageCommand({ QueueUrl: source, MessageBody: Body }));
+          await client.send(new DeleteMessageCommand({ QueueUrl: dead_letter, ReceiptHandle }));
+          moved += 1;
+        }
+      }
+    });
+  }
+
+  /** All that the functions wrote to their logs. */
+  logs(): string {
+    const { logs } = this.endpoints;
+    return readdirSync(logs)
+      .map((file) => readFileSync(join(logs, file), 'utf8'))
+      .join('\n');
+  }
+
+  async #withDynamoDb<T>(use: (client: DynamoDBClient, tables: Endpoints['tables']) => Promise<T>): Promise<T> {
+    const { endpoints, region, tables } = this.endpoints;
+    const client = new DynamoDBClient({ endpoint: endpoints.dynamodb, region, credentials: CREDENTIALS });
+    return use(client, tables).finally(() => client.destroy());
+  }
+
+  async #withSqs<T>(use: (client: SQSClient) => Promise<T>): Promise<T> {
+    const { endpoints, region } = this.endpoints;
+    const client = new SQSClient({ endpoint: endpoints.sqs, region, credentials: CREDENTIALS });
+    return use(client).finally(() => client.destroy());
+  }
+}

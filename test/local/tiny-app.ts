@@ -1,0 +1,49 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A directory that a test may fill; removed by `remove`. */
+export function scratch(): { readonly path: string; readonly remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'local-runtime-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
+}
+
+/** Writes a bundle as a function's asset: `source` is the text of an ES module that exports `handler`. */
+export function writeBundle(directory: string, name: string, source: string): string {
+  const asset = `asset.${name}`;
+  mkdirSync(join(directory, asset), { recursive: true });
+  writeFileSync(join(directory, asset, 'index.mjs'), source);
+  return asset;
+}
+
+/** Writes a cloud assembly with one stack, as `cdk synth` leaves it. */
+export function writeAssembly(directory: string, template: object, stackName = 'tiny'): void {
+  writeFileSync(join(directory, `${stackName}.template.json`), JSON.stringify(template));
+  writeFileSync(
+    join(directory, 'manifest.json'),
+    JSON.stringify({
+      version: '40.0.0',
+      artifacts: {
+        [stackName]: {
+          type: 'aws:cloudformation:stack',
+          properties: { templateFile: `${stackName}.template.json`, stackName },
+        },
+        Tree: { type: 'cdk:tree', properties: { file: 'tree.json' } },
+      },
+    }),
+  );
+}
+
+/** Waits until `probe` gives a value; a test's way to wait for something that happens in another process. */
+export async function eventually<T>(
+  probe: () => T | undefined | Promise<T | undefined>,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined) return value;
+    if (Date.now() > end) throw new Error(`nothing came within ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
