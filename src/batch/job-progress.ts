@@ -45,7 +45,8 @@ function lineProgress(stream: NodeJS.WriteStream): JobProgress {
     settled(outcomes, open) {
       if (open > 0 && Date.now() - last < LINE_EVERY_MS) return;
       last = Date.now();
-      stream.write(`${total(outcomes)} settled, ${open} open: ${summary(outcomes)}\n`);
+      const settled = total(outcomes);
+      stream.write(`${settled} settled, ${open} open${settled > 0 ? `: ${summary(outcomes)}` : ''}\n`);
     },
     end() {},
   };

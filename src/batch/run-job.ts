@@ -29,6 +29,7 @@ export async function runJob(
   const clock = () => new Date();
   const dispatched: QueueMessage[] = [];
   try {
+    await deployment.caughtUp?.();
     const { result } = await sweep(
       request,
       { run_id: newRunId('manual', randomUUID()) },

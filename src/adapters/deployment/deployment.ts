@@ -10,6 +10,11 @@ export interface Deployment {
   readonly lane_queues: PerLane<string>;
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;
   readonly sweep_interval_seconds: number;
+  /**
+   * Waits, for ten seconds at most, until rows that were put before are in the work index. Only the local runtime can
+   * tell; on AWS the stream takes them in within a second or so, and the next sweep finds what this one missed.
+   */
+  readonly caughtUp?: () => Promise<void>;
   /** For the SDK's clients; empty on AWS, where the standard chain decides. */
   readonly clients: {
     readonly dynamodb: ClientOptions;

@@ -11,7 +11,7 @@ const queues = v.object({ express: text, standard: text, dead_letter: text });
 const endpointsFile = v.object({
   pid: v.number(),
   region: text,
-  endpoints: v.looseObject({ dynamodb: text, sqs: text }),
+  endpoints: v.looseObject({ dynamodb: text, sqs: text, api: text }),
   tables: v.object({ notification_log: text, notification_content: text, notification_retry_log: text }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({ SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)) }),
@@ -41,6 +41,9 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
     lane_queues: perChannel(({ express, standard }) => ({ express, standard })),
     dead_letter_queues: perChannel(({ dead_letter }) => dead_letter),
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
+    async caughtUp() {
+      await fetch(new URL('/_caught_up', endpoints.api));
+    },
     clients: {
       dynamodb: { endpoint: endpoints.dynamodb, region, credentials },
       sqs: { endpoint: endpoints.sqs, region, credentials },
