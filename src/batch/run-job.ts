@@ -8,7 +8,8 @@ import { createDueIndex } from '../adapters/dynamodb/due-index.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import { awaitOutcomes, type Outcomes } from '../core/await-outcomes.ts';
 import { newRunId, type QueueMessage } from '../core/queue-message.ts';
-import { type SweepRequest, type SweepResult, sweep } from '../core/sweep.ts';
+import { type SweepRequest, sweep } from '../core/sweep.ts';
+import type { SweepResult } from '../core/sweep-tally.ts';
 import type { JobProgress } from './job-progress.ts';
 
 /** The job's answer (design §8, contract). */

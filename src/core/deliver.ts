@@ -1,10 +1,10 @@
 import type { Random } from './backoff.ts';
 import { type ClaimStep, isExpired, planClaim, type RowChange } from './claim-plan.ts';
 import { giveUp, judge, type Verdict } from './judge.ts';
-import type { NotificationContent, NotificationRow, RetryRecord } from './notification.ts';
-import type { Delivery, Refused, Sender, SendResult } from './provider-answer.ts';
+import type { NotificationRow, RetryRecord } from './notification.ts';
 import { type QueueMessage, type ReceivedMessage, triggerOf } from './queue-message.ts';
 import type { RetryPolicy } from './retry-policy.ts';
+import { type SendDeps, send } from './send.ts';
 import { type EndedAttempt, recordOf, settlementFromRecord, settlementOf, verdictOf } from './settlement.ts';
 import { type Clock, epochMs } from './time.ts';
 import { workQueueOf } from './work-index.ts';
@@ -27,14 +27,6 @@ export interface ClaimStore {
 export interface RecordStore {
   put(record: RetryRecord): Promise<void>;
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
-}
-
-/** NotificationContent. */
-export interface ContentStore {
-  /**
-   * @throws ContentUnreadableError when there is none or it cannot be decrypted: trying again will not help.
-   */
-  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
 }
 
 /** The lanes, as delivery needs them: a retry that is near is queued at once (design §6.4). */
@@ -70,25 +62,16 @@ export interface DeliveryReport {
   readonly error?: unknown;
 }
 
-export interface DeliverDeps {
+export interface DeliverDeps extends SendDeps {
   readonly rows: ClaimStore;
   readonly records: RecordStore;
-  readonly contents: ContentStore;
-  readonly sender: Sender;
   readonly retries: RetryQueue;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
   readonly random: Random;
   /** Longer than a worker can live: an expired claim's holder is dead. */
   readonly claim_ms: number;
-  /** A signal that aborts when the time for one send is over. */
-  readonly sendTimeout: () => AbortSignal;
   readonly pause: (ms: number) => Promise<void>;
-}
-
-/** Content that will never become readable; the message says why, without quoting it. */
-export class ContentUnreadableError extends Error {
-  override readonly name = 'ContentUnreadableError';
 }
 
 /** SQS delays a message by at most this (facts: SQS). */
@@ -244,70 +227,6 @@ async function putInsistently(record: RetryRecord, { records, pause }: DeliverDe
       await pause(RECORD_PAUSE_MS * 2 ** tries);
     }
   }
-}
-
-async function send(row: NotificationRow, at: Date, deps: DeliverDeps): Promise<SendResult> {
-  try {
-    const content = await deps.contents.read(row);
-    const delivery: Delivery = {
-      log_id: row.log_id,
-      tenant_id: row.tenant_id,
-      attempt: row.last_attempt,
-      channel: row.channel,
-      content,
-      at,
-      ...(row.recipient_type && { recipient_type: row.recipient_type }),
-      ...(row.integration_config_id && { integration_config_id: row.integration_config_id }),
-    };
-    const first = await sendOnce(delivery, deps);
-    if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential) return first;
-    await deps.sender.refreshCredential(delivery);
-    return await sendOnce(delivery, deps);
-  } catch (error) {
-    if (error instanceof ContentUnreadableError)
-      return { ok: false, error_type: 'FORMAT_ERROR', message: error.message };
-    // Our own storage or key service failed: the provider was never asked, so no retry is used up.
-    return unsent(error);
-  }
-}
-
-async function sendOnce(delivery: Delivery, { sender, sendTimeout }: DeliverDeps): Promise<SendResult> {
-  const signal = sendTimeout();
-  try {
-    return await Promise.race([sender.send(delivery, signal), whenAborted(signal)]);
-  } catch (error) {
-    return {
-      ok: false,
-      error_type: 'UNKNOWN',
-      message: `The sender failed: ${nameOf(error)}`,
-      details: { error: nameOf(error) },
-    };
-  }
-}
-
-/** The time limit holds even for a sender that does not watch its signal. */
-function whenAborted(signal: AbortSignal): Promise<Refused> {
-  return new Promise((resolve) => {
-    const timedOut = () =>
-      resolve({ ok: false, error_type: 'NETWORK_TIMEOUT', message: 'The provider did not answer in time.' });
-    if (signal.aborted) timedOut();
-    else signal.addEventListener('abort', timedOut, { once: true });
-  });
-}
-
-function unsent(error: unknown): Refused {
-  return {
-    ok: false,
-    error_type: 'UNKNOWN',
-    counted: false,
-    message: `The content could not be read: ${nameOf(error)}`,
-    details: { error: nameOf(error) },
-  };
-}
-
-/** An error's message may quote an address or a body; its name does not. */
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'not an Error';
 }
 
 async function queueNearRetry(message: QueueMessage, verdict: Verdict, deps: DeliverDeps): Promise<void> {

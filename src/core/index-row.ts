@@ -103,7 +103,8 @@ function channelOf(row: ForeignRow): Channel {
   return channel;
 }
 
-function priorityOf(row: ForeignRow): Priority {
+/** The row's own priority, else what its priority_level stands for. */
+export function priorityOf(row: ForeignRow): Priority {
   const named = PRIORITIES.find((candidate) => candidate === row['priority']);
   return named ?? PRIORITY_OF_LEVEL[(row['priority_level'] ?? 'MEDIUM') as PriorityLevel];
 }

@@ -2,6 +2,7 @@ import { CHANNELS, type Channel, LANES, type Lane } from './channels.ts';
 import { MAX_DELAY_MS } from './deliver.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from './priorities.ts';
 import type { QueueMessage, RunOptions } from './queue-message.ts';
+import { type SweepResult, Tally } from './sweep-tally.ts';
 import { type Clock, epochMs, isoAfter } from './time.ts';
 import { allShards, type WorkState } from './work-index.ts';
 
@@ -56,21 +57,6 @@ export interface SweepCursor {
   readonly after: readonly (PageCursor | 'end' | null)[];
 }
 
-/** The job's answer (design §8, contract). */
-export interface SweepResult {
-  readonly run_id: string;
-  readonly dry_run: boolean;
-  /** All that matched and are due now. */
-  readonly due: number;
-  readonly dispatched: number;
-  /** Due but not dispatched: beyond the limit, still queued from an earlier sweep, or refused by the queue. */
-  readonly skipped: number;
-  readonly by_channel: Record<Channel, number>;
-  readonly by_priority: Record<Priority, number>;
-  /** Queued with a delay because they become due within 15 minutes; not part of `due`. */
-  readonly ahead: number;
-}
-
 export interface SweepDeps {
   readonly index: DueIndex;
   readonly lanes: SweepLanes;
@@ -96,7 +82,7 @@ export async function sweep(
   deps: SweepDeps,
 ): Promise<{ result: SweepResult; next?: SweepCursor }> {
   const now = deps.clock();
-  const tally = new Tally(run.run_id, request);
+  const tally = new Tally(run.run_id, request.dry_run ?? false);
   const busy = await busyLanes(request, deps);
   const dispatcher = new Dispatcher(request, run.run_id, now, busy, tally, deps);
   const queues = queuesOf(request);
@@ -236,57 +222,4 @@ class Dispatcher {
       ...(options && { options }),
     };
   }
-}
-
-class Tally {
-  readonly #run_id: string;
-  readonly #dry_run: boolean;
-  readonly #by_channel = zeros(CHANNELS);
-  readonly #by_priority = zeros(PRIORITIES);
-  #due = 0;
-  #dispatchedDue = 0;
-  #skipped = 0;
-  #ahead = 0;
-
-  constructor(run_id: string, request: SweepRequest) {
-    this.#run_id = run_id;
-    this.#dry_run = request.dry_run ?? false;
-  }
-
-  get dispatched(): number {
-    return this.#dispatchedDue;
-  }
-
-  sawDue(item: DueItem): void {
-    this.#due += 1;
-    this.#by_channel[item.channel] += 1;
-    this.#by_priority[item.priority] += 1;
-  }
-
-  skippedDue(count: number): void {
-    this.#skipped += count;
-  }
-
-  sent(messages: readonly QueuedMessage[]): void {
-    const due = messages.filter(({ delay_seconds }) => delay_seconds === 0).length;
-    this.#dispatchedDue += due;
-    this.#ahead += messages.length - due;
-  }
-
-  result(): SweepResult {
-    return {
-      run_id: this.#run_id,
-      dry_run: this.#dry_run,
-      due: this.#due,
-      dispatched: this.#dispatchedDue,
-      skipped: this.#skipped,
-      by_channel: this.#by_channel,
-      by_priority: this.#by_priority,
-      ahead: this.#ahead,
-    };
-  }
-}
-
-function zeros<K extends string>(keys: readonly K[]): Record<K, number> {
-  return Object.fromEntries(keys.map((key) => [key, 0])) as Record<K, number>;
 }

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import type { ClaimStore, ContentStore, RecordStore } from '../../src/core/deliver.ts';
+import type { ClaimStore, RecordStore } from '../../src/core/deliver.ts';
 import type { IndexStore } from '../../src/core/index-row.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
 import type { ForeignRow } from '../../src/core/row-rules.ts';
+import type { ContentStore } from '../../src/core/send.ts';
 import { retryLogId } from '../../src/core/settlement.ts';
 import type { DueIndex } from '../../src/core/sweep.ts';
 import { workQueueOf } from '../../src/core/work-index.ts';

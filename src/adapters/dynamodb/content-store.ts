@@ -1,6 +1,6 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { type ContentStore, ContentUnreadableError } from '../../core/deliver.ts';
 import type { MessageFormat, NotificationContent } from '../../core/notification.ts';
+import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
 import { gather } from '../gather.ts';
 import { type RecipientCipher, RecipientMismatchError } from '../recipient/recipient-cipher.ts';
 import { getItems, MAX_GETS } from './batch.ts';

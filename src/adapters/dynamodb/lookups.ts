@@ -1,6 +1,7 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { Channel } from '../../core/channels.ts';
 import { HISTORY_SHARDS, historyBucket } from '../../core/history.ts';
+import { priorityOf } from '../../core/index-row.ts';
 import type { SendStatus } from '../../core/notification.ts';
 import { PRIORITIES, type Priority } from '../../core/priorities.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
@@ -140,17 +141,17 @@ function equals(name: string, value: string | undefined): Condition | undefined 
 }
 
 /** The filters that the history index can answer itself, so that the rows need not be read for them. */
-function projected({ channel, priority, recipient_hash, scheduled_at }: LookupFilter): Condition[] {
+function projected({ channel, recipient_hash, scheduled_at }: LookupFilter): Condition[] {
   const between: Condition | undefined = scheduled_at && {
     text: 'scheduled_at BETWEEN :scheduled_from AND :scheduled_to',
     values: { ':scheduled_from': { S: scheduled_at.from }, ':scheduled_to': { S: scheduled_at.to } },
   };
-  return [
-    equals('channel', channel),
-    equals('priority', priority),
-    equals('recipient_hash', recipient_hash),
-    between,
-  ].filter((condition) => condition !== undefined);
+  const type: Condition | undefined = channel && {
+    // A row that was delivered by its writer has no channel of ours.
+    text: '(channel = :channel OR notification_type = :type)',
+    values: { ':channel': { S: channel }, ':type': { S: channel.toUpperCase() } },
+  };
+  return [type, equals('recipient_hash', recipient_hash), between].filter((condition) => condition !== undefined);
 }
 
 async function* pagesOf(client: DynamoDBClient, query: QueryCommandInput): AsyncGenerator<Item[]> {
@@ -179,7 +180,7 @@ function fits(row: ForeignRow, filter: LookupFilter): boolean {
   return (
     Number(row['expires_at'] ?? Number.POSITIVE_INFINITY) * 1000 > Date.now() &&
     (tenant_id === undefined || row['tenant_id'] === tenant_id) &&
-    (priority === undefined || row['priority'] === priority) &&
+    (priority === undefined || priorityOf(row) === priority) &&
     (send_status === undefined || row['send_status'] === send_status) &&
     (send_attempts === undefined || (attempts >= send_attempts.least && attempts <= send_attempts.most)) &&
     within(row['sent_at'], sent_at) &&

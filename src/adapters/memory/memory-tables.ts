@@ -1,8 +1,9 @@
 import type { RowChange } from '../../core/claim-plan.ts';
-import { type ClaimStore, type ContentStore, ContentUnreadableError, type RecordStore } from '../../core/deliver.ts';
+import type { ClaimStore, RecordStore } from '../../core/deliver.ts';
 import type { IndexStore } from '../../core/index-row.ts';
 import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/notification.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
+import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
 import { retryLogId } from '../../core/settlement.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../core/sweep.ts';
 import type { Clock } from '../../core/time.ts';

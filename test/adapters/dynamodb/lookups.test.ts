@@ -109,6 +109,23 @@ describe('the table document’s lookups', () => {
     expect(await ids(lookups.history(BOTH_DAYS, filter))).toEqual(expected);
   });
 
+  it('know the type and priority of a row that its writer delivered by itself', async () => {
+    const created_at = '2026-10-05T00:00:00.000Z';
+    const theirs = {
+      log_id: 'theirs',
+      tenant_id: 'T3',
+      notification_type: 'SLACK',
+      priority_level: 'HIGH',
+      send_status: 'SUCCESS',
+    };
+    const Item = toItem({ ...theirs, created_at, ...historyKeys(theirs, new Date(created_at)) });
+    await dynamodb.client.send(new PutItemCommand({ TableName: 'NotificationLog-lookups', Item }));
+    const day = { from: created_at, to: created_at };
+    expect(await ids(lookups.history(day, { channel: 'slack', priority: 'important' }))).toEqual(['theirs']);
+    expect(await ids(lookups.history(day, { channel: 'teams' }))).toEqual([]);
+    expect(await ids(lookups.history(day, { priority: 'info' }))).toEqual([]);
+  });
+
   it('tell times within a day apart', async () => {
     expect(await ids(lookups.history({ from: '2026-11-01T09:00:00.001Z', to: BOTH_DAYS.to }, {}))).toEqual([
       'b',
