@@ -7,6 +7,7 @@ import { type FunctionFleet, startFunctions } from './function-fleet.ts';
 import { overridden } from './lambda/environment.ts';
 import { startLambdaApi } from './lambda-api.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
+import { choosePorts } from './ports.ts';
 import { lockDirectory } from './processes/directory-lock.ts';
 import { killStale, recordProcesses } from './processes/stale.ts';
 import { parseSchedule, secondsBetweenRuns, startSchedule } from './schedule.ts';
@@ -79,8 +80,9 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   const synthesis = synthesized(options, workDir);
   // Awaited below; until then a failure must not count as unhandled.
   synthesis.catch(() => {});
-  const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), stopping);
-  const simulations = await startSimulations(standIns.ses, dataDir, stopping);
+  const ports = await choosePorts(home);
+  const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), ports, stopping);
+  const simulations = await startSimulations(standIns.ses, dataDir, ports, stopping);
   const secretsFile = join(home, 'secrets.json');
   prepareSecrets(secretsFile, simulations.simulator);
 
@@ -99,7 +101,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   let fleet: FunctionFleet | undefined;
   let sources: Sources | undefined;
   const api = await startLambdaApi({
-    port: options.port ?? 0,
+    port: options.port ?? ports.api,
     invoke: (name, event) => fleet?.invoke(name, event),
     caughtUp: async (timeoutMs) => (await sources?.caughtUp(timeoutMs)) ?? false,
     statusPage: () => statusPage(endpoints),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Ports } from './ports.ts';
 import { ReceivedLog } from './simulator/received.ts';
 import { startSesProxy } from './simulator/ses-proxy.ts';
 import { startSimulator } from './simulator/simulator.ts';
@@ -8,12 +9,13 @@ import type { Stopping } from './stopping.ts';
 export async function startSimulations(
   sesStandIn: string,
   dataDir: string | undefined,
+  ports: Ports,
   stopping: Stopping,
 ): Promise<{ readonly simulator: string; readonly ses: string }> {
   const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
-  const simulator = await startSimulator(received);
+  const simulator = await startSimulator(received, ports.simulator);
   stopping.add('simulator', () => simulator.close());
-  const ses = await startSesProxy(sesStandIn, received);
+  const ses = await startSesProxy(sesStandIn, received, ports.ses);
   stopping.add('SES proxy', () => ses.close());
   return { simulator: simulator.url, ses: ses.url };
 }

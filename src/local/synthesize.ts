@@ -69,7 +69,6 @@ function hashOfSources(): string {
 
 async function runApp(outDir: string): Promise<void> {
   const cdkJson = objectAt(JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8')), 'cdk.json');
-  // NodejsFunction finds esbuild through node_modules/.bin only if npm started us; running it from the root is enough.
   const child = spawn(pinnedNode(), ['--import', 'tsx', 'bin/app.ts'], {
     cwd: PROJECT_ROOT,
     env: {

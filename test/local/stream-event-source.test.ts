@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { CreateTableCommand, DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBStreamsClient, GetRecordsCommand } from '@aws-sdk/client-dynamodb-streams';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../src/local/aws-clients.ts';
@@ -63,6 +64,7 @@ describe('the stream event source', () => {
     handle: (ids: string[], event: DynamoDBStreamEvent) => unknown = () => undefined,
     mapping: Partial<StreamMappingPlan> = {},
     checkpoints: Checkpoints = memoryCheckpoints(),
+    streams: DynamoDBStreamsClient = clients.streams,
   ): Started {
     const batches: string[][] = [];
     const events: DynamoDBStreamEvent[] = [];
@@ -80,7 +82,7 @@ describe('the stream event source', () => {
     };
     const source = new StreamEventSource({
       dynamodb: clients.dynamodb,
-      streams: clients.streams,
+      streams,
       checkpoints,
       invoke,
       log: () => {},
@@ -203,6 +205,36 @@ describe('the stream event source', () => {
     expect(await source.caughtUp(300)).toBe(false);
     release();
     expect(await source.caughtUp(10_000)).toBe(true);
+  });
+
+  it('has not caught up with a write by a read that was made before it', async () => {
+    const name = await table();
+    let hold: Promise<void> | undefined;
+    let held = 0;
+    let release: () => void = () => {};
+    const streams: DynamoDBStreamsClient = Object.create(clients.streams, {
+      send: {
+        value: async (command: GetRecordsCommand) => {
+          const answer = await clients.streams.send(command);
+          if (command instanceof GetRecordsCommand && hold !== undefined) {
+            held++;
+            await hold;
+          }
+          return answer;
+        },
+      },
+    });
+    const { source, batches } = start(name, undefined, {}, memoryCheckpoints(), streams);
+    expect(await source.caughtUp(10_000)).toBe(true);
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    await eventually(() => (held > 0 ? true : undefined));
+    await put(name, 'a');
+    const caughtUp = source.caughtUp(10_000);
+    release();
+    expect(await caughtUp).toBe(true);
+    expect(batches.flat()).toEqual(['a']);
   });
 
   it('goes on behind its checkpoint after a restart, and misses nothing that was written meanwhile', async () => {

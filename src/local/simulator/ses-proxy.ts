@@ -9,7 +9,7 @@ import type { Refusal, Verdict } from './script.ts';
  * Stands before the SES stand-in, which accepts everything, and lets scripted recipients fail (script.ts: the local part
  * is the word, so `bounce@example.com` is rejected). All else goes through unchanged, its web page and `GET /store` too.
  */
-export function startSesProxy(upstream: string, received: ReceivedLog): Promise<HttpServer> {
+export function startSesProxy(upstream: string, received: ReceivedLog, port = 0): Promise<HttpServer> {
   return serve(
     async (request, response, body) => {
       const fields =
@@ -21,7 +21,7 @@ export function startSesProxy(upstream: string, received: ReceivedLog): Promise<
         verdict.kind === 'accept' ? forward(upstream, request, body) : refusal(verdict),
       );
     },
-    0,
+    port,
     'the SES stand-in',
   );
 }

@@ -1,4 +1,4 @@
-import { CreateQueueCommand, QueueNameExists, SetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, SetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { QueuePlan } from '../template/queues.ts';
 import { LOCAL_ACCOUNT } from '../template/references.ts';
 
@@ -9,7 +9,8 @@ export async function createQueues(client: SQSClient, endpoint: string, queues: 
     try {
       await client.send(new CreateQueueCommand({ QueueName: queue.name, Attributes: attributes }));
     } catch (error) {
-      if (!(error instanceof QueueNameExists)) throw error;
+      // The stand-in puts the service's name before the error's, by which the SDK does not know its class.
+      if (!(error instanceof Error && error.name.endsWith('QueueNameExists'))) throw error;
       const QueueUrl = queueUrl(endpoint, queue.name);
       await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: attributes }));
     }

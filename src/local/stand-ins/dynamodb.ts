@@ -15,6 +15,7 @@ export interface DynamodbStandIn {
  * @param dataDir keeps the tables there; undefined: in memory.
  * @param cacheDir where DynamoDB Local is unpacked when it has to be fetched.
  * @param engine takes this one, whatever else is there.
+ * @param fixedPort where it listens; undefined: on any free port.
  * @throws Error that says what to install when this machine can run neither.
  */
 export async function startDynamodb(
@@ -22,8 +23,9 @@ export async function startDynamodb(
   logFile: string,
   cacheDir: string,
   engine?: DynamodbEngine,
+  fixedPort?: number,
 ): Promise<DynamodbStandIn> {
-  const port = await freePort();
+  const port = fixedPort ?? (await freePort());
   const command = await commandFor(port, dataDir, cacheDir, engine);
   const child = await startChild({
     name: `the DynamoDB stand-in (${command.name})`,

@@ -8,11 +8,11 @@ export interface SqsStandIn {
 }
 
 /** @param dataDir keeps queues and messages there, those in flight too; undefined: in memory. */
-export async function startSqs(dataDir: string | undefined, logFile: string): Promise<SqsStandIn> {
+export async function startSqs(dataDir: string | undefined, logFile: string, port = 0): Promise<SqsStandIn> {
   const child = await startChild({
     name: 'the SQS stand-in (fauxqs)',
     entry: new URL('sqs-process.ts', import.meta.url),
-    args: ['0', ...(dataDir === undefined ? [] : [join(dataDir, 'sqs')])],
+    args: [String(port), ...(dataDir === undefined ? [] : [join(dataDir, 'sqs')])],
     logFile,
   });
   return { endpoint: `http://127.0.0.1:${String(child.ready['port'])}`, child };

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Ports } from '../ports.ts';
 import type { Child } from '../processes/start-child.ts';
 import type { Stopping } from '../stopping.ts';
 import { startDynamodb } from './dynamodb.ts';
@@ -20,6 +21,7 @@ export async function startStandIns(
   dataDir: string | undefined,
   logs: string,
   cacheDir: string,
+  ports: Ports,
   stopping: Stopping,
 ): Promise<StandIns> {
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
@@ -36,8 +38,8 @@ export async function startStandIns(
   };
   // Settled rather than all: one that fails must not leave another unnoticed on its way.
   const settled = await Promise.allSettled([
-    keep('DynamoDB', startDynamodb(dataDir, join(logs, 'dynamodb.log'), cacheDir)),
-    keep('SQS', startSqs(dataDir, join(logs, 'sqs.log'))),
+    keep('DynamoDB', startDynamodb(dataDir, join(logs, 'dynamodb.log'), cacheDir, undefined, ports.dynamodb)),
+    keep('SQS', startSqs(dataDir, join(logs, 'sqs.log'), ports.sqs)),
     keep('SES', startSes(join(logs, 'ses.log'))),
   ]);
   const [dynamodb, sqs, ses] = settled;

@@ -1,0 +1,27 @@
+import { Server } from 'node:net';
+import type { DatabaseSync } from 'node:sqlite';
+
+/** fauxqs listens on every interface and has no option for it. For a process whose only server it is. */
+export function listenOnLoopbackOnly(): void {
+  const listen = Server.prototype.listen;
+  Object.defineProperty(Server.prototype, 'listen', {
+    value(this: Server, options: object, ...rest: unknown[]) {
+      return Reflect.apply(listen, this, [{ ...options, host: '127.0.0.1' }, ...rest]);
+    },
+  });
+}
+
+/**
+ * fauxqs 2.4.1 with a data directory: ChangeMessageVisibility to 0 sets the NOT NULL receive count to NULL, so that it fails
+ * and the message is in no list any more until a restart. Without this no dead letter would ever reach its queue.
+ */
+export async function keepReceiveCountOnReturn(): Promise<void> {
+  const { PersistenceManager } = await import(new URL('persistence.js', import.meta.resolve('fauxqs')).href);
+  Object.defineProperty(PersistenceManager.prototype, 'updateMessageReady', {
+    value(this: { readonly db: DatabaseSync }, messageId: string) {
+      this.db
+        .prepare('UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL WHERE message_id = ?')
+        .run(messageId);
+    },
+  });
+}
