@@ -1,7 +1,6 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/index-store.ts';
-import { toForeignRow } from '../../src/adapters/dynamodb/item.ts';
+import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/index-row.ts';
 import { createDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/env.ts';
@@ -14,10 +13,10 @@ import { createObservability, type Observability, withObservability } from '../s
  */
 export function createHandler(deps: IndexDeps, { logger, metrics }: Observability) {
   return async (event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
-    const results = await Promise.all(event.Records.map((record) => indexRecord(record, deps, logger)));
-    for (const outcome of ['indexed', 'set_aside'] as const) {
+    const results = await Promise.all(newestImages(event.Records).map((record) => indexRecord(record, deps, logger)));
+    for (const [outcome, metric] of Object.entries(METRICS)) {
       const count = results.filter((result) => result.outcome === outcome).length;
-      if (count > 0) metrics.addMetric(outcome === 'indexed' ? 'RowsIndexed' : 'RowsSetAside', 'Count', count);
+      if (count > 0) metrics.addMetric(metric, 'Count', count);
     }
     const failed = results.find(({ outcome }) => outcome === 'failed');
     // Lambda reads the stream on from the first failure, so one is enough.
@@ -25,22 +24,32 @@ export function createHandler(deps: IndexDeps, { logger, metrics }: Observabilit
   };
 }
 
+const METRICS = { indexed: 'RowsIndexed', set_aside: 'RowsSetAside', outdated: 'RowsOutdated' } as const;
+
+/** A row that was changed twice is only taken as it was left; the records stay in the stream's order. */
+function newestImages(records: readonly DynamoDBRecord[]): DynamoDBRecord[] {
+  const keyOf = (record: DynamoDBRecord) => record.dynamodb?.Keys?.['log_id']?.S ?? record.eventID;
+  const newest = new Map(records.map((record) => [keyOf(record), record]));
+  return records.filter((record) => newest.get(keyOf(record)) === record);
+}
+
 async function indexRecord(
-  record: DynamoDBRecord,
+  { dynamodb }: DynamoDBRecord,
   deps: IndexDeps,
   logger: Observability['logger'],
-): Promise<{ outcome: IndexOutcome | 'failed'; sequence: string }> {
-  const sequence = record.dynamodb?.SequenceNumber ?? '';
-  const image = record.dynamodb?.NewImage;
-  if (image === undefined) return { outcome: 'ignored', sequence };
-  const row = toForeignRow(image as Record<string, AttributeValue>);
-  const ids = { log_id: row['log_id'], tenant_id: row['tenant_id'] };
+): Promise<{ outcome: IndexOutcome['outcome'] | 'failed'; sequence: string }> {
+  const sequence = dynamodb?.SequenceNumber ?? '0';
+  const log_id = dynamodb?.Keys?.['log_id']?.S;
   try {
-    const { outcome, why } = await indexRow(row, deps);
-    if (outcome === 'set_aside') logger.warn('row set aside', { ...ids, error_type: 'FORMAT_ERROR', why });
+    if (dynamodb?.NewImage === undefined) return { outcome: 'ignored', sequence };
+    const row = toForeignRow(streamImage(dynamodb.NewImage));
+    const { outcome, why } = await indexRow({ row, sequence }, deps);
+    const line = { log_id, tenant_id: row['tenant_id'], outcome, ...(why !== undefined && { why }) };
+    if (why !== undefined) logger.warn('row set aside', line);
+    else if (outcome === 'outdated') logger.info('row has changed since; its later image counts', line);
     return { outcome, sequence };
   } catch (error) {
-    logger.error('row could not be indexed; the stream is read again from here', { ...ids, error });
+    logger.error('row could not be indexed; the stream is read again from here', { log_id, error: error as Error });
     return { outcome: 'failed', sequence };
   }
 }

@@ -8,6 +8,8 @@ const RETENTION_DAYS = 2 * 365;
 
 /** What makes a row findable after its work is done, and lets it go when it may: written once, never changed. */
 export interface HistoryKeys {
+  /** The row's notification_id, where it has one: the column itself may be NULL, which no index key may be. */
+  readonly notification_key?: string;
   readonly history_bucket: string;
   readonly tenant_created_at: string;
   /** TTL, epoch seconds. */
@@ -15,8 +17,13 @@ export interface HistoryKeys {
 }
 
 /** Keys of the history index: by day, then tenant, then time. */
-export function historyKeys(row: { log_id: string; tenant_id: string }, created: Date): HistoryKeys {
+export function historyKeys(
+  row: { readonly log_id: string; readonly tenant_id: string; readonly notification_id?: unknown },
+  created: Date,
+): HistoryKeys {
+  const { notification_id } = row;
   return {
+    ...(typeof notification_id === 'string' && notification_id !== '' && { notification_key: notification_id }),
     history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, HISTORY_SHARDS)),
     tenant_created_at: `${row.tenant_id}#${created.toISOString()}`,
     expires_at: expiresAt(created),

@@ -59,6 +59,13 @@ const time = (column: string): ColumnRule => ({
   holds: (value) => isAbsent(value) || (typeof value === 'string' && parseTime(value) !== undefined),
 });
 
+const boolean = (column: string): ColumnRule => ({
+  column,
+  rule: 'BOOLEAN',
+  expected: 'true or false',
+  holds: (value) => isAbsent(value) || typeof value === 'boolean',
+});
+
 const count = (column: string, rule: string): ColumnRule => ({
   column,
   rule,
@@ -85,6 +92,7 @@ const COLUMN_RULES: readonly ColumnRule[] = [
   oneOf('channel', 'chk_notification_log_type', CHANNELS),
   oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
   oneOf('message_format', 'chk_notification_log_format', MESSAGE_FORMATS),
+  boolean('is_deleted'),
   required('send_status'),
   oneOf('send_status', 'chk_notification_log_status', SEND_STATUSES),
   oneOf('priority_level', 'chk_notification_log_priority', Object.keys(PRIORITY_OF_LEVEL)),

@@ -4,6 +4,7 @@ import type { Verdict } from './judge.ts';
 import type { NotificationRow, RetryRecord, Trigger } from './notification.ts';
 import type { SendResult } from './provider-answer.ts';
 import type { ReceivedMessage } from './queue-message.ts';
+import { clip } from './text.ts';
 import { workQueueOf } from './work-index.ts';
 
 /** An attempt that has ended, by a send or without one. */
@@ -168,8 +169,4 @@ export function verdictOf(record: RetryRecord): Verdict {
   }
   const { counted } = policyOf(error_type);
   return { status: 'RETRY', error_type, next_retry_at: record.next_retry_at ?? record.retry_at, counted };
-}
-
-export function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

@@ -166,7 +166,10 @@ export function storeSuite(store: () => StoreUnderTest): void {
 
   it('stores content under its owner and gives it back to no one else', async () => {
     const { log_id, tenant_id } = fresh();
-    const hash = await store().indexStore.putContent({ log_id, tenant_id, expires_at: 4_000_000_000 }, CONTENT);
+    const hash = await store().indexStore.putContent(
+      { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '7' },
+      CONTENT,
+    );
     expect(hash).not.toBe('');
     expect(await store().contents.read({ log_id, tenant_id })).toEqual(CONTENT);
     expect(await store().indexStore.hasContent(log_id)).toBe(true);
@@ -176,6 +179,28 @@ export function storeSuite(store: () => StoreUnderTest): void {
     await expect(store().contents.read({ log_id: 'none', tenant_id })).rejects.toMatchObject({
       name: 'ContentUnreadableError',
     });
+  });
+
+  it('keeps the content of the latest image, in whatever order they come', async () => {
+    const owner = { ...fresh(), expires_at: 4_000_000_000 };
+    const put = (sequence: string, body: string) =>
+      store().indexStore.putContent({ ...owner, sequence }, { ...CONTENT, body });
+    await put('111000000000000000000002', 'second');
+    await put('111000000000000000000001', 'first');
+    expect((await store().contents.read(owner)).body).toBe('second');
+    await put('211000000000000000000000', 'third');
+    expect((await store().contents.read(owner)).body).toBe('third');
+  });
+
+  it('takes a foreign row in whose failure_reason is NULL, but none that was given up', async () => {
+    const image = { log_id: fresh().log_id, tenant_id: 't', send_status: 'FAILED', failure_reason: null };
+    await store().put(image);
+    expect(await store().indexStore.index(image, { work_queue: 'due#info#0', work_at: T0.toISOString() }, [])).toBe(
+      true,
+    );
+    const given = { log_id: fresh().log_id, tenant_id: 't', send_status: 'FAILED', failure_reason: 'EXPIRED' };
+    await store().put(given);
+    expect(await store().indexStore.index(given, { work_queue: 'due#info#0' }, [])).toBe(false);
   });
 
   it('takes a foreign row in once, and only as it was seen', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planIndex } from '../../src/core/index-row.ts';
+import { planIndex } from '../../src/core/index-plan.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import { describeFaults, rowFaults } from '../../src/core/row-rules.ts';
 import { at, T0 } from '../support/rows.ts';
@@ -85,10 +85,22 @@ describe('a row that someone else wrote', () => {
 
   it('that is delivered only becomes findable', () => {
     expect(index({ ...sample, send_status: 'SUCCESS' })).toMatchObject({
-      do: 'index',
-      set: { history_bucket: expect.any(String) },
-      remove: [],
+      do: 'history',
+      set: { history_bucket: expect.any(String), notification_key: 'NOTIF002' },
+      remove: expect.arrayContaining(['recipient_address']),
     });
+  });
+
+  it('that is delivered stays delivered, whatever is wrong with it', () => {
+    const plan = index({
+      ...sample,
+      send_status: 'SUCCESS',
+      send_attempts: 9,
+      sent_at: '2025/06/01',
+      message_body: undefined,
+    });
+    expect(plan).toMatchObject({ do: 'history', remove: [] });
+    expect(plan.do !== 'ignore' && plan.set).not.toHaveProperty('send_status');
   });
 
   it('that is logically deleted is left alone', () => {
@@ -114,6 +126,7 @@ describe('a malformed row', () => {
     ['next_retry_at', { next_retry_at: 'tomorrow' }, 'TIMESTAMP'],
     ['retry_count', { retry_count: 1.5 }, 'INTEGER'],
     ['channel', { channel: 'email' }, 'channel = notification_type'],
+    ['is_deleted', { is_deleted: 'true' }, 'BOOLEAN'],
   ])('with a wrong %s is set aside, with column and rule named: %o', (column, change, rule) => {
     const plan = index({ ...sample, ...change });
     expect(plan).toMatchObject({
@@ -121,6 +134,14 @@ describe('a malformed row', () => {
       set: { send_status: 'FAILED', error_type: 'FORMAT_ERROR', failure_reason: 'FORMAT_ERROR' },
     });
     expect(plan.do === 'set_aside' && plan.why).toContain(`${column} breaks ${rule}`);
+  });
+
+  it('has its content moved out too, unless that is what is wrong with it', () => {
+    expect(index({ ...sample, notification_type: 'FAX' })).toMatchObject({
+      do: 'set_aside',
+      content: { recipient: '#notifications' },
+    });
+    expect(index({ ...sample, subject: 'x'.repeat(501) })).toMatchObject({ do: 'set_aside', remove: [] });
   });
 
   it('has all its faults named at once, and no value quoted', () => {

@@ -67,7 +67,7 @@ export class World {
         message_body: 'body',
       };
       world.tables.log.set(log_id, row);
-      await indexRow(row, { store: world.tables, policy: DEFAULT_RETRY_POLICY, clock: world.clock });
+      await indexRow({ row, sequence: '1' }, { store: world.tables, policy: DEFAULT_RETRY_POLICY, clock: world.clock });
     }
     return world;
   }

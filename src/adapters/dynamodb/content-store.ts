@@ -1,4 +1,5 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import type { ContentOwner } from '../../core/index-row.ts';
 import type { MessageFormat, NotificationContent } from '../../core/notification.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
 import { gather } from '../gather.ts';
@@ -60,15 +61,18 @@ async function getConsistently(client: DynamoDBClient, table: string, log_id: st
   return Item;
 }
 
-/** Stores a notification's content, its recipient encrypted. */
+/**
+ * Stores a notification's content, its recipient encrypted.
+ * @throws ConditionalCheckFailedException when a later image's content is there already.
+ */
 export async function putContent(
   client: DynamoDBClient,
   table: string,
   cipher: RecipientCipher,
-  owner: { readonly log_id: string; readonly tenant_id: string; readonly expires_at: number },
+  owner: ContentOwner,
   content: NotificationContent,
 ): Promise<void> {
-  const { log_id, tenant_id, expires_at } = owner;
+  const { log_id, tenant_id, expires_at, sequence } = owner;
   const item = toItem({
     log_id,
     tenant_id,
@@ -78,5 +82,13 @@ export async function putContent(
     message_format: content.format,
     expires_at,
   });
-  await client.send(new PutItemCommand({ TableName: table, Item: item }));
+  const image_sequence = { N: sequence };
+  await client.send(
+    new PutItemCommand({
+      TableName: table,
+      Item: { ...item, image_sequence },
+      ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
+      ExpressionAttributeValues: { ':sequence': image_sequence },
+    }),
+  );
 }

@@ -4,7 +4,7 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { IndexStore } from '../../core/index-row.ts';
+import { type IndexStore, RowUnstorableError } from '../../core/index-row.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
 import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
 import { recipientHash } from '../recipient/recipient-hash.ts';
@@ -13,7 +13,22 @@ import { toValue } from './item.ts';
 import { updateExpression } from './update-expression.ts';
 
 /** What the writer may have changed since the image: taking the row in must not overwrite it. */
-const GUARDED = ['send_status', 'recipient_address', 'subject', 'message_body', 'next_retry_at'] as const;
+const GUARDED = [
+  'send_status',
+  'tenant_id',
+  'notification_type',
+  'channel',
+  'priority',
+  'priority_level',
+  'send_attempts',
+  'retry_count',
+  'max_retry_count',
+  'next_retry_at',
+  'recipient_address',
+  'subject',
+  'message_body',
+  'message_format',
+] as const;
 
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;
@@ -35,20 +50,23 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
             TableName: tables.notification_log,
             Key: { log_id: toValue(image['log_id']) },
             UpdateExpression: update.expression,
-            ConditionExpression: `attribute_not_exists(work_queue) AND attribute_not_exists(failure_reason) AND ${guard.condition}`,
+            ConditionExpression: `attribute_not_exists(work_queue) AND ${NOT_GIVEN_UP} AND ${guard.condition}`,
             ExpressionAttributeNames: { ...update.names, ...guard.names },
-            ExpressionAttributeValues: { ...update.values, ...guard.values },
+            ExpressionAttributeValues: { ...update.values, ...guard.values, ':null': { S: 'NULL' } },
           }),
         );
         return true;
       } catch (error) {
         if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
+        throw unstorable(error);
       }
     },
 
     async putContent(owner, content) {
-      await putContent(client, tables.notification_content, cipher, owner, content);
+      await putContent(client, tables.notification_content, cipher, owner, content).catch((error: unknown) => {
+        // A later image's content is there already; this one's row update will find the row changed.
+        if (!(error instanceof ConditionalCheckFailedException)) throw unstorable(error);
+      });
       return recipientHash(await hashKey(), owner.tenant_id, content.recipient);
     },
 
@@ -64,6 +82,15 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
       return Item !== undefined;
     },
   };
+}
+
+/** A writer that knows the column may have left it NULL. */
+const NOT_GIVEN_UP = '(attribute_not_exists(failure_reason) OR attribute_type(failure_reason, :null))';
+
+/** DynamoDB's own word for what it will refuse however often it is asked: above all an item of more than 400 KB. */
+function unstorable(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'ValidationException') return error;
+  return new RowUnstorableError('the limit of 400 KB an item', { cause: error });
 }
 
 function unchanged(image: ForeignRow) {

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { NotificationRow, RetryRecord } from '../../core/notification.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
 
@@ -15,8 +15,21 @@ export function toValue(value: unknown): AttributeValue {
   return marshalled;
 }
 
+/** Any row: a number that JavaScript cannot hold stays what it is, so that it is judged and not stumbled over. */
 export function toForeignRow(item: Item): ForeignRow {
-  return unmarshall(item);
+  return unmarshall(item, { wrapNumbers: (text) => (isExact(text) ? Number(text) : NumberValueImpl.from(text)) });
+}
+
+function isExact(text: string): boolean {
+  const number = Number(text);
+  return Number.isInteger(number) ? Number.isSafeInteger(number) : String(number) === text;
+}
+
+/** A row of a stream event, in which Lambda gives binary values as base64 text. */
+export function streamImage(image: Readonly<Record<string, unknown>>): Item {
+  return JSON.parse(JSON.stringify(image), (name, value) =>
+    name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value,
+  );
 }
 
 /** A row that is in the pipeline: its routing and counters were written by our own code, its times are ISO-8601. */

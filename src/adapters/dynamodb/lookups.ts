@@ -1,7 +1,7 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { Channel } from '../../core/channels.ts';
 import { HISTORY_SHARDS, historyBucket } from '../../core/history.ts';
-import { priorityOf } from '../../core/index-row.ts';
+import { priorityOf } from '../../core/index-plan.ts';
 import type { SendStatus } from '../../core/notification.ts';
 import { PRIORITIES, type Priority } from '../../core/priorities.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
@@ -65,7 +65,7 @@ export function createLookups(client: DynamoDBClient, table: string): Lookups {
 
   return {
     byNotification: (notification_id) =>
-      rowsOf([onIndex(table, NOTIFICATION_INDEX, 'notification_id = :id', { ':id': { S: notification_id } })], {}),
+      rowsOf([onIndex(table, NOTIFICATION_INDEX, 'notification_key = :id', { ':id': { S: notification_id } })], {}),
 
     history: (created, filter) =>
       rowsOf(
@@ -106,7 +106,12 @@ function onIndex(
   };
 }
 
-function historyQuery(table: string, bucket: string, { from, to }: TimeRange, filter: LookupFilter): QueryCommandInput {
+export function historyQuery(
+  table: string,
+  bucket: string,
+  { from, to }: TimeRange,
+  filter: LookupFilter,
+): QueryCommandInput {
   const filters = projected(filter);
   const { tenant_id } = filter;
   if (tenant_id === undefined)
@@ -120,7 +125,12 @@ function historyQuery(table: string, bucket: string, { from, to }: TimeRange, fi
   );
 }
 
-function workQuery(table: string, queue: string, { from, to }: TimeRange, filter: LookupFilter): QueryCommandInput {
+export function workQuery(
+  table: string,
+  queue: string,
+  { from, to }: TimeRange,
+  filter: LookupFilter,
+): QueryCommandInput {
   const { tenant_id, channel } = filter;
   return onIndex(
     table,
@@ -165,7 +175,7 @@ async function* pagesOf(client: DynamoDBClient, query: QueryCommandInput): Async
 }
 
 /** The days (UTC) that a range touches, newest first. */
-function daysOf({ from, to }: TimeRange): string[] {
+export function daysOf({ from, to }: TimeRange): string[] {
   const days: string[] = [];
   const first = Date.parse(from.slice(0, 10));
   for (let day = Date.parse(to.slice(0, 10)); day >= first; day -= 86_400_000)

@@ -49,7 +49,7 @@ export const TABLES = {
         projection: ['channel', 'priority', 'tenant_id'],
       },
       [NOTIFICATION_INDEX]: {
-        partitionKey: text('notification_id'),
+        partitionKey: text('notification_key'),
         projection: 'KEYS_ONLY',
       },
       [HISTORY_INDEX]: {

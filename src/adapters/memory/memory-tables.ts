@@ -1,6 +1,6 @@
 import type { RowChange } from '../../core/claim-plan.ts';
 import type { ClaimStore, RecordStore } from '../../core/deliver.ts';
-import type { IndexStore } from '../../core/index-row.ts';
+import type { ContentOwner, IndexStore } from '../../core/index-row.ts';
 import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/notification.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
@@ -15,7 +15,10 @@ type StoredRow = Record<string, unknown>;
 export class MemoryTables implements IndexStore {
   readonly log = new Map<string, StoredRow>();
   readonly retryLog = new Map<string, RetryRecord>();
-  readonly content = new Map<string, NotificationContent & { readonly tenant_id: string }>();
+  readonly content = new Map<
+    string,
+    NotificationContent & { readonly tenant_id: string; readonly sequence?: string }
+  >();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -83,7 +86,7 @@ export class MemoryTables implements IndexStore {
       if (content.tenant_id !== tenant_id) {
         throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.');
       }
-      const { tenant_id: _, ...rest } = content;
+      const { tenant_id: _, sequence: __, ...rest } = content;
       return rest;
     },
   };
@@ -105,15 +108,18 @@ export class MemoryTables implements IndexStore {
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     const row = this.log.get(String(image['log_id']));
     const guarded = ['send_status', 'recipient_address', 'subject', 'message_body', 'next_retry_at'];
-    const open = row !== undefined && row['work_queue'] === undefined && row['failure_reason'] === undefined;
+    const open =
+      row !== undefined && row['work_queue'] === undefined && (row['failure_reason'] ?? undefined) === undefined;
     if (!open || guarded.some((column) => row[column] !== image[column])) return false;
     this.#apply(String(image['log_id']), { set, remove: remove as (keyof NotificationRow)[] });
     return true;
   }
 
-  async putContent(owner: { log_id: string; tenant_id: string }, content: NotificationContent): Promise<string> {
-    this.content.set(owner.log_id, { ...content, tenant_id: owner.tenant_id });
-    return `hash of ${owner.tenant_id}/${content.recipient}`;
+  async putContent({ log_id, tenant_id, sequence }: ContentOwner, content: NotificationContent): Promise<string> {
+    const stored = this.content.get(log_id)?.sequence;
+    if (stored === undefined || BigInt(stored) <= BigInt(sequence))
+      this.content.set(log_id, { ...content, tenant_id, sequence });
+    return `hash of ${tenant_id}/${content.recipient}`;
   }
 
   async hasContent(log_id: string): Promise<boolean> {

@@ -1,0 +1,146 @@
+import { CHANNELS, type Channel } from './channels.ts';
+import { historyKeys } from './history.ts';
+import type { MessageFormat, NotificationContent, NotificationRow } from './notification.ts';
+import { PRIORITIES, PRIORITY_OF_LEVEL, type Priority, type PriorityLevel } from './priorities.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import { contentFaults, describeFaults, type ForeignRow, type RowFault, rowFaults } from './row-rules.ts';
+import { clip } from './text.ts';
+import { parseTime } from './time.ts';
+import { workQueueOf } from './work-index.ts';
+
+/** What a row needs so that the pipeline can have it. */
+export type IndexPlan =
+  | {
+      /**
+       * `index`: it has work to do. `history`: its writer has delivered it, so that it only has to be findable.
+       * `set_aside`: it is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
+       */
+      readonly do: 'index' | 'history' | 'set_aside';
+      readonly set: ForeignRow;
+      /** Columns that go, because what they held is stored encrypted. */
+      readonly remove: readonly string[];
+      readonly content?: NotificationContent;
+      readonly why?: string;
+    }
+  | { readonly do: 'ignore' };
+
+const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
+
+/** The faults' description is cut to this many characters: it is one of several columns of a small row. */
+const FAULT_TEXT = 400;
+
+/**
+ * Decides on a row that someone else wrote with nothing but the source documents' columns (design §4, "Rows written by
+ * others"). Its content moves out of it, whatever becomes of it, because the recipient must not stay in the clear
+ * (his-notification-log-table.md: 暗号化必須); content that is itself at fault stays, for its writer to correct. A
+ * delivered row is never judged: SUCCESS is final.
+ */
+export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
+  const { log_id, tenant_id } = row;
+  if (typeof log_id !== 'string' || row['is_deleted'] === true) return { do: 'ignore' };
+  const delivered = row['send_status'] === 'SUCCESS';
+  const inline = CONTENT_COLUMNS.some((column) => typeof row[column] === 'string');
+  const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
+  if (typeof tenant_id !== 'string' || tenant_id === '') {
+    return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: [] };
+  }
+  const history = historyKeys({ ...row, log_id, tenant_id }, timeOf(row, 'created_at') ?? now);
+  const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
+  if (delivered) return { do: 'history', set: { ...history }, ...moved };
+  if (faults.length > 0) {
+    const { set, why } = setAside(faults, now);
+    return { do: 'set_aside', why, set: { ...set, ...history }, ...moved };
+  }
+  return {
+    do: 'index',
+    set: { ...history, ...workKeys(row, log_id, now, policy), updated_at: now.toISOString() },
+    ...moved,
+  };
+}
+
+function isContent(column: string): boolean {
+  return CONTENT_COLUMNS.some((candidate) => candidate === column);
+}
+
+function moveContent(row: ForeignRow) {
+  return { content: contentOf(row), remove: CONTENT_COLUMNS };
+}
+
+/** What a malformed row is told. */
+export function setAside(faults: readonly RowFault[], now: Date): { set: ForeignRow; why: string } {
+  const why = describeFaults(faults);
+  const set = {
+    send_status: 'FAILED',
+    error_type: 'FORMAT_ERROR',
+    failure_reason: 'FORMAT_ERROR',
+    error_message: clip(why, FAULT_TEXT),
+    updated_at: now.toISOString(),
+  };
+  return { set, why };
+}
+
+/** The window of retries opens with the first attempt; where the row does not tell when that was, it is now. */
+function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolicy): Partial<NotificationRow> {
+  const priority = priorityOf(row);
+  const send_attempts = attemptsMade(row);
+  const limit = numberOf(row, 'max_retry_count') ?? policy.priorities[priority].max_retries;
+  const begun = send_attempts > 0;
+  const first_attempt_at = (timeOf(row, 'first_attempt_at') ?? (begun ? now : undefined))?.toISOString();
+  return {
+    channel: channelOf(row),
+    priority,
+    send_attempts,
+    attempts_left: Math.max(0, limit + 1 - send_attempts),
+    retry_count: Math.max(0, send_attempts - 1),
+    last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
+    ...(first_attempt_at !== undefined && { first_attempt_at }),
+    work_queue: workQueueOf('due', priority, log_id),
+    work_at: dueTime(row, begun, now).toISOString(),
+  };
+}
+
+/** Never in the past: what a sweep calls due since the last one has to become due when it enters the index. */
+function dueTime(row: ForeignRow, begun: boolean, now: Date): Date {
+  const wanted = timeOf(row, 'next_retry_at') ?? (begun ? undefined : timeOf(row, 'scheduled_at')) ?? now;
+  return wanted > now ? wanted : now;
+}
+
+/** Counted attempts so far. A FAILED row was sent once at least; a PENDING one only if it tells of retries. */
+function attemptsMade(row: ForeignRow): number {
+  const retries = numberOf(row, 'retry_count') ?? 0;
+  const implied = retries > 0 ? retries + 1 : row['send_status'] === 'PENDING' ? 0 : 1;
+  return Math.max(numberOf(row, 'send_attempts') ?? 0, implied);
+}
+
+function channelOf(row: ForeignRow): Channel {
+  const named = row['channel'] ?? String(row['notification_type']).toLowerCase();
+  const channel = CHANNELS.find((candidate) => candidate === named);
+  if (channel === undefined) throw new Error('A row passed its rules without a channel.');
+  return channel;
+}
+
+/** The row's own priority, else what its priority_level stands for. */
+export function priorityOf(row: ForeignRow): Priority {
+  const named = PRIORITIES.find((candidate) => candidate === row['priority']);
+  return named ?? PRIORITY_OF_LEVEL[(row['priority_level'] ?? 'MEDIUM') as PriorityLevel];
+}
+
+function contentOf(row: ForeignRow): NotificationContent {
+  const { subject } = row;
+  return {
+    recipient: String(row['recipient_address']),
+    ...(typeof subject === 'string' && subject !== '' && { subject }),
+    body: String(row['message_body']),
+    format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
+  };
+}
+
+function timeOf(row: ForeignRow, column: string): Date | undefined {
+  const value = row[column];
+  return typeof value === 'string' ? parseTime(value) : undefined;
+}
+
+function numberOf(row: ForeignRow, column: string): number | undefined {
+  const value = row[column];
+  return typeof value === 'number' ? value : undefined;
+}
