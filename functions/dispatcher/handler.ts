@@ -28,7 +28,12 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     const started = deps.clock().getTime();
     const outOfTime = () => context.getRemainingTimeInMillis() < RESERVE_MS;
     const { result, next } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
-    if (next) await deps.continueWith({ ...request, run_id, cursor: { queue: next.queue, after: [...next.after] } });
+    if (next)
+      await deps.continueWith({
+        ...request,
+        run_id,
+        cursor: { ...next, after: [...next.after], busy: [...next.busy] },
+      });
     logger.info('sweep', { ...result, continued: next !== undefined });
     metrics.addMetric('SweepDue', 'Count', result.due);
     metrics.addMetric('SweepDispatched', 'Count', result.dispatched);
@@ -44,7 +49,10 @@ function bind() {
   const lambda = new LambdaClient({});
   const deps: DispatcherDeps = {
     index: createDueIndex(createDynamoDb(), env.NOTIFICATION_LOG_TABLE),
-    lanes: createSweepLanes(createSqs(), env.LANE_QUEUES),
+    lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
+      onRefused: (reason, count) =>
+        observability.logger.error('messages not queued; the next sweep finds them', { reason, count }),
+    }),
     clock: () => new Date(),
     interval_ms: env.SWEEP_INTERVAL_SECONDS * 1000,
     newId: randomUUID,

@@ -15,8 +15,8 @@ import type { parseEnv, senderEnv } from './env.ts';
 import { createKeys } from './keys.ts';
 import { createObservability, withObservability } from './middleware.ts';
 
-/** Milliseconds that claim, record and settlement may take beside the send itself. */
-const STORAGE_MS = 5_000;
+/** Milliseconds that claim, record and settlement may take beside the send itself, retries under throttling included. */
+const STORAGE_MS = 15_000;
 
 /** A channel's Lambda function: its sender, and for all the rest the real adapters that the environment names. */
 export function bindChannel(
@@ -42,7 +42,10 @@ export function bindChannel(
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
         sender: createSender(createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix })),
-        retries: createRetryQueue(sqs, env.LANE_QUEUES),
+        retries: createRetryQueue(sqs, env.LANE_QUEUES, {
+          onRefused: (reason, count) =>
+            observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
+        }),
         policy: toRetryPolicy(env.RETRY_POLICY),
         clock,
         random: Math.random,

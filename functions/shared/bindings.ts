@@ -4,9 +4,21 @@ import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
 import type { RetryPolicy } from '../../src/core/retry-policy.ts';
 import type { RetryPolicyConfig } from './env.ts';
 
+/**
+ * Without limits one connection that hangs would eat the batch's time. They are far above what either service takes,
+ * and the SDK tries again on another connection, as after any TimeoutError. `requestTimeout` ends with the answer's
+ * first byte and only warns unless told to throw; `socketTimeout` covers the rest of the answer. Milliseconds.
+ */
+const REQUEST_LIMITS = {
+  connectionTimeout: 1_000,
+  requestTimeout: 5_000,
+  throwOnRequestTimeout: true,
+  socketTimeout: 5_000,
+} as const;
+
 /** Storage retries by itself, slowing down when it is throttled: nothing is gained by failing early. */
 export function createDynamoDb(): DynamoDBClient {
-  return new DynamoDBClient({ retryMode: 'adaptive', maxAttempts: 5 });
+  return new DynamoDBClient({ retryMode: 'adaptive', maxAttempts: 5, requestHandler: REQUEST_LIMITS });
 }
 
 /**
@@ -15,7 +27,11 @@ export function createDynamoDb(): DynamoDBClient {
  */
 export function createSqs(): SQSClient {
   const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
-  return new SQSClient({ md5: false, ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }) });
+  return new SQSClient({
+    md5: false,
+    requestHandler: REQUEST_LIMITS,
+    ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }),
+  });
 }
 
 export function toRetryPolicy(config: RetryPolicyConfig): RetryPolicy {

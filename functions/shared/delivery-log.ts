@@ -5,6 +5,12 @@ import type { Observability } from './middleware.ts';
 export function logDelivery(logger: Observability['logger'], report: DeliveryReport): void {
   const { log_id, tenant_id, channel, priority, run_id, disposition, attempt, verdict, record, dropped, error } =
     report;
+  if (report.requeue_error !== undefined) {
+    logger.warn('near retry could not be queued; the next sweep finds it', {
+      log_id,
+      error: report.requeue_error as Error,
+    });
+  }
   const line = {
     log_id,
     tenant_id,

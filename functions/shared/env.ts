@@ -83,11 +83,14 @@ type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
 export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
-export type EmailEnv = Deployed<typeof emailEnv>;
+/** A stage without a configuration set has no variable for it either. */
+type OnlyWhenConfigured = 'SES_CONFIGURATION_SET';
+export type EmailEnv = Omit<Deployed<typeof emailEnv>, OnlyWhenConfigured> &
+  Partial<Pick<Deployed<typeof emailEnv>, OnlyWhenConfigured>>;
 /** Set by the local runtime on top of what the template says. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 
-/** Shape of RETRY_POLICY before it is written as JSON. */
+/** The dispatcher's LANE_QUEUES before they are written as JSON. */
 export type LaneQueues = PerLane<string>;
 
 /**

@@ -8,6 +8,9 @@ const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 const cursor = v.object({
   queue: v.pipe(v.number(), v.integer(), v.minValue(0)),
   after: v.array(v.union([v.literal('end'), v.null(), v.record(v.string(), v.unknown())])),
+  started: v.pipe(v.string(), v.isoTimestamp()),
+  busy: v.array(v.string()),
+  sent: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });
 
 /** The dispatcher's event when the job, an operator or the dispatcher itself calls it; unknown keys are refused. */

@@ -18,10 +18,13 @@ export interface ClaimStep {
   readonly trigger: Trigger;
   /** Whether the attempt uses up one that is left; a forced one beyond the limit cannot. */
   readonly counted: boolean;
-  /** Give up instead of sending: there is no attempt left, or no time. */
-  readonly skip?: 'MAX_RETRIES' | 'EXPIRED';
+  /** Give up instead of sending. */
+  readonly skip?: SkipReason;
   readonly forced_dead?: boolean;
 }
+
+/** Why a claimed notification is not sent: no attempt left, no time left, or logically deleted. */
+export type SkipReason = 'MAX_RETRIES' | 'EXPIRED' | 'CANCELLED';
 
 export type ClaimPlan =
   | ClaimStep
@@ -72,7 +75,7 @@ function planDue(
   const options = message.options ?? {};
   const limit = options.max_retry_count ?? limitOf(row, policy);
   const left = options.max_retry_count === undefined ? row.attempts_left : Math.max(0, limit + 1 - row.send_attempts);
-  const skip = options.force ? undefined : reasonToSkip(row, left, claim.now, policy);
+  const skip = options.force && !row.is_deleted ? undefined : reasonToSkip(row, left, claim.now, policy);
   const counted = skip === undefined && left > 0;
   return {
     do: 'claim',
@@ -155,12 +158,13 @@ function count(row: NotificationRow, left: number, counted: boolean): Partial<No
   return counted ? { send_attempts: row.send_attempts + 1, attempts_left: left - 1 } : { attempts_left: left };
 }
 
-/** Whether the deadline of a claimed or due row has passed; a row that was never attempted has none yet. */
-export function isExpired(row: NotificationRow, now: Date, policy: RetryPolicy): boolean {
-  return row.first_attempt_at !== undefined && deadlineOf(row.first_attempt_at, row, policy) < now.getTime();
+/** Why a row that has attempts left is not sent all the same; one that was never attempted has no deadline yet. */
+export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): SkipReason | undefined {
+  if (row.is_deleted) return 'CANCELLED';
+  const late = row.first_attempt_at !== undefined && deadlineOf(row.first_attempt_at, row, policy) < now.getTime();
+  return late ? 'EXPIRED' : undefined;
 }
 
-function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): ClaimStep['skip'] {
-  if (isExpired(row, now, policy)) return 'EXPIRED';
-  return left <= 0 ? 'MAX_RETRIES' : undefined;
+function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): SkipReason | undefined {
+  return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
 }

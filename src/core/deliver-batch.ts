@@ -7,7 +7,7 @@ export interface DeliverBatchDeps extends DeliverDeps {
 }
 
 /**
- * Delivers a batch: all side by side, except those that killed a worker before. These come after the others, one at a
+ * Delivers a batch: all side by side, except those whose last attempt killed its worker. These come after the others, one at a
  * time and in random order, so that a message which kills its worker takes no innocent one with it again and again.
  * @returns a report a message, in their order.
  */
@@ -15,10 +15,7 @@ export async function deliverBatch(
   batch: readonly ReceivedMessage[],
   deps: DeliverBatchDeps,
 ): Promise<DeliveryReport[]> {
-  const fresh = ({ receive_count }: ReceivedMessage) => receive_count === 1;
-  const first = await Promise.all(
-    batch.map((received) => (fresh(received) ? begin(received, deps, false) : Promise.resolve(isolated(received)))),
-  );
+  const first = await Promise.all(batch.map((received) => begin(received, deps, false)));
   const reports = [...first];
   for (const index of shuffled(suspects(first), deps.random)) {
     const received = batch[index];
@@ -27,15 +24,15 @@ export async function deliverBatch(
   return reports;
 }
 
+/** Seconds after which what did not fit is shown to a worker with more time; at once would only use up receives. */
+const BREATHER_SECONDS = 30;
+
 /** What does not fit into the remaining time goes back untouched (design §6). */
 function begin(received: ReceivedMessage, deps: DeliverBatchDeps, alone: boolean): Promise<DeliveryReport> {
   if (!deps.outOfTime()) return deliver(received, deps, alone);
-  return Promise.resolve({ ...isolated(received), disposition: { do: 'return', after_seconds: 0 } });
-}
-
-function isolated({ message }: ReceivedMessage): DeliveryReport {
-  const { log_id, tenant_id, channel, priority, run_id } = message;
-  return { log_id, tenant_id, channel, priority, run_id, disposition: { do: 'isolate' } };
+  const { log_id, tenant_id, channel, priority, run_id } = received.message;
+  const disposition = { do: 'return', after_seconds: BREATHER_SECONDS } as const;
+  return Promise.resolve({ log_id, tenant_id, channel, priority, run_id, disposition });
 }
 
 function suspects(reports: readonly DeliveryReport[]): number[] {

@@ -1,8 +1,8 @@
 import type { Random } from './backoff.ts';
-import { type ClaimStep, isExpired, planClaim, type RowChange } from './claim-plan.ts';
+import { type ClaimStep, planClaim, type RowChange, reasonNotToSend } from './claim-plan.ts';
 import { giveUp, judge, type Verdict } from './judge.ts';
 import type { NotificationRow, RetryRecord } from './notification.ts';
-import { type QueueMessage, type ReceivedMessage, triggerOf } from './queue-message.ts';
+import { MAX_DELAY_MS, type QueueMessage, type ReceivedMessage, triggerOf } from './queue-message.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import { type SendDeps, send } from './send.ts';
 import { type EndedAttempt, recordOf, settlementFromRecord, settlementOf, verdictOf } from './settlement.ts';
@@ -58,6 +58,8 @@ export interface DeliveryReport {
   readonly record?: RetryRecord;
   /** Why nothing was sent. */
   readonly dropped?: string;
+  /** The near retry could not be queued; a sweep will find it, later than it could have been. */
+  readonly requeue_error?: unknown;
   /** A fault of ours or of the storage; the message comes back. */
   readonly error?: unknown;
 }
@@ -73,9 +75,6 @@ export interface DeliverDeps extends SendDeps {
   readonly claim_ms: number;
   readonly pause: (ms: number) => Promise<void>;
 }
-
-/** SQS delays a message by at most this (facts: SQS). */
-export const MAX_DELAY_MS = 15 * 60_000;
 
 const done: Disposition = { do: 'done' };
 
@@ -99,7 +98,7 @@ export async function deliver(received: ReceivedMessage, deps: DeliverDeps, alon
   }
 }
 
-type Outcome = Pick<DeliveryReport, 'disposition' | 'attempt' | 'verdict' | 'record' | 'dropped'>;
+type Outcome = Omit<DeliveryReport, 'log_id' | 'tenant_id' | 'channel' | 'priority' | 'run_id'>;
 
 async function attempt(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<Outcome> {
   const { message } = received;
@@ -111,7 +110,7 @@ async function attempt(received: ReceivedMessage, deps: DeliverDeps, alone: bool
   if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
   const { claimed, row } = await deps.rows.claim(message, claimUntil(deps));
   if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
-  const skip = isExpired(row, deps.clock(), deps.policy) ? 'EXPIRED' : undefined;
+  const skip = reasonNotToSend(row, deps.clock(), deps.policy);
   return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
 }
 
@@ -142,7 +141,7 @@ async function takeOver(
 ): Promise<Outcome> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
   const now = deps.clock();
-  if (record !== undefined) {
+  if (record !== undefined && isOfClaim(record, row, deps)) {
     const settled = await deps.rows.settle(row, settlementFromRecord(row, record, received, now));
     if (!settled) return { disposition: done, dropped: 'another worker settled it' };
     return { disposition: dispositionOf(verdictOf(record)), attempt: row.last_attempt, verdict: verdictOf(record) };
@@ -159,6 +158,11 @@ async function takeOver(
   const freed = await deps.rows.settle(row, { set: { send_status: 'RETRY' } });
   if (!freed) return { disposition: done, dropped: 'another worker was faster' };
   return considerRow({ ...row, send_status: 'RETRY' }, received, deps, alone);
+}
+
+/** A writer that put the row anew began to count its attempts anew: a record from before says nothing of this one. */
+function isOfClaim({ retry_at }: RetryRecord, { claim_until }: NotificationRow, { claim_ms }: DeliverDeps): boolean {
+  return epochMs(retry_at) >= epochMs(claim_until ?? '') - claim_ms;
 }
 
 /** Nobody knows whether the provider took it: the receiver may get a duplicate (invariant 3). */
@@ -214,8 +218,7 @@ async function makeAttempt(
   if (!(await deps.rows.settle(row, settlementOf(ending)))) {
     return { ...report, disposition: done, dropped: 'the claim was lost before the outcome could be settled' };
   }
-  await queueNearRetry(received.message, verdict, deps);
-  return { ...report, disposition: dispositionOf(verdict) };
+  return { ...report, ...(await queueNearRetry(received.message, verdict, deps)), disposition: dispositionOf(verdict) };
 }
 
 async function putInsistently(record: RetryRecord, { records, pause }: DeliverDeps): Promise<void> {
@@ -229,15 +232,21 @@ async function putInsistently(record: RetryRecord, { records, pause }: DeliverDe
   }
 }
 
-async function queueNearRetry(message: QueueMessage, verdict: Verdict, deps: DeliverDeps): Promise<void> {
-  if (verdict.status !== 'RETRY') return;
+async function queueNearRetry(
+  message: QueueMessage,
+  verdict: Verdict,
+  deps: DeliverDeps,
+): Promise<Pick<DeliveryReport, 'requeue_error'>> {
+  if (verdict.status !== 'RETRY') return {};
   const wait = epochMs(verdict.next_retry_at) - deps.clock().getTime();
-  if (wait > MAX_DELAY_MS) return;
+  if (wait > MAX_DELAY_MS) return {};
   const { options: _, ...plain } = message;
   try {
     await deps.retries.send({ ...plain, due: verdict.next_retry_at }, Math.max(0, Math.ceil(wait / 1000)));
-  } catch {
+    return {};
+  } catch (requeue_error) {
     // Not lost: the row is in the work index, and the next sweep finds it. Reporting failure would repeat the claim.
+    return { requeue_error };
   }
 }
 

@@ -59,6 +59,11 @@ export const ERROR_POLICY = {
     remedy:
       'Decide whether the notification is still worth sending; if so, redrive it, if not, delete its dead letter.',
   },
+  CANCELLED: {
+    ...exhausted,
+    dead_letter: false,
+    remedy: 'None: an operator cancelled it. If it is to be sent after all, retry it by its log_id.',
+  },
 } as const satisfies Record<string, ErrorPolicy>;
 
 export type ErrorType = keyof typeof ERROR_POLICY;
@@ -70,4 +75,4 @@ export function policyOf(type: ErrorType): ErrorPolicy {
 }
 
 /** The types a provider's answer can be classified as; the exhausted ones are only ever our own conclusion. */
-export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED'>;
+export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED' | 'CANCELLED'>;

@@ -46,12 +46,16 @@ export interface NotificationRow {
   readonly dead_message_id?: string;
   readonly dead_run_id?: string;
   readonly redrive_count?: number;
+  /** The operator's replay that last sent it again, so that the same replay, begun anew, does not repeat it. */
+  readonly replay_id?: string;
   readonly response_code?: string;
   readonly response_message?: string;
   readonly sent_at?: string;
   readonly integration_config_id?: string;
   readonly recipient_type?: RecipientType;
   readonly notification_id?: string;
+  /** Logically deleted: nothing is sent any more. */
+  readonly is_deleted?: boolean;
 }
 
 /** A row of NotificationContent, decrypted: what is sent, and to whom. Never logged, never queued. */
@@ -77,6 +81,8 @@ export interface RetryRecord {
   /** Set when the notification was given up with this attempt. */
   readonly failure_reason?: ErrorType;
   readonly next_retry_at?: string;
+  /** The attempt used up no retry: a rate limit, or the provider was never asked. */
+  readonly uncounted?: true;
   readonly response_code?: string;
   readonly response_message?: string;
   readonly provider_message_id?: string;

@@ -2,6 +2,9 @@ import type { Channel } from './channels.ts';
 import type { Trigger } from './notification.ts';
 import type { Priority } from './priorities.ts';
 
+/** SQS delays a message by at most this, in milliseconds (facts: SQS). */
+export const MAX_DELAY_MS = 15 * 60_000;
+
 /** What a run may override for its notifications (design §8). */
 export interface RunOptions {
   /** Replaces the limit of retries, 0 or more. */

@@ -38,10 +38,12 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
       ...(row.recipient_type && { recipient_type: row.recipient_type }),
       ...(row.integration_config_id && { integration_config_id: row.integration_config_id }),
     };
-    const first = await sendOnce(delivery, deps);
+    // One time limit for both: the worker's own is what it is measured by.
+    const signal = deps.sendTimeout();
+    const first = await sendOnce(delivery, signal, deps);
     if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential) return first;
     await deps.sender.refreshCredential(delivery);
-    return await sendOnce(delivery, deps);
+    return await sendOnce(delivery, signal, deps);
   } catch (error) {
     if (error instanceof ContentUnreadableError)
       return { ok: false, error_type: 'FORMAT_ERROR', message: error.message };
@@ -50,8 +52,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
   }
 }
 
-async function sendOnce(delivery: Delivery, { sender, sendTimeout }: SendDeps): Promise<SendResult> {
-  const signal = sendTimeout();
+async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: SendDeps): Promise<SendResult> {
   try {
     return await Promise.race([sender.send(delivery, signal), whenAborted(signal)]);
   } catch (error) {

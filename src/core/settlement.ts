@@ -50,6 +50,7 @@ export function recordOf(attempt: EndedAttempt): RetryRecord {
     ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
     ...(result && answerOf(result)),
     ...(verdict.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
+    ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
     ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),
   };
 }
@@ -76,7 +77,13 @@ function detailsOf(message: string, details: Readonly<Record<string, unknown>> |
     : JSON.stringify({ message: clip(message, RECORD_TEXT), shortened: clip(whole, RECORD_DETAILS - RECORD_TEXT) });
 }
 
-/** The change that ends an attempt. At most one attribute goes, for that is all PartiQL dialects agree on. */
+/** What a dead row remembers of its death. */
+const DEATH = ['failure_reason', 'dead_message_id', 'dead_run_id'] as const;
+
+/**
+ * The change that ends an attempt. At most one attribute goes, for that is all PartiQL dialects agree on, except when a
+ * forced attempt delivers a dead notification.
+ */
 export function settlementOf(attempt: EndedAttempt): RowChange {
   const { row, verdict, result, received } = attempt;
   const common = {
@@ -88,7 +95,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
     case 'SUCCESS':
       return {
         set: { ...common, send_status: 'SUCCESS', sent_at: attempt.ended.toISOString() },
-        remove: ['work_queue'],
+        remove: row.failure_reason === undefined ? ['work_queue'] : ['work_queue', ...DEATH],
       };
     case 'RETRY':
       return {
@@ -155,9 +162,17 @@ export function settlementFromRecord(
     started: new Date(record.retry_at),
     ended: record.retry_status === 'SUCCESS' ? new Date(record.retry_at) : now,
     verdict: verdictOf(record),
-    ...(record.response_code !== undefined &&
-      record.retry_status === 'SUCCESS' && { result: { ok: true, response_code: record.response_code } }),
+    ...(record.retry_status !== 'SKIPPED' && { result: resultOf(record) }),
   });
+}
+
+/** The answer, as far as its record kept it. */
+function resultOf({ retry_status, error_type, response_code, response_message }: RetryRecord): SendResult {
+  const code = response_code !== undefined && { response_code };
+  if (retry_status === 'SUCCESS') return { ok: true, response_code: '', ...code };
+  const type =
+    error_type === 'MAX_RETRIES' || error_type === 'EXPIRED' || error_type === 'CANCELLED' ? 'UNKNOWN' : error_type;
+  return { ok: false, error_type: type ?? 'UNKNOWN', message: response_message ?? '', ...code };
 }
 
 export function verdictOf(record: RetryRecord): Verdict {
@@ -167,6 +182,6 @@ export function verdictOf(record: RetryRecord): Verdict {
     const { dead_letter } = policyOf(record.failure_reason);
     return { status: 'FAILED', error_type, failure_reason: record.failure_reason, dead_letter };
   }
-  const { counted } = policyOf(error_type);
+  const counted = record.uncounted !== true;
   return { status: 'RETRY', error_type, next_retry_at: record.next_retry_at ?? record.retry_at, counted };
 }

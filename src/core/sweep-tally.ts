@@ -32,10 +32,6 @@ export class Tally {
     this.#dry_run = dry_run;
   }
 
-  get dispatched(): number {
-    return this.#dispatchedDue;
-  }
-
   sawDue(item: { readonly channel: Channel; readonly priority: Priority }): void {
     this.#due += 1;
     this.#by_channel[item.channel] += 1;

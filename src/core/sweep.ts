@@ -1,7 +1,6 @@
 import { CHANNELS, type Channel, LANES, type Lane } from './channels.ts';
-import { MAX_DELAY_MS } from './deliver.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from './priorities.ts';
-import type { QueueMessage, RunOptions } from './queue-message.ts';
+import { MAX_DELAY_MS, type QueueMessage, type RunOptions } from './queue-message.ts';
 import { type SweepResult, Tally } from './sweep-tally.ts';
 import { type Clock, epochMs, isoAfter } from './time.ts';
 import { allShards, type WorkState } from './work-index.ts';
@@ -51,10 +50,16 @@ export interface SweepRequest {
   readonly force_retry?: boolean;
 }
 
-/** Where a sweep that ran out of time goes on. */
+/** Where a sweep that ran out of time goes on, as the same sweep: what it sent itself must not look like a backlog. */
 export interface SweepCursor {
   readonly queue: number;
   readonly after: readonly (PageCursor | 'end' | null)[];
+  /** When the sweep began, ISO-8601 UTC. */
+  readonly started: string;
+  /** Lanes that had a backlog then, as `<channel>-<lane>`. */
+  readonly busy: readonly string[];
+  /** Messages sent so far. */
+  readonly sent: number;
 }
 
 export interface SweepDeps {
@@ -81,15 +86,22 @@ export async function sweep(
   run: { readonly run_id: string; readonly from?: SweepCursor },
   deps: SweepDeps,
 ): Promise<{ result: SweepResult; next?: SweepCursor }> {
-  const now = deps.clock();
+  const { from } = run;
+  const now = from ? new Date(from.started) : deps.clock();
   const tally = new Tally(run.run_id, request.dry_run ?? false);
-  const busy = await busyLanes(request, deps);
-  const dispatcher = new Dispatcher(request, run.run_id, now, busy, tally, deps);
+  const busy = from ? new Set(from.busy) : await busyLanes(request, deps);
+  const dispatcher = new Dispatcher(request, { run_id: run.run_id, now, busy, sent: from?.sent ?? 0 }, tally, deps);
   const queues = queuesOf(request);
-  for (let queue = run.from?.queue ?? 0; queue < queues.length; queue++) {
-    const after = queue === run.from?.queue ? run.from.after : undefined;
+  for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
+    const after = queue === from?.queue ? from.after : undefined;
     const stopped = await walk(queues[queue] ?? [], after, horizon(now, request), dispatcher, deps);
-    if (stopped) return { result: tally.result(), next: { queue, after: stopped } };
+    if (stopped) {
+      const { sent } = dispatcher;
+      return {
+        result: tally.result(),
+        next: { queue, after: stopped, started: now.toISOString(), busy: [...busy], sent },
+      };
+    }
   }
   return { result: tally.result() };
 }
@@ -102,9 +114,12 @@ function queuesOf(request: SweepRequest): string[][] {
   );
 }
 
-/** A dry run counts what is due; a real one also queues what comes before SQS's longest delay is over. */
-function horizon(now: Date, request: SweepRequest): string {
-  return request.dry_run ? now.toISOString() : isoAfter(now, MAX_DELAY_MS);
+/**
+ * A plain run also queues what comes before SQS's longest delay is over. A dry run and a limited one are about what is
+ * due now; a forced one must not meet again, as dead, what it queued itself.
+ */
+function horizon(now: Date, { dry_run, limit, force_retry }: SweepRequest): string {
+  return dry_run || limit !== undefined || force_retry ? now.toISOString() : isoAfter(now, MAX_DELAY_MS);
 }
 
 /** Reads the partitions page by page, side by side, so that none of them waits for another's end. */
@@ -150,43 +165,49 @@ function optionsOf(request: SweepRequest): RunOptions | undefined {
   };
 }
 
+interface Run {
+  readonly run_id: string;
+  /** When the sweep began. */
+  readonly now: Date;
+  readonly busy: ReadonlySet<string>;
+  /** Messages that earlier parts of the sweep sent. */
+  readonly sent: number;
+}
+
 /** Decides for each item whether it goes out, and sends what does. */
 class Dispatcher {
   readonly #request: SweepRequest;
-  readonly #run_id: string;
-  readonly #now: number;
-  readonly #busy: ReadonlySet<string>;
+  readonly #run: Run;
   readonly #tally: Tally;
   readonly #deps: SweepDeps;
+  /** Taken by this sweep, a dry run's included: what its limit is about. */
+  #taken: number;
 
-  constructor(
-    request: SweepRequest,
-    run_id: string,
-    now: Date,
-    busy: ReadonlySet<string>,
-    tally: Tally,
-    deps: SweepDeps,
-  ) {
+  constructor(request: SweepRequest, run: Run, tally: Tally, deps: SweepDeps) {
     this.#request = request;
-    this.#run_id = run_id;
-    this.#now = now.getTime();
-    this.#busy = busy;
+    this.#run = run;
     this.#tally = tally;
     this.#deps = deps;
+    this.#taken = run.sent;
+  }
+
+  get sent(): number {
+    return this.#taken;
   }
 
   async dispatch(items: readonly DueItem[]): Promise<void> {
     const outgoing: QueuedMessage[] = [];
-    let room = (this.#request.limit ?? Number.POSITIVE_INFINITY) - this.#tally.dispatched;
+    const now = this.#run.now.getTime();
+    const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
     for (const item of items) {
       if (!this.#matches(item)) continue;
-      const wait = Math.max(0, epochMs(item.work_at) - this.#now);
+      const wait = Math.max(0, epochMs(item.work_at) - now);
       if (wait === 0) this.#tally.sawDue(item);
-      if (this.#stillQueued(item) || room <= 0) {
+      if (this.#stillQueued(item) || this.#taken >= limit) {
         if (wait === 0) this.#tally.skippedDue(1);
         continue;
       }
-      room -= 1;
+      this.#taken += 1;
       if (this.#request.dry_run) continue;
       outgoing.push({ message: this.#messageFor(item), delay_seconds: Math.ceil(wait / 1000) });
     }
@@ -206,7 +227,7 @@ class Dispatcher {
   /** A lane with a backlog gets only what became due since the last sweep: the older is in it already. */
   #stillQueued(item: DueItem): boolean {
     const lane = `${item.channel}-${PRIORITY_POLICY[item.priority].lane}`;
-    return this.#busy.has(lane) && epochMs(item.work_at) <= this.#now - this.#deps.interval_ms;
+    return this.#run.busy.has(lane) && epochMs(item.work_at) <= this.#run.now.getTime() - this.#deps.interval_ms;
   }
 
   #messageFor({ log_id, tenant_id, channel, priority, work_at }: DueItem): QueueMessage {
@@ -218,7 +239,7 @@ class Dispatcher {
       channel,
       priority,
       due: work_at,
-      run_id: this.#run_id,
+      run_id: this.#run.run_id,
       ...(options && { options }),
     };
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batch.ts';
 import type { ProviderErrorType } from '../../src/core/error-types.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../src/core/provider-answer.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
@@ -155,6 +155,15 @@ describe('an attempt', () => {
     expect(records).toEqual([expect.objectContaining({ retry_status: 'SKIPPED', failure_reason: 'EXPIRED' })]);
   });
 
+  it('on a notification that was logically deleted is not made: CANCELLED, and no dead letter', async () => {
+    const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
+    const { report, row } = await deliverOne(put(dueRow({ is_deleted: true })));
+    expect(deliveries).toEqual([]);
+    expect(report?.disposition).toEqual({ do: 'done' });
+    expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED', send_attempts: 1 });
+    expect(row).not.toHaveProperty('work_queue');
+  });
+
   it('before its time is not made: the message comes back when it is due', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
     const { report } = await deliverOne(put(dueRow({ work_at: at(4500).toISOString() })));
@@ -222,6 +231,65 @@ describe('what goes wrong in an attempt', () => {
   });
 });
 
+describe('an attempt whose worker recorded it and died', () => {
+  const claim = {
+    send_status: 'SENDING',
+    claim_until: at(500).toISOString(),
+    send_attempts: 2,
+    attempts_left: 4,
+    last_attempt: 1,
+  } as const;
+  const recordOf = (changes: Partial<RetryRecord>): RetryRecord => ({
+    retry_log_id: 'log-1#1',
+    original_log_id: 'log-1',
+    retry_attempt: 1,
+    tenant_id: 'tenant-1',
+    channel: 'webhook',
+    retry_at: T0.toISOString(),
+    retry_status: 'FAILED',
+    duration_ms: 1,
+    trigger: 'sweep',
+    run_id: 'sweep-1',
+    ...changes,
+  });
+
+  it.each([
+    [
+      { retry_status: 'SUCCESS', response_code: '202' } as const,
+      { send_status: 'SUCCESS', send_attempts: 2, response_code: '202' },
+    ],
+    [
+      {
+        error_type: 'AUTH_FAILED',
+        failure_reason: 'AUTH_FAILED',
+        response_message: 'it said no',
+        response_code: '401',
+      } as const,
+      { send_status: 'FAILED', send_attempts: 2, attempts_left: 4, error_message: 'it said no', response_code: '401' },
+    ],
+    [
+      { error_type: 'UNKNOWN', next_retry_at: at(MINUTE).toISOString(), uncounted: true } as const,
+      { send_status: 'RETRY', send_attempts: 1, attempts_left: 5, next_retry_at: at(MINUTE).toISOString() },
+    ],
+    [
+      { retry_status: 'SKIPPED', error_type: 'EXPIRED', failure_reason: 'EXPIRED' } as const,
+      { send_status: 'FAILED', failure_reason: 'EXPIRED', send_attempts: 1 },
+    ],
+  ])('is settled by its record %o, and nothing is sent', async (record, expected) => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf(record));
+    expect((await deliverOne(put(dueRow(claim)))).row).toMatchObject(expected);
+    expect(deliveries).toEqual([]);
+  });
+
+  it('is made again when the record is of a time before the claim: its writer has put the row anew', async () => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
+    await deliverOne(put(dueRow(claim)));
+    expect(deliveries).toHaveLength(1);
+  });
+});
+
 describe('a batch', () => {
   it('delivers all side by side, and one’s trouble is not the others’', async () => {
     let inFlight = 0;
@@ -243,9 +311,10 @@ describe('a batch', () => {
   });
 
   it.each([
-    ['whose last worker died', { send_status: 'SENDING', claim_until: T0.toISOString() } as const, 1],
-    ['that come for the second time', {}, 2],
-  ])('delivers those %s after the others, one at a time', async (_, changes, receive_count) => {
+    ['whose last worker died', 1],
+    ['whose last worker died, and that come for the second time', 2],
+  ])('delivers those %s after the others, one at a time', async (_, receive_count) => {
+    const changes = { send_status: 'SENDING', claim_until: T0.toISOString() } as const;
     const running = new Set<string>();
     const seen: { log_id: string; beside: string[] }[] = [];
     const { deps, put } = setUp(async ({ log_id }) => {

@@ -140,6 +140,51 @@ describe('a sweep', () => {
     expect((await run()).result).toMatchObject({ due: 2, dispatched: 1, skipped: 1 });
   });
 
+  it('that is limited sends no more than that, and queues nothing ahead', async () => {
+    const { run, ids } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
+    await run({ limit: 5 });
+    expect(ids().sort()).toEqual(['a', 'b']);
+  });
+
+  it('that is forced takes a notification once, though it dies while the sweep goes on', async () => {
+    const { deps, ids } = setUp([row('a')]);
+    const pages = deps.index.page;
+    const index = {
+      page: async (queue: string, options: Parameters<typeof pages>[1]) => {
+        const dead = dueRow({
+          log_id: 'a',
+          work_queue: workQueueOf('dead', 'normal', 'a'),
+          work_at: at(1).toISOString(),
+        });
+        return queue === dead.work_queue && options.until >= at(1).toISOString()
+          ? { items: [dead as never] }
+          : pages(queue, options);
+      },
+    };
+    await sweep({ force_retry: true }, { run_id: 'manual-1' }, { ...deps, index });
+    expect(ids()).toEqual(['a']);
+  });
+
+  it('that goes on after its time ran out does not take what it sent for a backlog, and keeps its limit', async () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-9 * HOUR - i).toISOString() }));
+    const { deps, ids } = setUp(rows);
+    const filling = { ...deps.lanes, backlog: async () => ids().length };
+    const outOfTime = () => {
+      const stop = ids().length > 0;
+      return stop;
+    };
+    const first = await sweep({ limit: 2500 }, { run_id: 'sweep-1' }, { ...deps, lanes: filling, outOfTime });
+    expect(first.next).toBeDefined();
+    const sentFirst = ids().length;
+    await sweep(
+      { limit: 2500 },
+      { run_id: 'sweep-1', ...(first.next && { from: first.next }) },
+      { ...deps, lanes: filling },
+    );
+    expect(sentFirst).toBeGreaterThan(0);
+    expect(ids()).toHaveLength(2500);
+  });
+
   it('that runs out of time goes on where it stopped, and sends nothing twice', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-i).toISOString() }));
     const { deps, ids } = setUp(rows);

@@ -37,6 +37,8 @@ export class World {
   /** By notification: how often a worker died between the provider's acceptance and the retry record. */
   readonly excused = new Map<string, number>();
   readonly reports: DeliveryReport[] = [];
+  /** Worker processes that died. */
+  deaths = 0;
   #runs = 0;
   #seed = 42;
 
@@ -101,6 +103,7 @@ export class World {
     const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
     const reports = await deliverBatch(messages, this.#deps(worker));
     if (worker.dead) {
+      this.deaths += 1;
       for (const [log_id, open] of before) {
         const more = this.#acceptedUnrecorded(log_id) - open;
         if (more > 0) this.excused.set(log_id, (this.excused.get(log_id) ?? 0) + more);

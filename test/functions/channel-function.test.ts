@@ -109,6 +109,7 @@ describe('a channel function', () => {
     return {
       visible: Number(Attributes?.['ApproximateNumberOfMessages']),
       delayed: Number(Attributes?.['ApproximateNumberOfMessagesDelayed']),
+      in_flight: Number(Attributes?.['ApproximateNumberOfMessagesNotVisible']),
     };
   };
 
@@ -127,7 +128,7 @@ describe('a channel function', () => {
       send_status: 'RETRY',
       next_retry_at: tables.log.get('a')?.['work_at'],
     });
-    expect(await counts()).toEqual({ visible: 0, delayed: 1 });
+    expect(await counts()).toMatchObject({ visible: 0, delayed: 1 });
   });
 
   it('bounces a dead letter, visible at once, and does not send it again on the way to the DLQ', async () => {
@@ -165,6 +166,6 @@ describe('a channel function', () => {
     expect(batchItemFailures).toHaveLength(2);
     expect(sent).toEqual([]);
     expect(tables.log.get('a')).toMatchObject({ send_status: 'FAILED', send_attempts: 1 });
-    expect((await counts()).visible).toBe(2);
+    expect(await counts()).toMatchObject({ visible: 0, in_flight: 2 });
   });
 });

@@ -51,6 +51,35 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
     'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
     "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND attempts_left>0 RETURNING ALL NEW *";
 
+  /** The one-row way, for changes that PartiQL's dialects do not agree on; true if the row was as expected. */
+  async function updateIf(
+    log_id: string,
+    change: RowChange,
+    expected: Readonly<Record<string, unknown>>,
+  ): Promise<boolean> {
+    const { expression, names, values } = updateExpression(stamped(change, clock));
+    const conditions = Object.entries(expected);
+    try {
+      await client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { log_id: { S: log_id } },
+          UpdateExpression: expression,
+          ConditionExpression: conditions.map(([name]) => `${name} = :was_${name}`).join(' AND '),
+          ExpressionAttributeNames: names,
+          ExpressionAttributeValues: {
+            ...values,
+            ...Object.fromEntries(conditions.map(([name, value]) => [`:was_${name}`, toValue(value)])),
+          },
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
   return {
     async claim({ log_id, priority, due }, claim_until) {
       const values = [claim_until, clock().toISOString(), log_id, workQueueOf('due', priority, log_id), due];
@@ -63,34 +92,18 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
 
     read,
 
-    async change(row, change) {
-      const { expression, names, values } = updateExpression(stamped(change, clock));
-      try {
-        await client.send(
-          new UpdateItemCommand({
-            TableName: table,
-            Key: { log_id: { S: row.log_id } },
-            UpdateExpression: expression,
-            ConditionExpression:
-              'send_status = :was_status AND last_attempt = :was_attempt AND work_queue = :was_queue AND work_at = :was_at',
-            ExpressionAttributeNames: names,
-            ExpressionAttributeValues: {
-              ...values,
-              ':was_status': toValue(row.send_status),
-              ':was_attempt': toValue(row.last_attempt),
-              ':was_queue': toValue(row.work_queue),
-              ':was_at': toValue(row.work_at),
-            },
-          }),
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
-        throw error;
-      }
-    },
+    change: (row, change) =>
+      updateIf(row.log_id, change, {
+        send_status: row.send_status,
+        last_attempt: row.last_attempt,
+        work_queue: row.work_queue,
+        work_at: row.work_at,
+      }),
 
     async settle(row, change) {
+      if ((change.remove?.length ?? 0) > 1) {
+        return updateIf(row.log_id, change, { send_status: 'SENDING', last_attempt: row.last_attempt });
+      }
       const { set, remove = [] } = stamped(change, clock);
       const given = Object.entries(set).filter(([, value]) => value !== undefined);
       const text =
