@@ -1,4 +1,4 @@
-import { shardOf } from './work-index.ts';
+import { fnv1a, shardOf } from './work-index.ts';
 
 /** Partitions of a day's history: 4,000 new notifications a second. Stored, so it must never change. */
 export const HISTORY_SHARDS = 4;
@@ -8,7 +8,10 @@ const RETENTION_DAYS = 2 * 365;
 
 /** What makes a row findable after its work is done, and lets it go when it may: written once, never changed. */
 export interface HistoryKeys {
-  /** The row's notification_id, where it has one: the column itself may be NULL, which no index key may be. */
+  /**
+   * Eight hex digits that stand for the row's notification_id, where it has one. The column itself may be NULL, which no
+   * index key may be, and a copy of it would cost the row the bytes that keep it below one write unit.
+   */
   readonly notification_key?: string;
   readonly history_bucket: string;
   readonly tenant_created_at: string;
@@ -23,11 +26,17 @@ export function historyKeys(
 ): HistoryKeys {
   const { notification_id } = row;
   return {
-    ...(typeof notification_id === 'string' && notification_id !== '' && { notification_key: notification_id }),
+    ...(typeof notification_id === 'string' &&
+      notification_id !== '' && { notification_key: notificationKey(notification_id) }),
     history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, HISTORY_SHARDS)),
     tenant_created_at: `${row.tenant_id}#${created.toISOString()}`,
     expires_at: expiresAt(created),
   };
+}
+
+/** Not unique: who looks a notification up by it compares the ids. */
+export function notificationKey(notification_id: string): string {
+  return fnv1a(notification_id).toString(16).padStart(8, '0');
 }
 
 /** @param day `YYYY-MM-DD`, UTC */

@@ -26,6 +26,9 @@ export type IndexPlan =
 
 const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
 
+/** TEXT columns that may be as long as a body, and would make every change of state as dear as one. */
+const NOTES = ['response_message', 'error_details'] as const;
+
 /** The faults' description is cut to this many characters: it is one of several columns of a small row. */
 const FAULT_TEXT = 400;
 
@@ -63,7 +66,7 @@ function isContent(column: string): boolean {
 }
 
 function moveContent(row: ForeignRow) {
-  return { content: contentOf(row), remove: CONTENT_COLUMNS };
+  return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...NOTES] };
 }
 
 /** What a malformed row is told. */
@@ -132,6 +135,7 @@ function contentOf(row: ForeignRow): NotificationContent {
     ...(typeof subject === 'string' && subject !== '' && { subject }),
     body: String(row['message_body']),
     format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
+    ...Object.fromEntries(NOTES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
 }
 

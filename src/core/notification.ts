@@ -64,6 +64,9 @@ export interface NotificationContent {
   readonly subject?: string;
   readonly body: string;
   readonly format: MessageFormat;
+  /** What the row's writer noted of its own attempt: TEXT columns of any length. */
+  readonly response_message?: string;
+  readonly error_details?: string;
 }
 
 /** A row of NotificationRetryLog: the outcome of one attempt (batch-952-notification-retry.md §4.1). */

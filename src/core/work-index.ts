@@ -36,11 +36,15 @@ export function allShards(state: WorkState, priority: Priority): string[] {
   return Array.from({ length: WORK_SHARDS }, (_, shard) => workQueueName({ state, priority, shard }));
 }
 
-/** FNV-1a: spreads ids evenly and needs no library. The result is stored, so it must never change. */
 export function shardOf(id: string, shards: number): number {
+  return fnv1a(id) % shards;
+}
+
+/** FNV-1a, 32 bits: spreads ids evenly and needs no library. What it gives is stored, so it must never change. */
+export function fnv1a(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) {
     hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193) >>> 0;
   }
-  return hash % shards;
+  return hash;
 }

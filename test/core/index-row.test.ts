@@ -20,6 +20,7 @@ const sample = {
   max_retry_count: 3,
   scheduled_at: '2025-06-01 09:00:00',
   response_code: '404',
+  error_details: '{"error":"channel_not_found"}',
   integration_config_id: 'IC001',
   priority_level: 'HIGH',
 };
@@ -40,8 +41,13 @@ describe('a row that someone else wrote', () => {
         first_attempt_at: T0.toISOString(),
         work_queue: expect.stringMatching(/^due#important#\d$/),
       },
-      remove: ['recipient_address', 'subject', 'message_body', 'message_format'],
-      content: { recipient: '#notifications', format: 'MARKDOWN', body: sample.message_body },
+      remove: ['recipient_address', 'subject', 'message_body', 'message_format', 'response_message', 'error_details'],
+      content: {
+        recipient: '#notifications',
+        format: 'MARKDOWN',
+        body: sample.message_body,
+        error_details: '{"error":"channel_not_found"}',
+      },
     });
   });
 
@@ -86,7 +92,7 @@ describe('a row that someone else wrote', () => {
   it('that is delivered only becomes findable', () => {
     expect(index({ ...sample, send_status: 'SUCCESS' })).toMatchObject({
       do: 'history',
-      set: { history_bucket: expect.any(String), notification_key: 'NOTIF002' },
+      set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[0-9a-f]{8}$/) },
       remove: expect.arrayContaining(['recipient_address']),
     });
   });

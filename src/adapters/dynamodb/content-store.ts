@@ -80,6 +80,8 @@ export async function putContent(
     subject: content.subject,
     message_body: content.body,
     message_format: content.format,
+    response_message: content.response_message,
+    error_details: content.error_details,
     expires_at,
   });
   const image_sequence = { N: sequence };

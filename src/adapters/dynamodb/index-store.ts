@@ -28,6 +28,8 @@ const GUARDED = [
   'subject',
   'message_body',
   'message_format',
+  'response_message',
+  'error_details',
 ] as const;
 
 export interface IndexStoreOptions {

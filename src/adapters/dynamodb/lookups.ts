@@ -1,6 +1,6 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { Channel } from '../../core/channels.ts';
-import { HISTORY_SHARDS, historyBucket } from '../../core/history.ts';
+import { HISTORY_SHARDS, historyBucket, notificationKey } from '../../core/history.ts';
 import { priorityOf } from '../../core/index-plan.ts';
 import type { SendStatus } from '../../core/notification.ts';
 import { PRIORITIES, type Priority } from '../../core/priorities.ts';
@@ -18,6 +18,7 @@ export interface TimeRange {
 
 /** What a row must be like; the table document's columns. */
 export interface LookupFilter {
+  readonly notification_id?: string;
   readonly tenant_id?: string;
   readonly channel?: Channel;
   readonly priority?: Priority;
@@ -65,7 +66,14 @@ export function createLookups(client: DynamoDBClient, table: string): Lookups {
 
   return {
     byNotification: (notification_id) =>
-      rowsOf([onIndex(table, NOTIFICATION_INDEX, 'notification_key = :id', { ':id': { S: notification_id } })], {}),
+      rowsOf(
+        [
+          onIndex(table, NOTIFICATION_INDEX, 'notification_key = :id', {
+            ':id': { S: notificationKey(notification_id) },
+          }),
+        ],
+        { notification_id },
+      ),
 
     history: (created, filter) =>
       rowsOf(
@@ -185,10 +193,11 @@ export function daysOf({ from, to }: TimeRange): string[] {
 
 /** What the index could not decide, on the row as it is now; expired rows are there until DynamoDB deletes them. */
 function fits(row: ForeignRow, filter: LookupFilter): boolean {
-  const { send_status, send_attempts, sent_at, scheduled_at, priority, tenant_id } = filter;
+  const { notification_id, send_status, send_attempts, sent_at, scheduled_at, priority, tenant_id } = filter;
   const attempts = Number(row['send_attempts'] ?? 0);
   return (
     Number(row['expires_at'] ?? Number.POSITIVE_INFINITY) * 1000 > Date.now() &&
+    (notification_id === undefined || row['notification_id'] === notification_id) &&
     (tenant_id === undefined || row['tenant_id'] === tenant_id) &&
     (priority === undefined || priorityOf(row) === priority) &&
     (send_status === undefined || row['send_status'] === send_status) &&

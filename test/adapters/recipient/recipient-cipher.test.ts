@@ -91,8 +91,8 @@ describe('with KMS', () => {
 });
 
 describe('the hash of a recipient', () => {
-  it('is the first half of the HMAC-SHA256 of tenant and recipient, in hex', () => {
-    expect(recipientHash('key', 'T1', 'a@example.com')).toBe('1e2d0d28ab8398446e5c965c7da33310');
+  it('is the start of the HMAC-SHA256 of tenant and recipient, in base64url', () => {
+    expect(recipientHash('key', 'T1', 'a@example.com')).toBe('Hi0NKKuDmERuXJZcfaMzED');
   });
 
   it.each([
