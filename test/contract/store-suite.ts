@@ -181,6 +181,16 @@ export function storeSuite(store: () => StoreUnderTest): void {
     });
   });
 
+  it.each([
+    ['a long body in Japanese', '通知の本文です。😀\n'.repeat(10_000)],
+    ['a body at the edge of what is kept as text', 'x'.repeat(2_048)],
+    ['a body just beyond it', 'x'.repeat(2_049)],
+  ])('gives back %s as it was', async (_, body) => {
+    const owner = { ...fresh(), expires_at: 4_000_000_000, sequence: '1' };
+    await store().indexStore.putContent(owner, { ...CONTENT, body });
+    expect((await store().contents.read(owner)).body).toBe(body);
+  });
+
   it('keeps the content of the latest image, in whatever order they come', async () => {
     const owner = { ...fresh(), expires_at: 4_000_000_000 };
     const put = (sequence: string, body: string) =>

@@ -5,6 +5,7 @@ import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
 import { gather } from '../gather.ts';
 import { type RecipientCipher, RecipientMismatchError } from '../recipient/recipient-cipher.ts';
 import { getItems, MAX_GETS } from './batch.ts';
+import { bodyAttribute, bodyOf } from './body-attribute.ts';
 import { type Item, toItem } from './item.ts';
 
 /** ContentStore on NotificationContent: the recipient is stored encrypted, bound to its tenant and log_id. */
@@ -22,7 +23,7 @@ export function createContentStore(client: DynamoDBClient, table: string, cipher
     async read(owner) {
       const item = (await get(owner.log_id)) ?? (await getConsistently(client, table, owner.log_id));
       const recipient = item?.['encrypted_recipient']?.B;
-      const body = item?.['message_body']?.S;
+      const body = await bodyOf(item);
       if (recipient === undefined || body === undefined) {
         throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
       }
@@ -78,7 +79,6 @@ export async function putContent(
     tenant_id,
     encrypted_recipient: await cipher.encrypt({ log_id, tenant_id }, content.recipient),
     subject: content.subject,
-    message_body: content.body,
     message_format: content.format,
     response_message: content.response_message,
     error_details: content.error_details,
@@ -88,7 +88,7 @@ export async function putContent(
   await client.send(
     new PutItemCommand({
       TableName: table,
-      Item: { ...item, image_sequence },
+      Item: { ...item, ...(await bodyAttribute(content.body)), image_sequence },
       ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
       ExpressionAttributeValues: { ':sequence': image_sequence },
     }),
