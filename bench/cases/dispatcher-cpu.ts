@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { toItem } from '../../src/adapters/dynamodb/item.ts';
+import { PRIORITIES } from '../../src/core/priorities.ts';
+import type { SweepResult } from '../../src/core/sweep-tally.ts';
+import type { Benchmark } from '../benchmark.ts';
+import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
+import { bundle } from '../setup/bundle.ts';
+import { queueAt } from '../setup/lane-queue.ts';
+import { bodyOf, dueItem, failedRow, putAll } from '../setup/rows.ts';
+import { tableNames } from '../setup/table-names.ts';
+import { startWorld, type World } from '../setup/world.ts';
+import { median } from '../statistics.ts';
+
+const DUE = 2_000;
+const WARM_UP = 3;
+const SWEEPS = 5;
+const PLAIN_DUE = 300;
+
+const shape = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(1024) } as const;
+
+/** Design §9: the dispatcher's own CPU, with the stand-ins in other processes. */
+export const dispatcherCpu: Benchmark = {
+  name: 'dispatcher-cpu',
+  describes: 'CPU of the dispatcher for a notification',
+  async run(context) {
+    const world = await startWorld(context);
+    try {
+      context.step(`dispatcher-cpu: ${WARM_UP + SWEEPS} sweeps over ${DUE} due`);
+      const samples = await deployed(world);
+      context.step(`dispatcher-cpu: the plain reading over ${PLAIN_DUE} due`);
+      const plain = await plainDispatcher(world);
+      const call = await singleCall(world);
+      return [
+        {
+          id: 'dispatcher_cpu',
+          what: 'CPU of the dispatcher for a notification',
+          // What else the machine does only ever adds to it.
+          figure: Math.min(...samples),
+          unit: 'µs',
+          budget: { max: 100 },
+          plain: Math.min(...plain),
+          note: `least of ${SWEEPS} sweeps over ${DUE.toLocaleString('en')} due, after ${WARM_UP} to warm up; the budget was set where a single GetItem takes 470 µs`,
+          details: { median: median(samples), 'a single GetItem': Math.min(...call) },
+        },
+      ];
+    } finally {
+      await world.stop();
+    }
+  },
+};
+
+/** A sweep writes nothing, so the same rows are due again in the next one. */
+async function deployed(world: World): Promise<number[]> {
+  const now = new Date();
+  const items = Array.from({ length: DUE }, (_, i) => {
+    const priority = PRIORITIES[i % PRIORITIES.length] ?? 'normal';
+    return dueItem({ ...shape, priority }, now, randomUUID());
+  });
+  await putAll(world, tableNames(world).notification_log, items);
+  const dispatcher = await world.start('dispatcher');
+  const sweep = async () => {
+    const { cpu_us, results } = await dispatcher.run([{}]);
+    const { dispatched } = results[0] as SweepResult;
+    if (dispatched !== DUE) throw new Error(`A sweep dispatched ${dispatched} of ${DUE}`);
+    return cpu_us / DUE;
+  };
+  return samplesOf(sweep);
+}
+
+async function plainDispatcher(world: World): Promise<number[]> {
+  const now = new Date();
+  const rows = Array.from({ length: PLAIN_DUE }, () => toItem(failedRow(shape, now)));
+  await putAll(world, PLAIN_TABLES.log, rows);
+  const dispatcher = await world.start('dispatcher', {
+    bundle: await bundle('bench/plain/plain-dispatcher.ts', world.directory),
+  });
+  const event = { queue_url: queueAt(world, PLAIN_QUEUE).url };
+  return samplesOf(async () => {
+    const { cpu_us, results } = await dispatcher.run([event]);
+    if (results[0] !== PLAIN_DUE) throw new Error(`The plain sweep queued ${results[0]} of ${PLAIN_DUE}`);
+    return cpu_us / PLAIN_DUE;
+  });
+}
+
+/** How fast the machine is at the moment. */
+async function singleCall(world: World): Promise<number[]> {
+  const fn = await world.start('dispatcher', {
+    bundle: await bundle('bench/variants/get-item.ts', world.directory),
+  });
+  const events = Array.from({ length: PLAIN_DUE }, () => ({ table: PLAIN_TABLES.log, log_id: 'none' }));
+  return samplesOf(async () => (await fn.run(events)).cpu_us / PLAIN_DUE);
+}
+
+async function samplesOf(run: () => Promise<number>): Promise<number[]> {
+  for (let i = 0; i < WARM_UP; i++) await run();
+  const samples: number[] = [];
+  for (let i = 0; i < SWEEPS; i++) samples.push(await run());
+  return samples;
+}

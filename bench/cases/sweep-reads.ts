@@ -1,0 +1,115 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { Item } from '../../src/adapters/dynamodb/item.ts';
+import { PRIORITIES } from '../../src/core/priorities.ts';
+import type { SweepResult } from '../../src/core/sweep-tally.ts';
+import type { BenchContext, Benchmark } from '../benchmark.ts';
+import { plainScan } from '../plain/plain-scan.ts';
+import { deployedFunctions } from '../setup/deployed-functions.ts';
+import { importTable } from '../setup/imported-table.ts';
+import { startMeter } from '../setup/meter.ts';
+import { bodyOf, dueItem } from '../setup/rows.ts';
+import { tableNames } from '../setup/table-names.ts';
+import { startWorld, type World } from '../setup/world.ts';
+
+const DUE = 1_000;
+const SMALL = 10_000;
+const LARGE = 1_000_000;
+/** Of 1 MB each. A scan reads every row alike, so the first of a large table tell what all would cost. */
+const SCANNED_PAGES = 10;
+
+/** Design §9: what a sweep reads grows with what is due, never with the table. */
+export const sweepReads: Benchmark = {
+  name: 'sweep-reads',
+  describes: 'read units of a sweep over 1,000 due among 10,000 and among 1,000,000 rows',
+  async prepare(context) {
+    for (const rows of [SMALL, LARGE]) await importRows(context, rows);
+  },
+  async run(context) {
+    const small = await measure(context, SMALL);
+    const large = await measure(context, LARGE);
+    return [
+      {
+        id: 'sweep_reads',
+        what: `reads of a sweep over 1,000 due, among 10⁶ rows against 10⁴`,
+        figure: large.sweep / small.sweep,
+        unit: '×',
+        budget: { min: 0.95, max: 1.05 },
+        plain: large.scan / small.scan,
+        note: 'the plain reading scans; at 10⁶ rows it was measured on the first ten pages',
+        details: {
+          'RU among 10⁴': small.sweep,
+          'RU among 10⁶': large.sweep,
+          'RU of a scan of 10⁴': small.scan,
+          'RU of a scan of 10⁶': large.scan,
+        },
+      },
+    ];
+  },
+};
+
+function dataDirectory({ home }: BenchContext, rows: number): string {
+  return join(home, `rows-${rows}`);
+}
+
+async function importRows(context: BenchContext, rows: number): Promise<void> {
+  const { plan, planOf } = deployedFunctions(context.stack);
+  const name = tableNames({ functionPlan: planOf }).notification_log;
+  const table = plan.tables.find(({ TableName }) => TableName === name);
+  if (table === undefined) throw new Error(`The stack has no table ${name}`);
+  const directory = dataDirectory(context, rows);
+  mkdirSync(directory, { recursive: true });
+  await importTable(directory, table, tableOf(rows));
+}
+
+/** So many rows of which 1,000 are due now; the rest are delivered, of their columns those that a scan filters by. */
+function* tableOf(rows: number): Generator<Item> {
+  const now = new Date();
+  for (let i = 0; i < DUE; i++) {
+    const priority = PRIORITIES[i % PRIORITIES.length] ?? 'normal';
+    const shape = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(10), priority } as const;
+    // The same ids in every table, and so the same partitions of the index: each is read to a whole 4 KB.
+    yield dueItem(shape, now, `due-${String(i).padStart(32, '0')}`);
+  }
+  for (let i = DUE; i < rows; i++) {
+    yield { log_id: { S: `delivered-${i}` }, tenant_id: { S: 'TENANT001' }, send_status: { S: 'SUCCESS' } };
+  }
+}
+
+async function measure(context: BenchContext, rows: number): Promise<{ sweep: number; scan: number }> {
+  context.step(`sweep-reads: a table of ${rows.toLocaleString('en')} rows`);
+  const world = await startWorld(context, { dataDir: dataDirectory(context, rows) });
+  try {
+    const meter = await startMeter(world.services.dynamodb);
+    const dispatcher = await world.start('dispatcher', { services: { dynamodb: meter.url } });
+    const { results } = await dispatcher.run([{}]);
+    const { dispatched } = results[0] as SweepResult;
+    if (dispatched !== DUE) throw new Error(`The sweep dispatched ${dispatched} of ${DUE}`);
+    const { read_units } = meter.read();
+    await meter.close();
+    return { sweep: read_units, scan: await scanUnits(world, rows) };
+  } finally {
+    await world.stop();
+  }
+}
+
+async function scanUnits(world: World, rows: number): Promise<number> {
+  const scan = plainScan(tableNames(world).notification_log, new Date());
+  let [units, scanned] = [0, 0];
+  let after: Record<string, AttributeValue> | undefined;
+  for (let page = 0; page === 0 || (after && page < SCANNED_PAGES); page++) {
+    const answer = await world.clients.dynamodb.send(
+      new ScanCommand({
+        ...scan,
+        Select: 'COUNT',
+        ReturnConsumedCapacity: 'TOTAL',
+        ...(after && { ExclusiveStartKey: after }),
+      }),
+    );
+    units += answer.ConsumedCapacity?.CapacityUnits ?? 0;
+    scanned += answer.ScannedCount ?? 0;
+    after = answer.LastEvaluatedKey;
+  }
+  return after ? (units / scanned) * rows : units;
+}

@@ -1,0 +1,105 @@
+import { SAMPLE_INTEGRATIONS } from '../../src/local/secrets-file.ts';
+import type { Benchmark } from '../benchmark.ts';
+import type { Measurement } from '../figure.ts';
+import { type MeteredRuns, meteredRuns, type RetryCost } from '../setup/metered-runs.ts';
+import { bodyOf } from '../setup/rows.ts';
+import { startWorld } from '../setup/world.ts';
+
+const KB = 1024;
+/** Enough that what a sweep costs once is shared as in a sweep worth the name. */
+const RETRIES = 500;
+const FEW_RETRIES = 50;
+
+/** Design §9: writes, reads and SQS requests of a retry, counted on the way between functions and stand-ins. */
+export const usage: Benchmark = {
+  name: 'usage',
+  describes: 'write units, read units and SQS requests of a retry',
+  async run(context) {
+    const world = await startWorld(context);
+    try {
+      const runs = await meteredRuns(world);
+      const target = (outcome: string) => `${world.receiver.url}${outcome}`;
+      const measure = (kilobytes: number, path: string, count: number) =>
+        both(runs, count, { kilobytes, recipient: target(path) }, context.step);
+      const delivered1 = await measure(1, '/ok', RETRIES);
+      const delivered8 = await measure(8, '/ok', RETRIES);
+      const delivered100 = await measure(100, '/ok', FEW_RETRIES);
+      // Last, as what failed waits in the work index, where later sweeps would look at it.
+      const failed1 = await measure(1, '/status/503', FEW_RETRIES);
+      const failed100 = await measure(100, '/status/503', FEW_RETRIES);
+      await runs.stop();
+      return [
+        writes('success', 1, delivered1, 4),
+        writes('success', 100, delivered100, 4),
+        writes('failure', 1, failed1, 5),
+        writes('failure', 100, failed100, 5),
+        reads(1, delivered1),
+        reads(8, delivered8),
+        {
+          id: 'sqs_requests',
+          what: 'SQS requests for a retry',
+          figure: delivered1.deployed.sqs_requests,
+          unit: '',
+          budget: { max: 0.35 },
+          plain: delivered1.plain.sqs_requests,
+          note: `sent, received and deleted in batches of 10, by one sweep over ${RETRIES} due that looks at all backlogs first`,
+        },
+      ];
+    } finally {
+      await world.stop();
+    }
+  },
+};
+
+interface Costs {
+  readonly deployed: RetryCost;
+  readonly plain: RetryCost;
+}
+
+async function both(
+  runs: MeteredRuns,
+  count: number,
+  { kilobytes, recipient }: { readonly kilobytes: number; readonly recipient: string },
+  step: (text: string) => void,
+): Promise<Costs> {
+  const shape = {
+    channel: 'webhook',
+    recipient,
+    body: bodyOf(kilobytes * KB),
+    integration: SAMPLE_INTEGRATIONS.webhook,
+  } as const;
+  const outcome = recipient.endsWith('/ok') ? 'succeed' : 'fail';
+  step(`usage: ${count} retries that ${outcome}, bodies of ${kilobytes} KB`);
+  const deployed = await runs.deployed(count, shape);
+  step('usage: the same by the plain reading');
+  return { deployed, plain: await runs.plain(FEW_RETRIES, shape) };
+}
+
+function writes(
+  outcome: 'success' | 'failure',
+  kilobytes: number,
+  { deployed, plain }: Costs,
+  max: number,
+): Measurement {
+  return {
+    id: `write_units.${outcome}.${kilobytes}kb`,
+    what: `write units of a retry that ${outcome === 'success' ? 'succeeds' : 'fails'}, ${kilobytes} KB body`,
+    figure: deployed.write_units,
+    unit: 'WU',
+    budget: { max },
+    plain: plain.write_units,
+    details: { ...deployed.written, 'bytes of the row in the end': deployed.row_bytes },
+  };
+}
+
+function reads(kilobytes: number, { deployed, plain }: Costs): Measurement {
+  return {
+    id: `read_units.${kilobytes}kb`,
+    what: `read units of a retry, ${kilobytes} KB body`,
+    figure: deployed.read_units,
+    unit: 'RU',
+    budget: { max: 1 },
+    plain: plain.read_units,
+    note: `its share of a sweep over ${deployed.retries} due included; the plain reading scanned a table of due rows alone`,
+  };
+}

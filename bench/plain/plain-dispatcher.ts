@@ -1,0 +1,26 @@
+import { type AttributeValue, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { plainScan } from './plain-scan.ts';
+import { PLAIN_TABLES } from './plain-tables.ts';
+
+const dynamodb = new DynamoDBClient({});
+const sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
+
+/** Scans the table and queues what is due, a message at a time. @returns how many */
+export async function handler({ queue_url }: { readonly queue_url: string }): Promise<number> {
+  let queued = 0;
+  let after: Record<string, AttributeValue> | undefined;
+  do {
+    const page = await dynamodb.send(
+      new ScanCommand({ ...plainScan(PLAIN_TABLES.log, new Date()), ...(after && { ExclusiveStartKey: after }) }),
+    );
+    for (const { log_id } of page.Items ?? []) {
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: queue_url, MessageBody: JSON.stringify({ log_id: log_id?.S }) }),
+      );
+      queued += 1;
+    }
+    after = page.LastEvaluatedKey;
+  } while (after);
+  return queued;
+}

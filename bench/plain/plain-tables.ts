@@ -1,0 +1,23 @@
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+
+/**
+ * The plain reading of batch-952-notification-retry.md: one table with everything in a row, content and state, and
+ * one for the retry log, each with the document's own primary key. The table document's indexes are left out, which
+ * flatters the plain reading: every one of them would make its writes dearer.
+ */
+export const PLAIN_TABLES = { log: 'PlainNotificationLog', retry_log: 'PlainNotificationRetryLog' } as const;
+export const PLAIN_QUEUE = 'plain-retry-queue';
+
+export const PLAIN_TABLE_INPUTS: readonly CreateTableCommandInput[] = [
+  tableWithKey(PLAIN_TABLES.log, 'log_id'),
+  tableWithKey(PLAIN_TABLES.retry_log, 'retry_log_id'),
+];
+
+function tableWithKey(TableName: string, AttributeName: string): CreateTableCommandInput {
+  return {
+    TableName,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [{ AttributeName, AttributeType: 'S' }],
+    KeySchema: [{ AttributeName, KeyType: 'HASH' }],
+  };
+}

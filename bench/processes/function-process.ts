@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { serveParent } from '../../src/local/processes/child.ts';
+
+/**
+ * A function's process that measures itself: `function-process.ts BUNDLE EXPORT`. Plain `node` loads it, so it imports
+ * nothing that is not as plain. The events of a series are handled one after the other, as a Lambda sandbox does.
+ */
+
+export interface Series {
+  readonly id: number;
+  /** Events that run before the measuring starts. */
+  readonly warm_up: number;
+  /** JSON, as Lambda gets it. */
+  readonly events: readonly string[];
+}
+
+export interface SeriesOutcome {
+  readonly id: number;
+  /** Of every event, in order. */
+  readonly results: readonly unknown[];
+  readonly error?: string;
+  /** Microseconds of CPU, user and system, all threads: of the events after the warm-up. */
+  readonly cpu_us: number;
+  /** Most memory that the process ever had resident, in bytes. */
+  readonly peak_rss: number;
+  /** Memory that is swapped out now, in bytes; 0 where the system does not tell. */
+  readonly swapped: number;
+}
+
+type Handler = (event: unknown, context: object) => unknown;
+
+const INVOCATION_MS = 60_000;
+const [bundle = '', name = ''] = process.argv.slice(2);
+
+await serveParent(async () => {
+  const loaded = await import(pathToFileURL(bundle).href);
+  const handler = loaded[name];
+  if (typeof handler !== 'function') throw new Error(`${bundle} exports no function ${name}`);
+  process.on('message', async (message) => process.send?.(await runSeries(handler, message as Series)));
+  return {};
+});
+
+async function runSeries(handler: Handler, { id, warm_up, events }: Series): Promise<SeriesOutcome> {
+  const results: unknown[] = [];
+  let before = process.cpuUsage();
+  try {
+    for (const [index, event] of events.entries()) {
+      if (index === warm_up) before = process.cpuUsage();
+      results.push(await handler(JSON.parse(event), contextOf(`${id}-${index}`)));
+    }
+  } catch (error) {
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return { id, results, error: what, cpu_us: Number.NaN, ...memory() };
+  }
+  const { user, system } = process.cpuUsage(before);
+  return { id, results, cpu_us: user + system, ...memory() };
+}
+
+function contextOf(awsRequestId: string): object {
+  const deadline = Date.now() + INVOCATION_MS;
+  const functionName = process.env['AWS_LAMBDA_FUNCTION_NAME'] ?? 'bench';
+  return {
+    awsRequestId,
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:${functionName}`,
+    memoryLimitInMB: process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? '256',
+    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+  };
+}
+
+/** The kernel's own peak where it tells: resourceUsage().maxRSS of a forked process starts with its parent's. */
+function memory(): Pick<SeriesOutcome, 'peak_rss' | 'swapped'> {
+  const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
+  const kilobytes = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
+  const peak = kilobytes('VmHWM') || process.resourceUsage().maxRSS;
+  return { peak_rss: peak * 1024, swapped: (kilobytes('VmSwap') || 0) * 1024 };
+}

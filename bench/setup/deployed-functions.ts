@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import type { SynthesizedStack } from '../../src/local/template/assembly.ts';
+import type { FunctionPlan } from '../../src/local/template/functions.ts';
+import { type LocalPlan, planFrom } from '../../src/local/template/plan.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/template/references.ts';
+
+export interface DeployedFunctions {
+  readonly plan: LocalPlan;
+  /** @param service folder under functions/ */
+  planOf(service: string): FunctionPlan;
+  /** Path of its bundle. */
+  bundleOf(service: string): string;
+}
+
+/** @param sqsEndpoint where queue URLs start; nowhere unless given */
+export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http://127.0.0.1:9'): DeployedFunctions {
+  const plan = planFrom(stack, { region: LOCAL_REGION, accountId: LOCAL_ACCOUNT, sqsEndpoint });
+  const planOf = (service: string): FunctionPlan => {
+    const found = plan.functions.find(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] === service);
+    if (found === undefined) throw new Error(`The stack has no function whose service is ${service}`);
+    return found;
+  };
+  return {
+    plan,
+    planOf,
+    bundleOf(service) {
+      const { codeDirectory, handler } = planOf(service);
+      return join(codeDirectory, `${handler.split('.')[0]}.mjs`);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { fork } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Announcement } from '../../src/local/processes/child.ts';
+import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
+import type { Series, SeriesOutcome } from '../processes/function-process.ts';
+
+/** A function in a process of its own that measures itself. */
+export interface MeasuredFunction {
+  /**
+   * Handles the events one after the other.
+   * @param warm_up how many of them come before the measuring starts
+   * @throws Error with what the function threw, or how its process ended
+   */
+  run(events: readonly unknown[], warm_up?: number): Promise<SeriesOutcome>;
+  stop(): Promise<void>;
+}
+
+export interface FunctionProcess {
+  /** Path of the bundle. */
+  readonly bundle: string;
+  /** Name of its export. */
+  readonly handler: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Takes what the function prints, as CloudWatch would. */
+  readonly logFile: string;
+  readonly nodeOptions?: readonly string[];
+}
+
+export async function startFunction(options: FunctionProcess): Promise<MeasuredFunction> {
+  const log = openSync(options.logFile, 'a');
+  const child = fork(new URL('../processes/function-process.ts', import.meta.url), [options.bundle, options.handler], {
+    execPath: pinnedNode(),
+    execArgv: ['--disable-warning=ExperimentalWarning', ...(options.nodeOptions ?? [])],
+    env: { ...options.environment },
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  const where = `${options.bundle}; its log is ${options.logFile}`;
+  const waiting = new Map<number, (outcome: SeriesOutcome) => void>();
+  const died = new Promise<never>((_, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new Error(`The process of ${where} ended: ${signal ?? code}`)));
+  });
+  died.catch(() => {});
+  const announced = new Promise<Announcement>((resolve) =>
+    child.once('message', (said) => resolve(said as Announcement)),
+  );
+  const said = await Promise.race([announced, died]);
+  if ('failed' in said) throw new Error(`${said.failed}, in ${where}`);
+  child.on('message', (message) => {
+    const outcome = message as SeriesOutcome;
+    waiting.get(outcome.id)?.(outcome);
+    waiting.delete(outcome.id);
+  });
+  let last = 0;
+  return {
+    async run(events, warm_up = 0) {
+      const series: Series = { id: ++last, warm_up, events: events.map((event) => JSON.stringify(event)) };
+      const answered = new Promise<SeriesOutcome>((resolve) => waiting.set(series.id, resolve));
+      child.send(series);
+      const outcome = await Promise.race([answered, died]);
+      if (outcome.error !== undefined) throw new Error(`${outcome.error}, in ${where}`);
+      return outcome;
+    },
+    async stop() {
+      if (child.connected) child.disconnect();
+      await died.catch(() => {});
+    },
+  };
+}

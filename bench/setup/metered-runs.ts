@@ -1,0 +1,117 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { type Item, toItem } from '../../src/adapters/dynamodb/item.ts';
+import { awsClients } from '../../src/local/aws-clients.ts';
+import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
+import { bundle } from './bundle.ts';
+import { itemSize } from './item-size.ts';
+import { drain, type Polled } from './lambda-poller.ts';
+import { queueAt, standardLane } from './lane-queue.ts';
+import { type Meter, type Reading, startMeter, totalRequests } from './meter.ts';
+import { failedRow, putAll, type RowShape, seedDue } from './rows.ts';
+import { tableNames } from './table-names.ts';
+import type { World } from './world.ts';
+
+/** What one retry costs, from the sweep that finds it to its outcome. */
+export interface RetryCost {
+  readonly retries: number;
+  readonly write_units: number;
+  readonly read_units: number;
+  readonly sqs_requests: number;
+  /** The write units by table and index. */
+  readonly written: Readonly<Record<string, number>>;
+  /** Bytes of the notification's row when all is over: it is charged in steps of 1,024. */
+  readonly row_bytes: number;
+}
+
+/** Runs whole retries and measures what they ask of DynamoDB and SQS. */
+export interface MeteredRuns {
+  /** Seeds so many notifications, sweeps, and handles what was queued. */
+  deployed(count: number, shape: RowShape): Promise<RetryCost>;
+  plain(count: number, shape: RowShape): Promise<RetryCost>;
+  stop(): Promise<void>;
+}
+
+export async function meteredRuns(world: World): Promise<MeteredRuns> {
+  const dynamodb = await startMeter(world.services.dynamodb);
+  const sqs = await startMeter(world.services.sqs);
+  const services = { dynamodb: dynamodb.url, sqs: sqs.url };
+  const poller = awsClients(dynamodb.url, sqs.url);
+  const [dispatcher, sender] = [
+    await world.start('dispatcher', { services }),
+    await world.start('send-webhook', { services }),
+  ];
+  // The plain functions run in the deployed ones' environments: they need no more than the endpoints.
+  const plainDispatcher = await world.start('dispatcher', {
+    services,
+    bundle: await bundle('bench/plain/plain-dispatcher.ts', world.directory),
+  });
+  const plainWorker = await world.start('send-webhook', {
+    services,
+    bundle: await bundle('bench/plain/plain-worker.ts', world.directory),
+  });
+  const roles = new Map(Object.entries(tableNames(world)).map(([role, name]) => [name, role]));
+  const lane = standardLane(world, 'send-webhook');
+  const plainLane = queueAt(world, PLAIN_QUEUE);
+  const polled = (queue: typeof lane, batchSize: number): Polled => ({
+    client: poller.sqs,
+    queueUrl: queue.url,
+    queueArn: queue.arn,
+    batchSize,
+  });
+  const measured = async (items: readonly Item[], table: string, run: () => Promise<number>): Promise<RetryCost> => {
+    const count = items.length;
+    const posts = world.receiver.count();
+    readBoth(dynamodb, sqs);
+    const handled = await run();
+    const [storage, queue] = readBoth(dynamodb, sqs);
+    const sent = world.receiver.count() - posts;
+    if (handled !== count || sent !== count) {
+      throw new Error(`Of ${count} notifications ${handled} were handled and ${sent} posts received`);
+    }
+    return {
+      retries: count,
+      write_units: storage.write_units / count,
+      read_units: storage.read_units / count,
+      sqs_requests: totalRequests(queue) / count,
+      written: Object.fromEntries(
+        Object.entries(storage.written).map(([name, units]) => [roles.get(name) ?? name, units / count]),
+      ),
+      row_bytes: await rowSize(world, table, items[0]),
+    };
+  };
+  return {
+    async deployed(count, shape) {
+      const items = await seedDue(world, count, shape);
+      return measured(items, tableNames(world).notification_log, async () => {
+        await dispatcher.run([{}]);
+        return drain(polled(lane, 10), sender);
+      });
+    },
+    async plain(count, shape) {
+      const now = new Date();
+      const rows = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
+      await putAll(world, PLAIN_TABLES.log, rows);
+      return measured(rows, PLAIN_TABLES.log, async () => {
+        await plainDispatcher.run([{ queue_url: plainLane.url }]);
+        return drain(polled(plainLane, 1), plainWorker);
+      });
+    },
+    async stop() {
+      poller.destroy();
+      await Promise.all([dynamodb.close(), sqs.close()]);
+    },
+  };
+}
+
+function readBoth(dynamodb: Meter, sqs: Meter): [Reading, Reading] {
+  return [dynamodb.read(), sqs.read()];
+}
+
+async function rowSize(world: World, TableName: string, item: Item | undefined): Promise<number> {
+  const log_id = item?.['log_id']?.S ?? '';
+  const { Item: row } = await world.clients.dynamodb.send(
+    new GetItemCommand({ TableName, Key: { log_id: { S: log_id } }, ConsistentRead: true }),
+  );
+  if (row === undefined) throw new Error(`${TableName} has no row of a notification that was just handled`);
+  return itemSize(row);
+}

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { BatchWriteItemCommand, type WriteRequest } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBStreamEvent } from 'aws-lambda';
+import { getItems, MAX_GETS } from '../../src/adapters/dynamodb/batch.ts';
+import { type Item, toItem } from '../../src/adapters/dynamodb/item.ts';
+import type { Channel } from '../../src/core/channels.ts';
+import type { MessageFormat } from '../../src/core/notification.ts';
+import type { Priority } from '../../src/core/priorities.ts';
+import type { ForeignRow } from '../../src/core/row-rules.ts';
+import { workQueueOf } from '../../src/core/work-index.ts';
+import { expectNoFailures } from './lambda-poller.ts';
+import { tableNames } from './table-names.ts';
+import type { World } from './world.ts';
+
+export interface RowShape {
+  readonly channel: Channel;
+  readonly recipient: string;
+  readonly body: string;
+  readonly format?: MessageFormat;
+  readonly priority?: Priority;
+  /** An id of prepareSecrets. */
+  readonly integration?: string;
+}
+
+/**
+ * A notification that failed, as BATCH-951 leaves it: with every column of his-notification-log-table.md, ids being
+ * UUIDs as that document says, so that the size of the row is a real one.
+ */
+export function failedRow(shape: RowShape, now: Date): ForeignRow {
+  const failed = new Date(now.getTime() - 60_000).toISOString();
+  return {
+    log_id: randomUUID(),
+    is_deleted: false,
+    tenant_id: 'TENANT001',
+    notification_id: randomUUID(),
+    setting_id: randomUUID(),
+    template_id: randomUUID(),
+    notification_type: shape.channel.toUpperCase(),
+    priority: shape.priority ?? 'normal',
+    priority_level: 'MEDIUM',
+    recipient_type: 'WEBHOOK',
+    recipient_address: shape.recipient,
+    subject: '通知: スキル更新のお知らせ',
+    message_body: shape.body,
+    message_format: shape.format ?? 'PLAIN',
+    send_status: 'FAILED',
+    send_attempts: 1,
+    max_retry_count: 3,
+    scheduled_at: failed,
+    sent_at: null,
+    delivered_at: null,
+    opened_at: null,
+    response_code: '503',
+    response_message: 'Service Unavailable',
+    error_details: '{"error":"connection reset by peer"}',
+    ...(shape.integration !== undefined && { integration_config_id: shape.integration }),
+    created_at: failed,
+    updated_at: failed,
+    created_by: 'BATCH-951',
+    updated_by: 'BATCH-951',
+  };
+}
+
+/** @param bytes of the body in UTF-8; it is plain ASCII, which no encoding makes smaller */
+export function bodyOf(bytes: number): string {
+  return 'The quick brown fox jumps over the lazy dog. '.repeat(Math.ceil(bytes / 45)).slice(0, bytes);
+}
+
+/** The row as the sweep finds it: due now in the work index, its content elsewhere. */
+export function dueItem(shape: RowShape, now: Date, log_id: string): Item {
+  const { recipient_address: _, subject: _1, message_body: _2, message_format: _3, ...row } = failedRow(shape, now);
+  const priority = shape.priority ?? 'normal';
+  return toItem({
+    ...row,
+    log_id,
+    channel: shape.channel,
+    work_queue: workQueueOf('due', priority, log_id),
+    work_at: now.toISOString(),
+  });
+}
+
+/**
+ * Puts notifications as BATCH-951 does and lets the due-indexer take them into the work index, contents encrypted.
+ * @returns their rows, due now, for putting them again
+ */
+export async function seedDue(world: World, count: number, shape: RowShape): Promise<Item[]> {
+  const { notification_log } = tableNames(world);
+  const now = new Date();
+  const images = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
+  await putAll(world, notification_log, images);
+  const indexer = await world.start('due-indexer');
+  const { results } = await indexer.run(streamEvents(images));
+  await indexer.stop();
+  expectNoFailures(results);
+  const keys = images.flatMap(({ log_id }) => (log_id === undefined ? [] : [{ log_id }]));
+  const rows = await Promise.all(
+    chunks(keys, MAX_GETS).map((some) =>
+      getItems(world.clients.dynamodb, notification_log, some, { consistent: true }),
+    ),
+  );
+  const due = rows.flat().filter((row) => row['work_queue'] !== undefined);
+  if (due.length !== count) throw new Error(`The due-indexer took ${due.length} of ${count} rows into the work index`);
+  return due;
+}
+
+/** What Lambda gives the due-indexer for new rows. */
+function streamEvents(images: readonly Item[]): DynamoDBStreamEvent[] {
+  const records = images.map((image, i) => ({
+    eventID: String(i),
+    eventName: 'INSERT' as const,
+    eventSource: 'aws:dynamodb',
+    dynamodb: {
+      SequenceNumber: String(i + 1).padStart(21, '0'),
+      // The two libraries' types for the same wire format differ in their binary values, of which there are none.
+      NewImage: image as NonNullable<NonNullable<DynamoDBStreamEvent['Records'][number]['dynamodb']>['NewImage']>,
+    },
+  }));
+  return chunks(records, 25).map((Records) => ({ Records }));
+}
+
+function chunks<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
+/** Puts items as they are, over what is there. */
+export async function putAll(world: World, table: string, items: readonly Item[]): Promise<void> {
+  let bytes = 0;
+  let open: WriteRequest[] = [];
+  const flush = async () => {
+    while (open.length > 0) {
+      const { UnprocessedItems } = await world.clients.dynamodb.send(
+        new BatchWriteItemCommand({ RequestItems: { [table]: open } }),
+      );
+      open = UnprocessedItems?.[table] ?? [];
+    }
+    bytes = 0;
+  };
+  for (const Item of items) {
+    open.push({ PutRequest: { Item } });
+    bytes += Item['message_body']?.S?.length ?? 0;
+    // A call takes 25 items and 16 MB.
+    if (open.length === 25 || bytes > 4_000_000) await flush();
+  }
+  await flush();
+}

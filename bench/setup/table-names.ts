@@ -1,0 +1,17 @@
+import type { TableRole } from '../../src/adapters/dynamodb/schema.ts';
+import type { World } from './world.ts';
+
+/** The deployed tables by role, as a channel function knows them. */
+export function tableNames(world: Pick<World, 'functionPlan'>): Record<TableRole, string> {
+  const { environment } = world.functionPlan('send-webhook');
+  const name = (variable: string) => {
+    const value = environment[variable];
+    if (value === undefined) throw new Error(`send-webhook has no ${variable} in its environment`);
+    return value;
+  };
+  return {
+    notification_log: name('NOTIFICATION_LOG_TABLE'),
+    notification_content: name('NOTIFICATION_CONTENT_TABLE'),
+    notification_retry_log: name('NOTIFICATION_RETRY_LOG_TABLE'),
+  };
+}

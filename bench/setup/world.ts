@@ -1,0 +1,132 @@
+import { mkdtempSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import { type AwsClients, awsClients } from '../../src/local/aws-clients.ts';
+import { functionEnvironment, type ServiceEndpoints } from '../../src/local/lambda/environment.ts';
+import { DEFAULT_WORK_DIR } from '../../src/local/paths.ts';
+import { prepareSecrets } from '../../src/local/secrets-file.ts';
+import { createQueues } from '../../src/local/stand-ins/create-queues.ts';
+import { createTables } from '../../src/local/stand-ins/create-tables.ts';
+import { startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
+import { startSes } from '../../src/local/stand-ins/ses.ts';
+import { startSqs } from '../../src/local/stand-ins/sqs.ts';
+import { Stopping } from '../../src/local/stopping.ts';
+import type { FunctionPlan } from '../../src/local/template/functions.ts';
+import type { LocalPlan } from '../../src/local/template/plan.ts';
+import type { BenchContext } from '../benchmark.ts';
+import { PLAIN_QUEUE, PLAIN_TABLE_INPUTS } from '../plain/plain-tables.ts';
+import { deployedFunctions } from './deployed-functions.ts';
+import { type MeasuredFunction, startFunction } from './function.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+/** The deployed stack's tables and queues on stand-ins of their own, and the plain reading's beside them. */
+export interface World {
+  readonly directory: string;
+  readonly plan: LocalPlan;
+  readonly clients: AwsClients;
+  readonly services: ServiceEndpoints;
+  readonly receiver: Receiver;
+  /** The functions' credentials and keys. */
+  readonly secretsFile: string;
+  /** @param service folder under functions/ */
+  functionPlan(service: string): FunctionPlan;
+  /** Starts a deployed function, or another bundle in its environment. */
+  start(service: string, options?: StartOptions): Promise<MeasuredFunction>;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly services?: Partial<ServiceEndpoints>;
+  readonly bundle?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly nodeOptions?: readonly string[];
+}
+
+export interface WorldOptions {
+  /** Holds a `dynamodb.sqlite` with rows in it. */
+  readonly dataDir?: string;
+  /** Whether e-mail is sent. */
+  readonly email?: boolean;
+}
+
+/** Where nothing is: what has no stand-in in a benchmark must fail and not reach AWS. */
+const NOWHERE = 'http://127.0.0.1:9';
+
+export async function startWorld(context: BenchContext, options: WorldOptions = {}): Promise<World> {
+  const directory = mkdtempSync(join(context.home, 'world-'));
+  const stopping = new Stopping();
+  try {
+    return await start(context, directory, options, stopping);
+  } catch (error) {
+    await stopping.run();
+    throw error;
+  }
+}
+
+async function start(
+  { stack, profiles }: BenchContext,
+  directory: string,
+  { dataDir, email = false }: WorldOptions,
+  stopping: Stopping,
+): Promise<World> {
+  const log = (name: string) => join(directory, `${name}.log`);
+  const dynamodb = await startDynamodb(dataDir, log('dynamodb'), join(DEFAULT_WORK_DIR, 'cache'));
+  stopping.add('DynamoDB', () => dynamodb.child.stop());
+  const sqs = await startSqs(undefined, log('sqs'));
+  stopping.add('SQS', () => sqs.child.stop());
+  const ses = email ? await startSes(log('ses')) : undefined;
+  if (ses) stopping.add('SES', () => ses.child.stop());
+  const receiver = await startReceiver();
+  stopping.add('receiver', () => receiver.close());
+
+  const { plan, planOf, bundleOf } = deployedFunctions(stack, sqs.endpoint);
+  const clients = awsClients(dynamodb.endpoint, sqs.endpoint);
+  stopping.add('clients', async () => clients.destroy());
+  await createTables(clients.dynamodb, [...plan.tables.map(withoutStream), ...PLAIN_TABLE_INPUTS]);
+  await createQueues(clients.sqs, sqs.endpoint, [...plan.queues, { name: PLAIN_QUEUE, attributes: {} }]);
+  const secretsFile = join(directory, 'secrets.json');
+  prepareSecrets(secretsFile, receiver.url);
+  const services: ServiceEndpoints = {
+    dynamodb: dynamodb.endpoint,
+    sqs: sqs.endpoint,
+    ses: ses?.endpoint ?? NOWHERE,
+    lambda: NOWHERE,
+    simulator: receiver.url,
+  };
+  return {
+    directory,
+    plan,
+    clients,
+    services,
+    receiver,
+    secretsFile,
+    functionPlan: planOf,
+    async start(service, { services: changed = {}, bundle, environment = {}, nodeOptions = [] } = {}) {
+      const deployed = planOf(service);
+      const started = await startFunction({
+        bundle: bundle ?? bundleOf(service),
+        handler: deployed.handler.split('.').at(-1) ?? '',
+        environment: {
+          ...functionEnvironment(deployed, { ...services, ...changed }, { secretsFile }),
+          ...environment,
+        },
+        logFile: log(service),
+        nodeOptions: [...nodeOptions, ...profiling(profiles, bundle ?? service)],
+      });
+      stopping.add(service, () => started.stop());
+      return started;
+    },
+    stop: () => stopping.run(),
+  };
+}
+
+/** The last one of a name stays: the measured run comes after what is set up with the same function. */
+function profiling(directory: string | undefined, name: string): string[] {
+  if (directory === undefined) return [];
+  return ['--cpu-prof', `--cpu-prof-dir=${directory}`, `--cpu-prof-name=${basename(name)}.cpuprofile`];
+}
+
+/** Nobody reads it here, it costs no capacity, and the stand-in gets slower with every record in it. */
+function withoutStream({ StreamSpecification: _, ...table }: CreateTableCommandInput): CreateTableCommandInput {
+  return table;
+}

@@ -1,0 +1,59 @@
+import { setTimeout } from 'node:timers/promises';
+import { createDynamoDb, createSqs, toRetryPolicy } from '../../functions/shared/bindings.ts';
+import { createHandler } from '../../functions/shared/channel-function.ts';
+import { parseEnv, senderEnv } from '../../functions/shared/env.ts';
+import { createKeys } from '../../functions/shared/keys.ts';
+import { createObservability, withObservability } from '../../functions/shared/middleware.ts';
+import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
+import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
+import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
+import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
+
+/**
+ * The webhook function with a part left out, which tells what that part costs. BENCH_WITHOUT names it: `decryption`
+ * (every recipient is BENCH_RECIPIENT) or `post` (every send succeeds at once).
+ */
+const env = parseEnv(senderEnv, process.env);
+const without = process.env['BENCH_WITHOUT'] ?? '';
+const recipient = process.env['BENCH_RECIPIENT'] ?? '';
+
+const observability = createObservability();
+const clock = () => new Date();
+const dynamodb = createDynamoDb();
+const sqs = createSqs();
+const keys = createKeys(env);
+const cipher = { ...keys.cipher, decrypt: async () => recipient };
+const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
+
+const channelFunction = createHandler(
+  {
+    sqs,
+    queues: env.LANE_QUEUES,
+    reserve_ms: 25_000,
+    deliver: {
+      rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+      records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+      contents: createContentStore(
+        dynamodb,
+        env.NOTIFICATION_CONTENT_TABLE,
+        without === 'decryption' ? cipher : keys.cipher,
+      ),
+      sender:
+        without === 'post'
+          ? { send: async () => ({ ok: true, response_code: '200' }) }
+          : createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+      retries: createRetryQueue(sqs, env.LANE_QUEUES),
+      policy: toRetryPolicy(env.RETRY_POLICY),
+      clock,
+      random: Math.random,
+      claim_ms: env.CLAIM_SECONDS * 1000,
+      sendTimeout: () => AbortSignal.timeout(env.SEND_TIMEOUT_SECONDS * 1000),
+      pause: setTimeout,
+    },
+  },
+  observability,
+);
+
+export const handler = withObservability(channelFunction, observability);

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { judge, type Measurement } from '../../bench/figure.ts';
+import { median } from '../../bench/statistics.ts';
+
+const measured = (changes: Partial<Measurement>): Measurement => ({
+  id: 'id',
+  what: 'something',
+  figure: 4,
+  unit: 'WU',
+  budget: { max: 4 },
+  ...changes,
+});
+
+describe('a figure', () => {
+  it.each([
+    { case: 'below its budget', figure: 3.9, budget: { max: 4 }, met: true },
+    { case: 'exactly at its budget', figure: 4, budget: { max: 4 }, met: true },
+    { case: 'half as much again as allowed', figure: 6, budget: { max: 4 }, met: false, missed_by: 0.5 },
+    { case: 'within a range', figure: 1.05, budget: { min: 0.95, max: 1.05 }, met: true },
+    { case: 'below a range', figure: 0.5, budget: { min: 1, max: 2 }, met: false, missed_by: 0.5 },
+    {
+      case: 'that is no number',
+      figure: Number.NaN,
+      budget: { max: 4 },
+      met: false,
+      missed_by: Number.POSITIVE_INFINITY,
+    },
+  ])('$case: met is $met', ({ figure, budget, met, missed_by }) => {
+    const judged = judge(measured({ figure, budget }));
+    expect(judged.met).toBe(met);
+    expect(judged.missed_by).toBe(missed_by);
+  });
+
+  it.each([
+    { figure: 4, plain: 203, ratio: 50.75 },
+    { figure: 4, plain: 2, ratio: 0.5 },
+    { figure: 0, plain: 2, ratio: undefined },
+    { figure: 4, plain: undefined, ratio: undefined },
+  ])('of $figure beside $plain by the plain reading has the ratio $ratio', ({ figure, plain, ratio }) => {
+    expect(judge(measured({ figure, ...(plain !== undefined && { plain }) })).ratio).toBe(ratio);
+  });
+});
+
+describe('the median', () => {
+  it.each([
+    { values: [3], expected: 3 },
+    { values: [9, 1, 2], expected: 2 },
+    { values: [4, 1, 2, 100], expected: 3 },
+  ])('of $values is $expected', ({ values, expected }) => {
+    expect(median(values)).toBe(expected);
+  });
+
+  it('of nothing is an error, and not a number that looks like a figure', () => {
+    expect(() => median([])).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { parseOptions, UsageError, usage } from '../../bench/options.ts';
+
+const NAMES = ['usage', 'memory'];
+
+describe("the benchmarks' options", () => {
+  it.each([
+    { args: [], expected: { only: undefined, json: false, strict: false } },
+    { args: ['--json', '--strict'], expected: { json: true, strict: true } },
+    { args: ['--only', 'memory'], expected: { only: ['memory'] } },
+    { args: ['--only=usage', '--only=memory'], expected: { only: ['usage', 'memory'] } },
+  ])('are read from $args', ({ args, expected }) => {
+    expect(parseOptions(args, NAMES)).toMatchObject(expected);
+  });
+
+  it.each([
+    { args: ['--only', 'speed'], names: /"speed".*usage, memory/ },
+    { args: ['--fast'], names: /--fast/ },
+    { args: ['memory'], names: /memory/ },
+    { args: ['--only'], names: /--only/ },
+  ])('are refused by name in $args', ({ args, names }) => {
+    expect(() => parseOptions(args, NAMES)).toThrow(UsageError);
+    expect(() => parseOptions(args, NAMES)).toThrow(names);
+  });
+
+  it('are explained with the benchmarks that there are', () => {
+    expect(usage([{ name: 'memory', describes: 'how much' }])).toMatch(/memory +how much/);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { eventsFor, expectNoFailures } from '../../bench/setup/lambda-poller.ts';
+import { bodyOf, dueItem, failedRow } from '../../bench/setup/rows.ts';
+import { parseQueueMessage } from '../../src/adapters/queue-message-schema.ts';
+import { rowFaults } from '../../src/core/row-rules.ts';
+import { workQueueOf } from '../../src/core/work-index.ts';
+
+const NOW = new Date('2026-03-01T10:30:00.000Z');
+const ARN = 'arn:aws:sqs:us-east-1:000000000000:lane';
+const SHAPE = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(100) } as const;
+
+describe("the benchmarks' notifications", () => {
+  it('obey the rules of the table', () => {
+    expect(rowFaults(failedRow(SHAPE, NOW))).toEqual([]);
+  });
+
+  it('are in the work index, their content elsewhere, when a sweep is to find them', () => {
+    const item = dueItem(SHAPE, NOW, 'log-1');
+    expect(item).toMatchObject({
+      log_id: { S: 'log-1' },
+      work_queue: { S: workQueueOf('due', 'normal', 'log-1') },
+      work_at: { S: NOW.toISOString() },
+    });
+    for (const column of ['recipient_address', 'subject', 'message_body']) expect(item).not.toHaveProperty(column);
+  });
+
+  it.each([1, 1024, 256 * 1024])('have bodies of exactly %i bytes', (bytes) => {
+    expect(Buffer.byteLength(bodyOf(bytes))).toBe(bytes);
+  });
+
+  it('come in batches of messages that a channel function can read', () => {
+    const items = Array.from({ length: 25 }, (_, i) => dueItem(SHAPE, NOW, `log-${i}`));
+    const events = eventsFor(items, ARN, 10);
+    expect(events.map(({ Records }) => Records.length)).toEqual([10, 10, 5]);
+    expect(parseQueueMessage(events[0]?.Records[0]?.body ?? '')).toMatchObject({
+      log_id: 'log-0',
+      due: NOW.toISOString(),
+      channel: 'webhook',
+    });
+  });
+
+  it('count as delivered only when none comes back', () => {
+    expect(() => expectNoFailures([{ batchItemFailures: [] }, null])).not.toThrow();
+    expect(() => expectNoFailures([{ batchItemFailures: [{ itemIdentifier: 'm' }] }])).toThrow(/1 messages came back/);
+  });
+});
