@@ -49,7 +49,14 @@ export class NotificationRetry extends Construct {
     const { channels } = this;
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
-    new Outputs(this, 'Outputs', { config, tables, channels, sweep: this.sweep, dueIndexer: this.dueIndexer });
+    new Outputs(this, 'Outputs', {
+      config,
+      tables,
+      channels,
+      sweep: this.sweep,
+      dueIndexer: this.dueIndexer,
+      encryption,
+    });
 
     if (/[@.]example(\.(com|net|org))?$/.test(config.senderAddress)) {
       Annotations.of(this).addWarningV2(

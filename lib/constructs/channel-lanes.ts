@@ -1,5 +1,4 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -13,7 +12,7 @@ import type { NotificationTables } from './notification-tables.ts';
 import { allow, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from './service-function.ts';
-import { acknowledgeWildcard } from './wildcards.ts';
+import { acknowledgeWildcard, type WildcardPermission } from './wildcards.ts';
 
 /** Waits for a full batch this long: it makes an urgent notification a second later at worst, and batches cheap. */
 const BATCH_WINDOW = Duration.seconds(1);
@@ -34,7 +33,7 @@ export interface ChannelLanesProps {
   /** What only this channel's provider needs. */
   readonly provider?: {
     readonly environment: Readonly<Record<string, string>>;
-    readonly permissions: readonly PolicyStatement[];
+    readonly permissions: readonly WildcardPermission[];
   };
 }
 
@@ -90,6 +89,7 @@ export class ChannelLanes extends Construct {
       name: `send-${channel}`,
       description: `Sends ${channel} notifications and settles them`,
       timeout: SHORT_TIMEOUT,
+      feedsItself: true,
       environment: {
         ...({
           NOTIFICATION_LOG_TABLE: tables.log.tableName,
@@ -117,7 +117,7 @@ export class ChannelLanes extends Construct {
         allow(['secretsmanager:GetSecretValue'], [secrets]),
         // A retry that is due within 15 minutes is queued at once, with a delay.
         allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
-        ...(provider?.permissions ?? []),
+        ...(provider?.permissions ?? []).map(({ statement }) => statement),
       ],
     });
     acknowledgeWildcard(
@@ -125,6 +125,9 @@ export class ChannelLanes extends Construct {
       secrets,
       'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
     );
+    for (const { resource, reason } of provider?.permissions ?? []) {
+      acknowledgeWildcard(sender.ownRole, resource, reason);
+    }
     return sender;
   }
 }

@@ -5,6 +5,7 @@ import { sweepIntervalSeconds } from '../schedule.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { DueIndexer } from './due-indexer.ts';
+import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { laneUrls, type Sweep } from './sweep.ts';
@@ -15,6 +16,7 @@ export interface OutputsProps {
   readonly channels: Readonly<Record<Channel, ChannelLanes>>;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
+  readonly encryption: Encryption;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface OutputsProps {
  * construct sits, so a stack can hold one NotificationRetry only.
  */
 export class Outputs extends Construct {
-  constructor(scope: Construct, id: string, { config, tables, channels, sweep, dueIndexer }: OutputsProps) {
+  constructor(scope: Construct, id: string, { config, tables, channels, sweep, dueIndexer, encryption }: OutputsProps) {
     super(scope, id);
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
@@ -36,6 +38,7 @@ export class Outputs extends Construct {
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
+    this.output('RecipientHashSecret', encryption.recipientHashSecret.secretArn, "Key of the recipients' hash");
   }
 
   private output(name: string, value: string, description: string): void {

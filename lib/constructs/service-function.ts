@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -28,6 +28,8 @@ export interface ServiceFunctionProps {
   readonly name: string;
   readonly description: string;
   readonly timeout: Duration;
+  /** What it sends may start it again, as often as the domain allows (docs/decisions/0031). */
+  readonly feedsItself?: boolean;
   /** As the function's entry in functions/shared/env.ts says. */
   readonly environment: Readonly<Record<string, string>>;
   /** All that the function may do besides writing its log. */
@@ -58,6 +60,9 @@ export class ServiceFunction extends NodejsFunction {
       architecture: Architecture.ARM_64,
       memorySize: 256,
       timeout: props.timeout,
+      // Lambda takes a chain of 16 for a defect and drops what would go on: a notification that a provider's rate limit
+      // sends round more often would end in the DLQ. Deadline and limit end these chains, see docs/decisions/0031.
+      ...(props.feedsItself && { recursiveLoop: RecursiveLoop.ALLOW }),
       role,
       logGroup,
       environment: {

@@ -49,6 +49,7 @@ export class Sweep extends Construct {
       name: 'dispatcher',
       description: 'Sweeps the work index and sends what is due to its lane (BATCH-952)',
       timeout: Duration.minutes(15),
+      feedsItself: true,
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),

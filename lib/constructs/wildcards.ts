@@ -1,5 +1,14 @@
 import { Stack, Validations } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
+
+/** A permission that cannot do without a `*` in one of its resources, and why. */
+export interface WildcardPermission {
+  readonly statement: PolicyStatement;
+  /** The resource with the `*`. */
+  readonly resource: string;
+  readonly reason: string;
+}
 
 /** States why a role's permission has a `*` in its resource. */
 export function acknowledgeWildcard(role: Construct, resource: string, reason: string): void {

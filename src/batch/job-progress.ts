@@ -1,37 +1,60 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { Outcomes } from '../core/await-outcomes.ts';
 
+/** What a run tells while it works. */
 export interface JobProgress {
   dispatched(count: number): void;
   settled(outcomes: Outcomes, open: number): void;
+  /** A line that stays. */
+  note(line: string): void;
+  /** Leaves the terminal as it was found; more often than once does no harm. */
   end(): void;
 }
 
-export const silentProgress: JobProgress = { dispatched() {}, settled() {}, end() {} };
+/** No progress, notes alone: for output that a program reads. */
+export function notesOnly(stream: NodeJS.WritableStream): JobProgress {
+  return { dispatched() {}, settled() {}, note: (line) => void stream.write(`${line}\n`), end() {} };
+}
 
 /** Progress on stderr: a bar on a terminal; elsewhere a line now and then, so that a log shows life. */
 export function terminalProgress(stream: NodeJS.WriteStream): JobProgress {
   return stream.isTTY ? barProgress(stream) : lineProgress(stream);
 }
 
+const CLEAR_LINE = '\r\x1b[K';
+
 function barProgress(stream: NodeJS.WriteStream): JobProgress {
   const format = ' {bar} {value}/{total} settled · {summary}';
   const bar = new SingleBar({ stream, format, hideCursor: true, clearOnComplete: true }, Presets.shades_classic);
   let running = false;
+  let unfinishedLine = false;
+  const clear = () => {
+    if (unfinishedLine) stream.write(CLEAR_LINE);
+    unfinishedLine = false;
+  };
   return {
-    dispatched: (count) => void stream.write(`\r dispatched ${count}`),
+    dispatched(count) {
+      stream.write(`\r dispatched ${count}`);
+      unfinishedLine = true;
+    },
     settled(outcomes, open) {
       const done = total(outcomes);
       if (!running) {
-        stream.write('\r\x1b[K');
+        clear();
         bar.start(done + open, done, { summary: '' });
         running = true;
       }
       bar.update(done, { summary: summary(outcomes) });
     },
+    note(line) {
+      // The bar draws itself again below.
+      stream.write(`${CLEAR_LINE}${line}\n`);
+      unfinishedLine = false;
+    },
     end() {
       if (running) bar.stop();
-      else stream.write('\r\x1b[K');
+      running = false;
+      clear();
     },
   };
 }
@@ -41,14 +64,13 @@ const LINE_EVERY_MS = 5_000;
 function lineProgress(stream: NodeJS.WriteStream): JobProgress {
   let last = Date.now();
   return {
-    dispatched() {},
+    ...notesOnly(stream),
     settled(outcomes, open) {
       if (open > 0 && Date.now() - last < LINE_EVERY_MS) return;
       last = Date.now();
       const settled = total(outcomes);
       stream.write(`${settled} settled, ${open} open${settled > 0 ? `: ${summary(outcomes)}` : ''}\n`);
     },
-    end() {},
   };
 }
 

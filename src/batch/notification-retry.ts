@@ -2,28 +2,56 @@ import pc from 'picocolors';
 import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
+import { type Interruption, watchForInterruption } from './interruption.ts';
 import { JobUsageError, parseJobOptions, USAGE } from './job-options.ts';
-import { silentProgress, terminalProgress } from './job-progress.ts';
+import { notesOnly, terminalProgress } from './job-progress.ts';
 import { describeResult } from './job-report.ts';
 import { runJob } from './run-job.ts';
 
-/** BATCH-952 as a command. Exit codes: 0 done, 1 it could not be done, 2 wrong arguments. */
-async function main(args: readonly string[]): Promise<number> {
+/**
+ * BATCH-952 as a command. Exit codes: 0 done, 1 it could not be done, 2 wrong arguments; 130 (Ctrl-C), 143 (SIGTERM) or
+ * 129 (SIGHUP) when it was interrupted, after it has said what it did until then.
+ */
+async function main(args: readonly string[], interruption: Interruption): Promise<number> {
   const options = parseJobOptions(args);
   if (options === 'help') {
-    process.stdout.write(USAGE);
+    await print(USAGE);
     return 0;
   }
-  const deployment = options.local ? await findLocalDeployment(process.cwd()) : await findAwsDeployment(process.env);
-  const progress = options.json ? silentProgress : terminalProgress(process.stderr);
-  const result = await runJob(options.request, deployment, { wait: options.wait, progress });
+  const progress = options.json ? notesOnly(process.stderr) : terminalProgress(process.stderr);
+  // However this process ends: the bar hides the cursor.
+  process.once('exit', progress.end);
+  void interruption.requested.then(() =>
+    progress.note('Interrupted: ending with what is done. Ctrl-C again ends at once.'),
+  );
+  const finding = options.local ? findLocalDeployment(process.cwd()) : findAwsDeployment(process.env);
+  const deployment = await Promise.race([finding, interruption.requested]);
+  if (typeof deployment === 'number') return deployment;
+  const { signal } = interruption;
+  const { result, failure } = await runJob(options.request, deployment, { wait: options.wait, progress, signal });
   const colors = pc.createColors(process.stdout.isTTY && pc.isColorSupported);
-  process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : describeResult(result, colors));
-  return 0;
+  await print(options.json ? `${JSON.stringify(result)}\n` : describeResult(result, colors));
+  if (failure !== undefined) {
+    progress.note(
+      `The outcomes are not known: ${failure}\nNothing is lost: what is unsettled goes on without this run.`,
+    );
+  }
+  const interrupted = interruption.exitCode();
+  if (interrupted !== undefined) {
+    progress.note('What was dispatched goes on by itself; what was not stays due, for the next run.');
+  }
+  return interrupted ?? (failure === undefined ? 0 : 1);
 }
 
+function print(text: string): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, () => resolve());
+  });
+}
+
+const interruption = watchForInterruption();
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  process.exitCode = await main(process.argv.slice(2), interruption);
 } catch (error) {
   if (error instanceof JobUsageError) {
     process.stderr.write(`${error.message}\n\n${USAGE}`);
@@ -36,6 +64,8 @@ try {
     process.stderr.write(
       `The run failed: ${reason}\nNothing is lost: what was not dispatched stays due. Run it again.\n`,
     );
-    process.exitCode = 1;
+    process.exitCode = interruption.exitCode() ?? 1;
   }
 }
+// A request on its way must not keep an interrupted run alive.
+if (interruption.exitCode() !== undefined) process.exit();

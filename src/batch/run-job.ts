@@ -6,7 +6,7 @@ import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createClaimStore } from '../adapters/dynamodb/claim-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/due-index.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
-import { awaitOutcomes, type Outcomes } from '../core/await-outcomes.ts';
+import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../core/await-outcomes.ts';
 import { newRunId, type QueueMessage } from '../core/queue-message.ts';
 import { type SweepRequest, sweep } from '../core/sweep.ts';
 import type { SweepResult } from '../core/sweep-tally.ts';
@@ -15,48 +15,90 @@ import type { JobProgress } from './job-progress.ts';
 /** The job's answer (design §8, contract). */
 export type JobResult = SweepResult & { readonly outcomes?: Outcomes };
 
+export interface JobRun {
+  readonly result: JobResult;
+  /** Why the outcomes could not be waited for; the result says what was known by then. */
+  readonly failure?: string;
+}
+
 /** Longer than a message whose worker died stays invisible, so that its second delivery is still waited for. */
 const PATIENCE_MS = 7 * 60_000;
 
-/** One run of BATCH-952 from the command line: the same sweep as the dispatcher's, in this process. */
+/** Milliseconds; a connection that hangs must not hold up the run, and the SDK tries again on another. */
+const REQUEST_LIMITS = { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true } as const;
+
+/**
+ * One run of BATCH-952 from the command line: the same sweep as the dispatcher's, in this process. When the signal
+ * aborts, it ends with what was done by then: what was not dispatched stays due, and what is open is UNSETTLED.
+ */
 export async function runJob(
   request: SweepRequest,
   deployment: Deployment,
-  options: { readonly wait: boolean; readonly progress: JobProgress },
-): Promise<JobResult> {
+  options: { readonly wait: boolean; readonly progress: JobProgress; readonly signal: AbortSignal },
+): Promise<JobRun> {
   const { tables, lane_queues, clients, sweep_interval_seconds } = deployment;
-  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, retryMode: 'adaptive', maxAttempts: 5 });
-  const sqs = new SQSClient({ ...clients.sqs, ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }) });
+  const { progress, signal } = options;
+  const requestHandler = REQUEST_LIMITS;
+  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, requestHandler, retryMode: 'adaptive', maxAttempts: 5 });
+  const sqs = new SQSClient({
+    ...clients.sqs,
+    requestHandler,
+    ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }),
+  });
   const clock = () => new Date();
   const dispatched: QueueMessage[] = [];
   try {
-    await deployment.caughtUp?.();
+    await catchUp(deployment, progress, signal);
     const { result } = await sweep(
       request,
       { run_id: newRunId('manual', randomUUID()) },
       {
         index: createDueIndex(dynamodb, tables.notification_log),
-        lanes: createSweepLanes(sqs, lane_queues),
+        lanes: createSweepLanes(sqs, lane_queues, {
+          onRefused: (reason, count) =>
+            progress.note(`SQS took none of ${count} messages: ${reason}. They stay due for the next run.`),
+        }),
         clock,
         interval_ms: sweep_interval_seconds * 1000,
+        outOfTime: () => signal.aborted,
         onDispatched: (messages) => {
           for (const { message, delay_seconds } of messages) if (delay_seconds === 0) dispatched.push(message);
-          options.progress.dispatched(dispatched.length);
+          progress.dispatched(dispatched.length);
         },
       },
     );
-    if (!options.wait || request.dry_run) return result;
-    const outcomes = await awaitOutcomes(dispatched, {
+    if (!options.wait || request.dry_run) return { result };
+    const waiting = awaitOutcomes(dispatched, {
       read: createClaimStore(dynamodb, tables.notification_log, clock).read,
       pause: (ms) => setTimeout(ms),
       now: Date.now,
       patience_ms: PATIENCE_MS,
-      onProgress: options.progress.settled,
+      onProgress: progress.settled,
+      signal,
     });
-    return { ...result, outcomes };
+    return await withOutcomes(result, waiting);
   } finally {
-    options.progress.end();
+    progress.end();
     dynamodb.destroy();
     sqs.destroy();
+  }
+}
+
+async function catchUp({ caughtUp }: Deployment, progress: JobProgress, signal: AbortSignal): Promise<void> {
+  if (caughtUp === undefined || signal.aborted) return;
+  const interrupted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  if ((await Promise.race([caughtUp(), interrupted])) === false) {
+    progress.note('Warning: rows put in the last moments are not indexed yet; run again for them.');
+  }
+}
+
+async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Promise<JobRun> {
+  try {
+    return { result: { ...result, outcomes: await waiting } };
+  } catch (error) {
+    if (!(error instanceof OutcomesUnreadableError)) throw error;
+    return { result: { ...result, outcomes: error.outcomes }, failure: error.message };
   }
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { readReport, stillWaiting } from './demo-report.ts';
@@ -8,13 +9,16 @@ import { SAMPLE_COUNT } from './first-run.ts';
 import { PROJECT_ROOT } from './paths.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
 import { putSamples } from './put-samples.ts';
-import { type LocalRuntime, startLocalRuntime } from './runtime.ts';
+import type { LocalRuntime } from './runtime.ts';
 import { untilSignal } from './signals.ts';
+import { startUnlessStopped } from './start-unless-stopped.ts';
 import { showError, showStep } from './terminal.ts';
 
 /** So short that the retries after the first are over within the time that one watches a demo: on AWS it is five minutes. */
 const BASE_INTERVAL_SECONDS = 0.5;
 const WATCH_RETRIES_MS = 60_000;
+/** Longest wait for the job's last words. */
+const FAREWELL_MS = 5_000;
 
 const USAGE = `Usage: npm start -- [--keep|--exit]
 
@@ -32,50 +36,72 @@ async function main(): Promise<number> {
     return 0;
   }
   const signal = untilSignal();
-  const runtime = await startLocalRuntime({
-    baseIntervalSeconds: BASE_INTERVAL_SECONDS,
-    // The demo is one sweep: another one at half past would be confusing.
-    schedule: 'off',
-    onProgress: showStep,
-  });
+  const runtime = await startUnlessStopped(
+    {
+      baseIntervalSeconds: BASE_INTERVAL_SECONDS,
+      // The demo is one sweep: another one at half past would be confusing.
+      schedule: 'off',
+      onProgress: showStep,
+    },
+    signal,
+  );
+  if (typeof runtime === 'number') return runtime;
+  const stop = new AbortController();
+  void signal.then(() => stop.abort());
   const broken = runtime.broken.then((why) => Promise.reject(new Error(why)));
+  const demonstration = demonstrate(runtime, stop.signal);
   try {
-    const code = await Promise.race([signal, broken, demonstrate(runtime)]);
+    const code = await Promise.race([signal, broken, demonstration]);
     const keep = values.keep ?? (values.exit !== true && process.stdout.isTTY);
     if (code !== undefined || !keep) return code ?? 0;
     showStep('everything stays up; stop it with Ctrl-C');
     await Promise.race([signal, broken]);
     return 0;
   } finally {
+    showStep('stopping');
+    stop.abort();
+    // The job says what it did until now; what else fails because of the stop is of no interest.
+    await Promise.race([demonstration.catch(() => {}), setTimeout(FAREWELL_MS, undefined, { ref: false })]);
     await runtime.stop();
+    showStep('stopped');
   }
 }
 
 /** @returns an exit code when there is nothing to show; undefined when all went well */
-async function demonstrate(runtime: LocalRuntime): Promise<number | undefined> {
+async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<number | undefined> {
   await putSamples(runtime.endpoints, SAMPLE_COUNT);
+  signal.throwIfAborted();
   showStep(`${SAMPLE_COUNT} failed notifications in NotificationLog, as the sender BATCH-951 leaves them`);
   await runtime.caughtUp(30_000);
+  signal.throwIfAborted();
   showStep('npm run batch:notification-retry -- --local --wait');
-  const code = await runJob();
+  const code = await runJob(signal);
   if (code !== 0) return code;
-  await watchRetries(runtime);
+  await watchRetries(runtime, signal);
   const report = await readReport(runtime.endpoints);
+  signal.throwIfAborted();
   process.stdout.write(`\n${describeDemo(report, runtime.endpoints, pc)}`);
   return undefined;
 }
 
 /** The command itself, in a process of its own, as an operator starts it. */
-function runJob(): Promise<number> {
+function runJob(signal: AbortSignal): Promise<number> {
   const command = ['--import', 'tsx', join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts'), '--local', '--wait'];
-  const child = spawn(pinnedNode(), command, { cwd: PROJECT_ROOT, stdio: 'inherit' });
-  return new Promise((resolve, reject) => {
+  const child = spawn(pinnedNode(), command, {
+    cwd: PROJECT_ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // In a group of its own, so that it is interrupted once, by us, however this process is.
+    detached: true,
+  });
+  const interrupt = () => child.kill('SIGINT');
+  signal.addEventListener('abort', interrupt, { once: true });
+  return new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
-  });
+  }).finally(() => signal.removeEventListener('abort', interrupt));
 }
 
-async function watchRetries({ endpoints }: LocalRuntime): Promise<void> {
+async function watchRetries({ endpoints }: LocalRuntime, signal: AbortSignal): Promise<void> {
   const end = Date.now() + WATCH_RETRIES_MS;
   let shown: number | undefined;
   while (Date.now() < end) {
@@ -83,7 +109,7 @@ async function watchRetries({ endpoints }: LocalRuntime): Promise<void> {
     if (waiting !== shown) showStep(`${waiting} wait for their next retry`);
     shown = waiting;
     if (waiting === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await setTimeout(1_000, undefined, { signal });
   }
 }
 

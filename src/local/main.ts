@@ -1,8 +1,9 @@
 import { firstRun } from './first-run.ts';
 import { parseCommand, USAGE, UsageError } from './options.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
-import { type LocalRuntime, startLocalRuntime } from './runtime.ts';
+import type { LocalRuntime } from './runtime.ts';
 import { untilSignal } from './signals.ts';
+import { startUnlessStopped } from './start-unless-stopped.ts';
 import { showEndpoints, showError, showStep } from './terminal.ts';
 
 /** `npm run local`: starts everything and runs until Ctrl-C; design §8. */
@@ -14,13 +15,8 @@ async function main(): Promise<number> {
   }
   const signal = untilSignal();
   const { empty, help: _, ...options } = command;
-  const starting = startLocalRuntime({ ...options, onProgress: showStep });
-  const first = await Promise.race([starting, signal]);
-  if (typeof first === 'number') {
-    await starting.then((runtime) => runtime.stop());
-    return first;
-  }
-  return run(first, empty, signal);
+  const runtime = await startUnlessStopped({ ...options, onProgress: showStep }, signal);
+  return typeof runtime === 'number' ? runtime : run(runtime, empty, signal);
 }
 
 async function run(runtime: LocalRuntime, empty: boolean, signal: Promise<number>): Promise<number> {
@@ -30,10 +26,17 @@ async function run(runtime: LocalRuntime, empty: boolean, signal: Promise<number
     showError(why);
     return 1;
   });
-  if (!empty) firstRun(runtime).catch(showError);
+  let stopping = false;
+  if (!empty) {
+    firstRun(runtime).catch((error: unknown) => {
+      if (!stopping) showError(error);
+    });
+  }
   const code = await Promise.race([signal, broken]);
+  stopping = true;
   showStep('stopping');
   await runtime.stop();
+  showStep('stopped');
   return code;
 }
 

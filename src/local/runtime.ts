@@ -39,6 +39,8 @@ export interface LocalRuntimeOptions {
   readonly assemblyDir?: string;
   /** Hears what is being started. */
   readonly onProgress?: (step: string) => void;
+  /** Gives up starting; of no more effect once the runtime is up. */
+  readonly signal?: AbortSignal;
 }
 
 export interface LocalRuntime {
@@ -55,7 +57,7 @@ export interface LocalRuntime {
 
 /**
  * Starts everything that the synthesized template says on loopback (design §8).
- * @throws Error that names the component and what to do; what had been started is stopped again.
+ * @throws Error that names the component and what to do, or the signal's reason; what had been started is stopped again.
  */
 export async function startLocalRuntime(options: LocalRuntimeOptions = {}): Promise<LocalRuntime> {
   const stopping = new Stopping();
@@ -68,7 +70,10 @@ export async function startLocalRuntime(options: LocalRuntimeOptions = {}): Prom
 }
 
 async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<LocalRuntime> {
-  const { onProgress = () => {} } = options;
+  const onProgress = (step: string) => {
+    options.signal?.throwIfAborted();
+    options.onProgress?.(step);
+  };
   const timing =
     options.schedule === undefined || options.schedule === 'off' ? undefined : parseSchedule(options.schedule);
   const directories = takeDirectories(options, stopping);
@@ -77,9 +82,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     appendFileSync(join(logs, 'runtime.log'), `${new Date().toISOString()} ${line.replaceAll('\n', ' ')}\n`);
 
   onProgress('stand-ins for DynamoDB, SQS and SES');
-  const synthesis = synthesized(options, workDir);
-  // Awaited below; until then a failure must not count as unhandled.
-  synthesis.catch(() => {});
+  const synthesis = synthesized(options, workDir, stopping);
   const ports = await choosePorts(home);
   const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), ports, stopping);
   const simulations = await startSimulations(standIns.ses, dataDir, ports, stopping);
@@ -119,6 +122,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   const functions = fleet;
   stopping.add('functions', async () => functions.close());
   record();
+  options.signal?.throwIfAborted();
   sources = startSources(plan, clients, {
     sqsEndpoint: standIns.sqs,
     ...(dataDir === undefined ? {} : { dataDir }),
@@ -158,9 +162,25 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   };
 }
 
-async function synthesized({ assemblyDir, onProgress }: LocalRuntimeOptions, workDir: string): Promise<string> {
+/** Awaited later; until then a failure does not count as unhandled. */
+function synthesized(
+  { assemblyDir, onProgress, signal }: LocalRuntimeOptions,
+  workDir: string,
+  stopping: Stopping,
+): Promise<string> {
+  if (assemblyDir !== undefined) return Promise.resolve(assemblyDir);
   const running = () => onProgress?.('the app, synthesized and bundled: once, until its sources change');
-  return assemblyDir ?? synthesize(workDir, running);
+  const stop = new AbortController();
+  const synthesis = synthesize(workDir, running, AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]));
+  const settled = synthesis.then(
+    () => {},
+    () => {},
+  );
+  stopping.add('synthesis', () => {
+    stop.abort();
+    return settled;
+  });
+  return synthesis;
 }
 
 interface Directories {

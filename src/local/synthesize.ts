@@ -22,10 +22,15 @@ const KEPT_SYNTHESES = 3;
 /**
  * Runs the CDK app, as `cdk synth` does, for the stage `local`: the `local` stage of cdk.json where there is one, else its `dev`.
  * The result is kept until a source changes, because bundling takes many seconds.
+ * @param signal ends the app; waits for the bundler that it may have left
  * @returns the cloud assembly's directory
- * @throws Error with what the app printed, when it fails
+ * @throws Error with what the app printed, when it fails; the signal's reason, when that aborted
  */
-export async function synthesize(workDir: string, onRun: () => void = () => {}): Promise<string> {
+export async function synthesize(
+  workDir: string,
+  onRun: () => void = () => {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<string> {
   const cache = join(workDir, 'synth');
   const directory = join(cache, hashOfSources());
   if (existsSync(join(directory, 'manifest.json'))) return directory;
@@ -34,7 +39,7 @@ export async function synthesize(workDir: string, onRun: () => void = () => {}):
   rmSync(partial, { recursive: true, force: true });
   mkdirSync(partial, { recursive: true });
   try {
-    await runApp(partial);
+    await runApp(partial, signal);
     moveInto(partial, directory);
   } finally {
     rmSync(partial, { recursive: true, force: true });
@@ -67,7 +72,8 @@ function hashOfSources(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-async function runApp(outDir: string): Promise<void> {
+async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
   const cdkJson = objectAt(JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8')), 'cdk.json');
   const child = spawn(pinnedNode(), ['--import', 'tsx', 'bin/app.ts'], {
     cwd: PROJECT_ROOT,
@@ -79,6 +85,8 @@ async function runApp(outDir: string): Promise<void> {
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
   let output = '';
   const collect = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-8_000);
@@ -88,7 +96,8 @@ async function runApp(outDir: string): Promise<void> {
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
-  });
+  }).finally(() => signal.removeEventListener('abort', kill));
+  signal.throwIfAborted();
   if (code !== 0) throw new Error(`The CDK app could not be synthesized (exit code ${code}):\n${output.trim()}`);
 }
 

@@ -172,6 +172,17 @@ describe('every function', () => {
     expect(Number(SEND_TIMEOUT_SECONDS)).toBeLessThan(Number(sender?.['Timeout']));
   });
 
+  it.each(['dispatcher', ...CHANNELS.map((channel) => `send-${channel}`)])(
+    '%s may start itself again and again: what a rate limit sends round is no runaway',
+    (service) => {
+      expect(functionsNamed(service)).toEqual([expect.objectContaining({ RecursiveLoop: 'Allow' })]);
+    },
+  );
+
+  it('is stopped by Lambda when it loops without a need to', () => {
+    expect(functionsNamed('due-indexer')).toEqual([expect.not.objectContaining({ RecursiveLoop: 'Allow' })]);
+  });
+
   it('knows the limits and intervals of its stage', () => {
     const stage = templateOf({ 'notification-retry.baseIntervalSeconds': 2, 'notification-retry.maxRetries.info': 9 });
     const expected = { base_interval_seconds: 2, max_retries: { info: 9, urgent: 10 }, retention_hours: { info: 3 } };
@@ -235,6 +246,7 @@ describe('the outputs', () => {
       'NotificationContentTable',
       'NotificationLogTable',
       'NotificationRetryLogTable',
+      'RecipientHashSecret',
       'RetryPolicy',
       'SweepIntervalSeconds',
     ]);

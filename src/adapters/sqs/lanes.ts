@@ -18,8 +18,26 @@ const CONCURRENCY = 8;
 /** A refused entry is sent again so often before the sweep counts it as skipped; the next sweep finds it. */
 const ROUNDS = 3;
 
+export interface LaneOptions {
+  /**
+   * Hears why so many messages could not be queued, once for each reason. They are not lost: they stay in the work index.
+   * @param reason SQS's code and sentence; quotes no message
+   */
+  readonly onRefused?: (reason: string, count: number) => void;
+}
+
+/** A message that could not be sent, and why. */
+interface RefusedMessage {
+  readonly queued: QueuedMessage;
+  readonly reason: string;
+}
+
 /** SweepLanes on SQS. */
-export function createSweepLanes(client: SQSClient, queues: PerLane<string>): SweepLanes {
+export function createSweepLanes(
+  client: SQSClient,
+  queues: PerLane<string>,
+  { onRefused }: LaneOptions = {},
+): SweepLanes {
   return {
     async backlog(channel: Channel, lane: Lane) {
       const { Attributes } = await client.send(
@@ -34,29 +52,35 @@ export function createSweepLanes(client: SQSClient, queues: PerLane<string>): Sw
     async send(messages) {
       const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel][laneOf(message)]);
       const batches = [...byQueue].flatMap(([url, queued]) => chunks(queued, BATCH).map((batch) => ({ url, batch })));
-      const refused: QueuedMessage[] = [];
+      const refused: RefusedMessage[] = [];
       const worker = async () => {
         for (let next = batches.shift(); next !== undefined; next = batches.shift()) {
           refused.push(...(await sendBatch(client, next.url, next.batch)));
         }
       };
       await Promise.all(Array.from({ length: Math.min(CONCURRENCY, batches.length) }, worker));
-      return refused;
+      report(refused, onRefused);
+      return refused.map(({ queued }) => queued);
     },
   };
 }
 
-/** RetryQueue on one channel's lanes. */
-export function createRetryQueue(client: SQSClient, queues: Record<Lane, string>): RetryQueue {
+/** RetryQueue on one channel's lanes; a message that SQS refuses is rejected with the reason. */
+export function createRetryQueue(
+  client: SQSClient,
+  queues: Record<Lane, string>,
+  { onRefused }: LaneOptions = {},
+): RetryQueue {
   const send = gather<QueuedMessage, undefined>(
     async (messages) => {
       const byQueue = Map.groupBy(messages, ({ message }) => queues[laneOf(message)]);
-      const refused = new Set(
-        (await Promise.all([...byQueue].map(([url, batch]) => sendBatch(client, url, batch)))).flat(),
-      );
-      return messages.map((message) =>
-        refused.has(message) ? new GatheredError(new Error('SQS refused the retry message.')) : undefined,
-      );
+      const refused = (await Promise.all([...byQueue].map(([url, batch]) => sendBatch(client, url, batch)))).flat();
+      report(refused, onRefused);
+      const reasons = new Map(refused.map(({ queued, reason }) => [queued, reason]));
+      return messages.map((message) => {
+        const reason = reasons.get(message);
+        return reason === undefined ? undefined : new GatheredError(new Error(`SQS took no retry message: ${reason}`));
+      });
     },
     { max: BATCH, wait_ms: SETTLE_WAIT_MS },
   );
@@ -71,21 +95,28 @@ function laneOf({ priority }: QueuedMessage['message']): Lane {
   return PRIORITY_POLICY[priority].lane;
 }
 
-/** @returns what could not be sent */
-async function sendBatch(client: SQSClient, url: string, batch: readonly QueuedMessage[]): Promise<QueuedMessage[]> {
-  let open = [...batch];
+/** @returns what could not be sent, with the reason of the last try */
+async function sendBatch(client: SQSClient, url: string, batch: readonly QueuedMessage[]): Promise<RefusedMessage[]> {
+  let open = batch.map((queued): RefusedMessage => ({ queued, reason: '' }));
   for (let round = 0; round < ROUNDS && open.length > 0; round++) {
     try {
       const { Failed = [] } = await client.send(
-        new SendMessageBatchCommand({ QueueUrl: url, Entries: open.map(entry) }),
+        new SendMessageBatchCommand({ QueueUrl: url, Entries: open.map(({ queued }, i) => entry(queued, i)) }),
       );
-      const failed = new Set(Failed.map(({ Id }) => Number(Id)));
-      open = open.filter((_, i) => failed.has(i));
+      open = Failed.flatMap(({ Id, Code = 'no code', Message }) => {
+        const queued = open[Number(Id)]?.queued;
+        return queued ? [{ queued, reason: Message ? `${Code}: ${Message}` : Code }] : [];
+      });
     } catch (error) {
-      if (round === ROUNDS - 1) reportRefused(error, open.length);
+      const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
+      open = open.map(({ queued }) => ({ queued, reason }));
     }
   }
   return open;
+}
+
+function report(refused: readonly RefusedMessage[], onRefused: LaneOptions['onRefused']): void {
+  for (const [reason, messages] of Map.groupBy(refused, ({ reason }) => reason)) onRefused?.(reason, messages.length);
 }
 
 function entry({ message, delay_seconds }: QueuedMessage, index: number): SendMessageBatchRequestEntry {
@@ -101,11 +132,6 @@ function entry({ message, delay_seconds }: QueuedMessage, index: number): SendMe
 /** SQS takes 128 characters of ASCII letters, digits and punctuation; anything else is replaced. */
 function groupOf(tenant_id: string): string {
   return tenant_id.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
-}
-
-function reportRefused(error: unknown, count: number): void {
-  const reason = error instanceof Error ? error.message : 'unknown error';
-  process.emitWarning(`SQS took none of ${count} messages: ${reason}. They stay in the work index for the next sweep.`);
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

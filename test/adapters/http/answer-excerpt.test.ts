@@ -17,8 +17,59 @@ describe('the excerpt of an answer', () => {
     expect(answerExcerpt(text, ['#ops', undefined, body])).toBe(expected);
   });
 
-  it('keeps what the provider says itself', () => {
-    expect(answerExcerpt('{"error":"quota exceeded"}', ['#ops', body])).toBe('{"error":"quota exceeded"}');
+  it.each([
+    ['a name of few characters', 'unknown user 山田太郎', 'unknown user …', '山田太郎様、証明書の期限が切れます。'],
+    ['such a name within a sentence', '宛先の山田太郎がない', '宛先の…がない', '拝啓 山田太郎様'],
+    ['a name in Cyrillic', 'no such user: Иван', 'no such user: …', 'Здравствуйте, Иван!'],
+    ['a name with one letter outside ASCII', 'no Müller here', 'no … here', 'Guten Tag Frau Müller,'],
+    ['a name that JSON has escaped', '{"user":"\\u5c71\\u7530\\u592a\\u90ce"}', '{"user":"…"}', '山田太郎様'],
+    ['a name with rare characters', 'unknown 𠮷田太郎!', 'unknown …!', '𠮷田太郎様'],
+  ])('masks %s', (_, text, expected, body) => {
+    expect(answerExcerpt(text, [undefined, 'Ihre Nachricht', body])).toBe(expected);
+  });
+
+  it.each([
+    ['the local part', 'user taro.yamada unknown', 'user … unknown'],
+    ['a part of it, in any case', 'mailbox of Yamada is full', 'mailbox of … is full'],
+    ['the domain', 'no MX for tanaka-clinic.co.jp.', 'no MX for ….'],
+    ['a label of it', 'tanaka-clinic is not accepted', '… is not accepted'],
+  ])('masks what tells of the recipient: %s', (_, text, expected) => {
+    expect(answerExcerpt(text, ['taro.yamada@tanaka-clinic.co.jp'])).toBe(expected);
+  });
+
+  it.each([
+    ['with its sign', '#ops', 'channel #ops not found', 'channel … not found'],
+    ['without it', '@taro', 'no taro here', 'no … here'],
+    ['of two characters', '山田', 'ユーザー山田様は不在', 'ユーザー…様は不在'],
+  ])('masks a short recipient %s', (_, recipient, text, expected) => {
+    expect(answerExcerpt(text, [recipient])).toBe(expected);
+  });
+
+  it.each([
+    ['in English', '{"error":"quota exceeded"}'],
+    ['in Japanese', '送信上限を超えました'],
+    ['with words of which the recipient’s are a part', 'operations stopped; taroyamada2 is no co. of jp'],
+  ])('keeps what the provider says itself %s', (_, text) => {
+    expect(answerExcerpt(text, ['#ops', body, 'ops', 'taro.yamada@x.co.jp', '証明書の期限'])).toBe(text);
+  });
+
+  it('masks what comes at the end of the longest body, in a few milliseconds', () => {
+    const long = `${'Sehr geehrte Damen und Herren, 日本語の本文。 '.repeat(6_000)} secret: 42-17-99`;
+    expect(long.length).toBeGreaterThan(200_000);
+    const started = performance.now();
+    expect(answerExcerpt('refused [secret: 42-17-99]', [long])).toBe('refused […]');
+    expect(performance.now() - started).toBeLessThan(250);
+  });
+
+  it('takes no longer for a body of one character', () => {
+    const started = performance.now();
+    expect(answerExcerpt('x'.repeat(900), ['x'.repeat(250_000)])).toBe('…');
+    expect(performance.now() - started).toBeLessThan(250);
+  });
+
+  it('shows no piece of ours that the end of what is looked at cuts short', () => {
+    const fill = 'a@b.c '.repeat(148);
+    expect(answerExcerpt(`${fill} certificate "ACME" has expired`, [body])).not.toMatch(/cert|ACME/);
   });
 
   it('has at most 300 characters', () => {

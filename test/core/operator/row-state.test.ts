@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import type { NotificationRow } from '../../../src/core/notification.ts';
+import { exclusionOf } from '../../../src/core/operator/replay-selection.ts';
+import { stateOf } from '../../../src/core/operator/row-state.ts';
+import type { ForeignRow } from '../../../src/core/row-rules.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const { work_queue: _, ...outOfIndex } = dueRow();
+const dead = dueRow({ send_status: 'FAILED', failure_reason: 'MAX_RETRIES', work_queue: 'dead#normal#0' });
+const stopped = { ...outOfIndex, failure_reason: 'INVALID_RECIPIENT' } as const;
+const aside = {
+  log_id: 'x',
+  send_status: 'FAILED',
+  failure_reason: 'FORMAT_ERROR',
+} as unknown as NotificationRow;
+
+describe('the state of a row', () => {
+  it.each([
+    ['delivered', dueRow({ send_status: 'SUCCESS' })],
+    ['due', dueRow()],
+    ['waiting', dueRow({ work_at: at(1).toISOString() })],
+    ['due', dueRow({ send_status: 'PENDING', claim_until: at(1_000).toISOString() })],
+    ['claimed', dueRow({ send_status: 'SENDING', claim_until: at(1).toISOString() })],
+    ['abandoned', dueRow({ send_status: 'SENDING', claim_until: at(0).toISOString() })],
+    ['abandoned', dueRow({ send_status: 'SENDING' })],
+    ['dead', dead],
+    ['stopped', stopped],
+    ['set_aside', aside],
+    ['not_taken_in', outOfIndex],
+    ['not_taken_in', { ...outOfIndex, send_status: 'SENDING' as const }],
+    ['not_taken_in', dueRow({ work_queue: 'nonsense' })],
+  ])('is %s', (state, row) => {
+    expect(stateOf(row, T0)).toBe(state);
+  });
+});
+
+describe('whether a replay takes a row', () => {
+  const created = (ms: number) => ({ tenant_created_at: `tenant-1#${at(ms).toISOString()}` });
+  it.each<[string | undefined, ForeignRow, object]>([
+    [undefined, { ...dead }, {}],
+    ['delivered', { ...dead, send_status: 'SUCCESS' }, {}],
+    ['delivered', { ...stopped, send_status: 'SUCCESS' }, { include_stopped: true }],
+    ['claimed', { ...dead, send_status: 'SENDING', claim_until: at(1).toISOString() }, {}],
+    ['claimed', { ...dead, send_status: 'SENDING', claim_until: at(-1).toISOString() }, {}],
+    ['retrying', { ...dueRow() }, {}],
+    ['INVALID_RECIPIENT', { ...stopped }, {}],
+    [undefined, { ...stopped }, { include_stopped: true }],
+    ['CANCELLED', { ...stopped, failure_reason: 'CANCELLED' }, {}],
+    ['dropped', { ...stopped, failure_reason: 'AUTH_FAILED' }, {}],
+    ['set_aside', { ...aside }, { include_stopped: true }],
+    ['deleted', { ...dead, is_deleted: true }, {}],
+    ['replayed', { ...dead, replay_id: 'this' }, {}],
+    [undefined, { ...dead, replay_id: 'another' }, {}],
+    [undefined, { ...dead, ...created(-1_000) }, { max_age_ms: 1_000 }],
+    ['expired', { ...dead, ...created(-1_001) }, { max_age_ms: 1_000 }],
+    ['expired', { ...dead }, { max_age_ms: 1_000 }],
+  ])('%s', (expected, row, more) => {
+    expect(exclusionOf(row, { replay_id: 'this', ...more }, T0)).toBe(expected);
+  });
+});
