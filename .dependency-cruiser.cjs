@@ -1,4 +1,4 @@
-/** Arrows run one way (docs/architecture.md): bin → lib; functions, batch, local → adapters → core. */
+/** Arrows run one way (docs/architecture.md): bin → lib; functions, batch, cli, local → adapters → core. */
 const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
@@ -18,6 +18,7 @@ module.exports = {
     },
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|adapters|core)/'),
+    onlyTo('cli-knows-adapters-and-core', '^src/cli/', '^src/(cli|adapters|core)/'),
     onlyTo('functions-know-adapters-and-core', '^functions/', '^(functions/shared|src/adapters|src/core)/'),
     onlyTo(
       'local-knows-adapters-and-core',

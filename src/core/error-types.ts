@@ -62,7 +62,9 @@ export const ERROR_POLICY = {
   CANCELLED: {
     ...exhausted,
     dead_letter: false,
-    remedy: 'None: an operator cancelled it. If it is to be sent after all, retry it by its log_id.',
+    remedy:
+      'None: an operator cancelled it, or its writer deleted it (is_deleted). If it is to be sent after all, take that ' +
+      'back and retry it by its log_id.',
   },
 } as const satisfies Record<string, ErrorPolicy>;
 

@@ -1,7 +1,9 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/channels.ts';
+import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { retryPolicyOutput } from './retry-policy-output.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
@@ -14,6 +16,9 @@ const outputs = v.object({
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
+  RetryPolicy: retryPolicyOutput,
+  /** Absent from stacks that were deployed before operators could search by recipient. */
+  RecipientHashSecret: v.optional(text),
 });
 
 /** Variable that names the stack when it is not the stage `dev`'s. */
@@ -44,8 +49,21 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     lane_queues: rest.LaneQueues,
     dead_letter_queues: rest.DeadLetterQueues,
     sweep_interval_seconds: rest.SweepIntervalSeconds,
+    retry_policy: rest.RetryPolicy,
+    recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     clients: { dynamodb: {}, sqs: {} },
   };
+}
+
+async function readHashKey(stack: string, secret: string | undefined): Promise<string> {
+  if (secret === undefined) {
+    throw new DeploymentNotFoundError(
+      `The stack ${stack} has no output RecipientHashSecret, by which recipients are found: deploy it anew.`,
+    );
+  }
+  const key = await createSecretsManagerSource().get(secret);
+  if (key === undefined) throw new DeploymentNotFoundError(`The stack ${stack}'s secret ${secret} is gone.`);
+  return key;
 }
 
 async function describeOutputs(StackName: string): Promise<Record<string, string | undefined>> {

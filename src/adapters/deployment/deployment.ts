@@ -1,4 +1,5 @@
 import type { Channel, PerLane } from '../../core/channels.ts';
+import type { RetryPolicy } from '../../core/retry-policy.ts';
 
 /** Where a deployment's tables and queues are, for commands that work on it from outside. */
 export interface Deployment {
@@ -10,11 +11,19 @@ export interface Deployment {
   readonly lane_queues: PerLane<string>;
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;
   readonly sweep_interval_seconds: number;
+  /** As deployed; a local runtime may run with a shorter base interval. */
+  readonly retry_policy: RetryPolicy;
   /**
-   * Waits, for ten seconds at most, until rows that were put before are in the work index. Only the local runtime can
-   * tell; on AWS the stream takes them in within a second or so, and the next sweep finds what this one missed.
+   * Key of the recipients' searchable hash (recipient-hash.ts); read when asked for.
+   * @throws Error that says why it cannot be read.
    */
-  readonly caughtUp?: () => Promise<void>;
+  readonly recipientHashKey: () => Promise<string>;
+  /**
+   * Waits, for ten seconds at most, until rows that were put before are in the work index; false when they are not, or
+   * when that could not be found out. Only the local runtime can tell; on AWS the stream takes them in within a second
+   * or so, and the next sweep finds what this one missed.
+   */
+  readonly caughtUp?: () => Promise<boolean>;
   /** For the SDK's clients; empty on AWS, where the standard chain decides. */
   readonly clients: {
     readonly dynamodb: ClientOptions;

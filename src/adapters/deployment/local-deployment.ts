@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/channels.ts';
+import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { retryPolicyOutput } from './retry-policy-output.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const queues = v.object({ express: text, standard: text, dead_letter: text });
@@ -14,7 +16,11 @@ const endpointsFile = v.object({
   endpoints: v.looseObject({ dynamodb: text, sqs: text, api: text }),
   tables: v.object({ notification_log: text, notification_content: text, notification_retry_log: text }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
-  stack: v.object({ SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)) }),
+  stack: v.object({
+    SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
+    RetryPolicy: retryPolicyOutput,
+  }),
+  secrets_file: text,
 });
 
 const START = 'Start it with: npm run local';
@@ -41,14 +47,33 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
     lane_queues: perChannel(({ express, standard }) => ({ express, standard })),
     dead_letter_queues: perChannel(({ dead_letter }) => dead_letter),
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
-    async caughtUp() {
-      await fetch(new URL('/_caught_up', endpoints.api));
+    retry_policy: file.stack.RetryPolicy,
+    async recipientHashKey() {
+      const key = await createSecretsFileSource(file.secrets_file).get('recipient_hash_key');
+      if (key === undefined) throw new DeploymentNotFoundError(`${file.secrets_file} has no recipient_hash_key.`);
+      return key;
     },
+    caughtUp: () => askCaughtUp(endpoints.api),
     clients: {
       dynamodb: { endpoint: endpoints.dynamodb, region, credentials },
       sqs: { endpoint: endpoints.sqs, region, credentials },
     },
   };
+}
+
+/** The runtime answers after ten seconds at the latest. */
+const CAUGHT_UP_TIMEOUT_MS = 15_000;
+const caughtUpAnswer = v.object({ caught_up: v.boolean() });
+
+async function askCaughtUp(api: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(CAUGHT_UP_TIMEOUT_MS);
+    const answer = await fetch(new URL('/_caught_up', api), { signal });
+    return answer.ok && v.parse(caughtUpAnswer, await answer.json()).caught_up;
+  } catch {
+    // Whatever is wrong with the runtime, what the caller does next will say it better.
+    return false;
+  }
 }
 
 async function readEndpoints(path: string): Promise<v.InferOutput<typeof endpointsFile>> {

@@ -1,0 +1,91 @@
+import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { DeadLetter } from '../../core/operator/dead-letter.ts';
+import type { QueueMessage } from '../../core/queue-message.ts';
+import { parseQueueMessage } from '../queue-message-schema.ts';
+import { returnToQueue } from './redelivery.ts';
+
+/** Messages a request may hold. */
+const BATCH = 10;
+/** While it is looked at, a message is hidden from others; one whose reader died is visible again after this. */
+const HIDDEN_SECONDS = 30;
+/** Asks all of SQS's servers instead of a few, so that an empty answer means an empty queue. */
+const WAIT_SECONDS = 1;
+
+/** A dead letter in our hands. */
+export interface HeldLetter extends DeadLetter {
+  readonly receipt_handle: string;
+  readonly body: string;
+}
+
+/** Up to ten messages, hidden from others for half a minute; none when no more are visible. */
+export async function receiveLetters(client: SQSClient, url: string, most = BATCH): Promise<HeldLetter[]> {
+  const { Messages = [] } = await client.send(
+    new ReceiveMessageCommand({
+      QueueUrl: url,
+      MaxNumberOfMessages: Math.min(most, BATCH),
+      VisibilityTimeout: HIDDEN_SECONDS,
+      WaitTimeSeconds: WAIT_SECONDS,
+      MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],
+    }),
+  );
+  return Messages.map(toLetter);
+}
+
+/**
+ * Goes through a dead-letter queue, each message once, and puts back what the caller did not delete when the walk ends, early
+ * or not. A message whose time runs out meanwhile shows up twice; it is passed over.
+ */
+export async function* peekLetters(client: SQSClient, url: string): AsyncGenerator<HeldLetter[]> {
+  const held = new Map<string, string>();
+  try {
+    for (;;) {
+      const letters = await receiveLetters(client, url);
+      const fresh = letters.filter(({ message_id }) => !held.has(message_id));
+      for (const { message_id, receipt_handle } of letters) held.set(message_id, receipt_handle);
+      if (fresh.length === 0) return;
+      yield fresh;
+    }
+  } finally {
+    await returnToQueue(
+      client,
+      url,
+      [...held.values()].map((receipt_handle) => ({ receipt_handle, after_seconds: 0 })),
+    );
+  }
+}
+
+/** @throws Error when some could not be deleted; they are visible again after a while. */
+export async function deleteLetters(client: SQSClient, url: string, letters: readonly HeldLetter[]): Promise<void> {
+  for (let start = 0; start < letters.length; start += BATCH) {
+    const batch = letters.slice(start, start + BATCH);
+    const { Failed = [] } = await client.send(
+      new DeleteMessageBatchCommand({
+        QueueUrl: url,
+        Entries: batch.map(({ receipt_handle }, i) => ({ Id: String(i), ReceiptHandle: receipt_handle })),
+      }),
+    );
+    if (Failed.length > 0) {
+      throw new Error(`SQS did not delete ${Failed.length} of ${batch.length} dead letters: ${Failed[0]?.Message}.`);
+    }
+  }
+}
+
+function toLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }: Message): HeldLetter {
+  const message = ours(Body);
+  return {
+    message_id: MessageId,
+    receipt_handle: ReceiptHandle,
+    body: Body,
+    sent_at: new Date(Number(Attributes?.SentTimestamp ?? 0)),
+    receive_count: Number(Attributes?.ApproximateReceiveCount ?? 0),
+    ...(message && { message }),
+  };
+}
+
+function ours(body: string): QueueMessage | undefined {
+  try {
+    return parseQueueMessage(body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,65 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { Lane } from '../../core/channels.ts';
+import type { QueueMessage } from '../../core/queue-message.ts';
+import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
+import { createRetryQueue } from './lanes.ts';
+import { queueCounts } from './queue-counts.ts';
+import { returnToQueue } from './redelivery.ts';
+import type { RedriveOptions, RedriveResult } from './redrive.ts';
+
+/** Longer than a message stays hidden that someone looked at, or that an earlier redrive held when it died. */
+const PATIENCE_ROUNDS = 40;
+const ROUND_MS = 1_000;
+
+/**
+ * What SQS's message move task does, for stand-ins that have none: each message is sent to its lane, then deleted. A
+ * command that dies in between leaves a copy in both; the second one to arrive is a straggler, so nothing is sent twice.
+ *
+ * Messages that others hold at the moment are waited for, so that in the end everything is moved. What was redriven and is
+ * dead again meanwhile stays: it would go round for ever.
+ */
+export async function redriveByCopy(
+  client: SQSClient,
+  url: string,
+  lanes: Record<Lane, string>,
+  { rate, pause, onProgress }: RedriveOptions,
+): Promise<RedriveResult> {
+  const queue = createRetryQueue(client, lanes);
+  const { visible, in_flight } = await queueCounts(client, url);
+  const begun = Date.now();
+  const staying = new Map<string, HeldLetter>();
+  let moved = 0;
+  let held = 0;
+  for (let waited = 0; waited < PATIENCE_ROUNDS; ) {
+    const letters = await receiveLetters(client, url, rate === undefined ? undefined : Math.max(1, Math.floor(rate)));
+    const movable = letters.filter(isMovable(begun));
+    for (const letter of letters) if (!isMovable(begun)(letter)) staying.set(letter.message_id, letter);
+    await Promise.all(movable.map(({ message }) => queue.send(message, 0)));
+    await deleteLetters(client, url, movable);
+    moved += movable.length;
+    onProgress?.({ moved, total: Math.max(visible + in_flight, moved) });
+    if (movable.length > 0) {
+      waited = 0;
+      const early = rate === undefined ? 0 : begun + (moved / rate) * 1000 - Date.now();
+      if (early > 0) await pause(early);
+      continue;
+    }
+    const left = await queueCounts(client, url);
+    held = Math.max(0, left.visible + left.in_flight - staying.size);
+    if (held === 0) break;
+    waited += 1;
+    await pause(ROUND_MS);
+  }
+  const kept = [...staying.values()];
+  await returnToQueue(
+    client,
+    url,
+    kept.map(({ receipt_handle }) => ({ receipt_handle, after_seconds: 0 })),
+  );
+  return { moved, unreadable: kept.filter(({ message }) => message === undefined).length, held };
+}
+
+function isMovable(begun: number) {
+  return (letter: HeldLetter): letter is HeldLetter & { readonly message: QueueMessage } =>
+    letter.message !== undefined && letter.sent_at.getTime() <= begun;
+}

@@ -1,0 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
+import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
+import { runProgram } from './program.ts';
+import { processTerminal } from './terminal.ts';
+
+process.exitCode = await runProgram(process.argv.slice(2), {
+  terminal: processTerminal(),
+  findDeployment: (local) => (local ? findLocalDeployment(process.cwd()) : findAwsDeployment(process.env)),
+  clock: () => new Date(),
+  pause: (ms) => setTimeout(ms),
+  newId: randomUUID,
+  stateDirectory: join(process.cwd(), '.local', 'ops'),
+});

@@ -1,0 +1,48 @@
+import { InvalidArgumentError } from 'commander';
+import { parseTime } from '../core/time.ts';
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A whole number, 1 or more. */
+export function count(text: string): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (number < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+  return number;
+}
+
+/** SQS moves at most 500 messages a second. */
+export function rate(text: string): number {
+  const number = count(text);
+  if (number > 500) throw new InvalidArgumentError('It must be 1 to 500 a second.');
+  return number;
+}
+
+/** `30s`, `15m`, `6h` or `2d`, in milliseconds. */
+export function duration(text: string): number {
+  const ms = durationOf(text);
+  if (ms === undefined) throw new InvalidArgumentError('It must be a duration such as 30m, 6h or 2d.');
+  return ms;
+}
+
+/** A time, or a duration that lies in the past, as ISO-8601 UTC with milliseconds. */
+export function time(text: string): string {
+  const ms = durationOf(text);
+  const moment = ms === undefined ? parseTime(text) : new Date(Date.now() - ms);
+  if (moment === undefined) {
+    throw new InvalidArgumentError(
+      'It must be a time such as 2026-11-21T09:00:00Z, or a duration ago such as 6h or 2d.',
+    );
+  }
+  return moment.toISOString();
+}
+
+/** The columns' lengths: his-notification-log-table.md. */
+export function id(text: string): string {
+  if (text.length === 0 || text.length > 50) throw new InvalidArgumentError('It must be an id of 1 to 50 characters.');
+  return text;
+}
+
+function durationOf(text: string): number | undefined {
+  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return amount === undefined || unit === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
+}

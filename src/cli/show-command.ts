@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { readRecords } from '../adapters/dynamodb/operator-records.ts';
+import type { RetryRecord } from '../core/notification.ts';
+import { type NotificationView, remedyFor, viewOf } from '../core/operator/notification-view.ts';
+import { OperatorError } from './errors.ts';
+import { type CliContext, onDeployment, type Session } from './session.ts';
+import { table } from './table.ts';
+
+export function addShow(program: Command, context: CliContext): void {
+  const command = program
+    .command('show')
+    .argument('<LOG_ID>', 'the notification')
+    .description('a notification, every attempt on it, and what to do about it; never its recipient or content')
+    .addHelpText('after', '\nExample:\n  npm run ops -- show 0198c3f2-7a44-7cc0-9d4e-2f5b8d3a1c11');
+  onDeployment(command, context, (session, _, [log_id = '']) => show(session, log_id));
+}
+
+async function show(session: Session, log_id: string): Promise<number> {
+  const row = await session.rows.read(log_id);
+  if (row === undefined) throw unknownId(log_id);
+  const attempts = await readRecords(session.dynamodb, session.deployment.tables.notification_retry_log, log_id);
+  const notification = viewOf({ ...row }, session.clock());
+  const remedy = remedyFor({ ...row });
+  const { json, terminal } = session;
+  terminal.print(
+    json
+      ? `${JSON.stringify({ notification, attempts, remedy })}\n`
+      : describe(notification, attempts, remedy, session),
+  );
+  return 0;
+}
+
+export function unknownId(log_id: string): OperatorError {
+  return new OperatorError(`There is no notification ${log_id}: look for its log_id with \`npm run ops -- list\`.`);
+}
+
+function describe(
+  notification: NotificationView,
+  attempts: readonly RetryRecord[],
+  remedy: string | null,
+  { terminal: { colors } }: Session,
+): string {
+  const { log_id, state, ...rest } = notification;
+  const width = Math.max(...Object.keys(rest).map((name) => name.length));
+  const columns = Object.entries(rest).map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${String(value)}`);
+  const records = table<RetryRecord>(
+    [
+      { title: 'attempt', of: ({ retry_attempt }) => retry_attempt },
+      { title: 'at', of: ({ retry_at }) => retry_at },
+      { title: 'status', of: ({ retry_status }) => retry_status },
+      { title: 'error', of: ({ error_type }) => error_type },
+      { title: 'code', of: ({ response_code }) => response_code },
+      { title: 'ms', of: ({ duration_ms }) => duration_ms },
+      { title: 'trigger', of: ({ trigger }) => trigger },
+      { title: 'answer', of: ({ response_message }) => response_message },
+    ],
+    attempts,
+    colors,
+  );
+  return [
+    `${colors.bold(String(log_id))}  ${state}`,
+    ...columns,
+    '',
+    attempts.length > 0 ? records : 'No attempt is recorded.\n',
+    ...(remedy === null ? [] : [`${colors.yellow('What to do')}: ${remedy}\n`]),
+  ].join('\n');
+}

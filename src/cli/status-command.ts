@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { createDueIndex } from '../adapters/dynamodb/due-index.ts';
+import { queueCounts } from '../adapters/sqs/queue-counts.ts';
+import { type LaneStatus, laneStatus } from '../core/operator/lane-status.ts';
+import { type CliContext, onDeployment, type Session } from './session.ts';
+import { ago, table } from './table.ts';
+
+export function addStatus(program: Command, context: CliContext): void {
+  const command = program
+    .command('status')
+    .description('what is due, waiting, in flight and dead, for each channel and lane')
+    .addHelpText(
+      'after',
+      `
+due        its time has come; what is queued or being attempted counts as due until it is settled
+waiting    its time is to come
+in flight  messages that a channel function has in hand (SQS's own count, roughly)
+dead       given up; its dead letter waits for an operator
+
+Examples:
+  npm run ops -- status
+  npm run ops -- status --local --json`,
+    );
+  onDeployment(command, context, showStatus);
+}
+
+async function showStatus(session: Session): Promise<number> {
+  const { deployment, dynamodb, sqs, terminal } = session;
+  const now = session.clock();
+  const lanes = await laneStatus({
+    index: createDueIndex(dynamodb, deployment.tables.notification_log),
+    inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
+    now,
+  });
+  terminal.print(session.json ? `${JSON.stringify(lanes)}\n` : describe(lanes, session, now));
+  return 0;
+}
+
+function describe(lanes: readonly LaneStatus[], { terminal: { colors } }: Session, now: Date): string {
+  const total = (of: (lane: LaneStatus) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
+  const dead = total((lane) => lane.dead);
+  const lines = table<LaneStatus>(
+    [
+      { title: 'channel', of: ({ channel }) => channel },
+      { title: 'lane', of: ({ lane }) => lane },
+      { title: 'due', of: ({ due }) => due },
+      { title: 'waiting', of: ({ waiting }) => waiting },
+      { title: 'in flight', of: ({ in_flight }) => in_flight },
+      { title: 'dead', of: (lane) => lane.dead },
+      {
+        title: 'oldest due',
+        of: ({ oldest_due_at }) => oldest_due_at && `${oldest_due_at} (${ago(oldest_due_at, now)})`,
+      },
+    ],
+    lanes,
+    colors,
+  );
+  const next = dead > 0 ? `\n${colors.red(`${dead} dead`)}: npm run ops -- list --status dead\n` : '';
+  return `${lines}${next}`;
+}

@@ -1,0 +1,101 @@
+import type { RowChange } from '../claim-plan.ts';
+import type { RecordStore } from '../deliver.ts';
+import type { NotificationRow } from '../notification.ts';
+import { recordOf } from '../settlement.ts';
+import type { Clock } from '../time.ts';
+import { messageFor } from './message.ts';
+import { type OperatorRows, TRIES } from './operator-rows.ts';
+import { stateOf } from './row-state.ts';
+
+export interface CancelResult {
+  readonly log_id: string;
+  /** `ended`: there was nothing left to cancel. */
+  readonly result: 'cancelled' | 'ended' | 'refused' | 'not_found';
+  readonly because?: string;
+}
+
+export interface CancelDeps {
+  readonly rows: OperatorRows;
+  readonly records: RecordStore;
+  readonly clock: Clock;
+}
+
+/** Leaves the work index for good; a message for it that is still queued finds no work, and so does a redriven one. */
+const CANCELLATION: RowChange = {
+  set: { send_status: 'FAILED', failure_reason: 'CANCELLED' },
+  remove: ['work_queue', 'next_retry_at', 'dead_message_id', 'dead_run_id'],
+};
+
+/**
+ * No more retries. It is one conditional write a notification, so a command that dies in between has cancelled some and
+ * left the others as they were.
+ */
+export function cancel(log_ids: readonly string[], run_id: string, deps: CancelDeps): Promise<CancelResult[]> {
+  return Promise.all([...new Set(log_ids)].map((log_id) => cancelOne(log_id, run_id, deps)));
+}
+
+async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Promise<CancelResult> {
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const row = await deps.rows.read(log_id);
+    if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
+    const answer = await without(row, run_id, deps);
+    if (answer !== undefined) return { log_id, ...answer };
+    if (await deps.rows.change(row, CANCELLATION)) return { log_id, result: 'cancelled' };
+  }
+  const because = 'others kept changing it; look at it with `ops show`, then run the command again';
+  return { log_id, result: 'refused', because };
+}
+
+/** The answer where nothing is to be cancelled; undefined where it is. */
+async function without(
+  row: NotificationRow,
+  run_id: string,
+  { records, clock }: CancelDeps,
+): Promise<Omit<CancelResult, 'log_id'> | undefined> {
+  const now = clock();
+  switch (stateOf(row, now)) {
+    case 'delivered':
+      return { result: 'ended', because: 'it is delivered already' };
+    case 'stopped':
+    case 'set_aside':
+      return { result: 'ended', because: `it was given up already: ${row.failure_reason}` };
+    case 'claimed':
+      return {
+        result: 'refused',
+        because: `an attempt is under way until ${row.claim_until} at the latest; cancel it again after that`,
+      };
+    case 'not_taken_in':
+      return { result: 'refused', because: 'it is not in the work index yet; try again in a few seconds' };
+    case 'abandoned': {
+      const record = await records.find(row.log_id, row.last_attempt);
+      if (record?.retry_status === 'SUCCESS') {
+        return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
+      }
+      // Every settled attempt has its record (design §7.6), and this settles the attempt of a worker that died.
+      if (record === undefined) await records.put(recordOf(diedAttempt(row, run_id, now)));
+      return undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function diedAttempt(row: NotificationRow, run_id: string, now: Date): Parameters<typeof recordOf>[0] {
+  const message = 'The worker died before it recorded an outcome; then an operator cancelled the notification.';
+  return {
+    row,
+    first_attempt_at: row.first_attempt_at ?? now.toISOString(),
+    counted: true,
+    trigger: 'manual',
+    received: {
+      message: messageFor(row, row.work_at ?? now.toISOString(), run_id),
+      message_id: run_id,
+      sent_at: now,
+      receive_count: 1,
+    },
+    started: now,
+    ended: now,
+    result: { ok: false, error_type: 'UNKNOWN', message },
+    verdict: { status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'CANCELLED', dead_letter: false },
+  };
+}

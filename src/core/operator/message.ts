@@ -1,0 +1,12 @@
+import type { NotificationRow } from '../notification.ts';
+import type { QueueMessage, RunOptions } from '../queue-message.ts';
+
+/** The lanes' message for a row that is to be attempted as of `due`. */
+export function messageFor(
+  { log_id, tenant_id, channel, priority }: NotificationRow,
+  due: string,
+  run_id: string,
+  options?: RunOptions,
+): QueueMessage {
+  return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...(options && { options }) };
+}

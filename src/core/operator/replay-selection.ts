@@ -1,0 +1,68 @@
+import type { ErrorType } from '../error-types.ts';
+import type { ForeignRow } from '../row-rules.ts';
+import { epochMs } from '../time.ts';
+import { asNotification } from './notification-view.ts';
+import { stateOf } from './row-state.ts';
+import { createdAt } from './search-filter.ts';
+
+/** Why a notification that matches is not sent again: a word of its own, or the reason it was given up for. */
+export type Exclusion =
+  | 'delivered'
+  /** An attempt is under way. */
+  | 'claimed'
+  /** It is being retried by itself. */
+  | 'retrying'
+  /** Older than the replay takes. */
+  | 'expired'
+  /** Its writer deleted it. */
+  | 'deleted'
+  /** An operator dropped its dead letter. */
+  | 'dropped'
+  /** Malformed when it came: there is nothing to send. */
+  | 'set_aside'
+  /** This very replay has sent it already. */
+  | 'replayed'
+  | 'beyond_limit'
+  | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;
+
+export interface Selection {
+  readonly replay_id: string;
+  /** Oldest that is sent again, in milliseconds since it was created. */
+  readonly max_age_ms?: number;
+  /** Also what was stopped on purpose or for a wrong recipient. */
+  readonly include_stopped?: boolean;
+}
+
+/** Whether a notification that was given up is sent again; undefined: yes. */
+export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): Exclusion | undefined {
+  const notification = asNotification(row);
+  if (notification.replay_id === selection.replay_id) return 'replayed';
+  if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
+  switch (stateOf(notification, now)) {
+    case 'delivered':
+      return 'delivered';
+    case 'claimed':
+    case 'abandoned':
+      return 'claimed';
+    case 'due':
+    case 'waiting':
+    case 'not_taken_in':
+      return 'retrying';
+    case 'set_aside':
+      return 'set_aside';
+    case 'stopped':
+      return selection.include_stopped ? expiry(row, selection, now) : stopReason(notification.failure_reason);
+    case 'dead':
+      return expiry(row, selection, now);
+  }
+}
+
+function stopReason(failure_reason: ErrorType | undefined): Exclusion {
+  return failure_reason === 'INVALID_RECIPIENT' || failure_reason === 'CANCELLED' ? failure_reason : 'dropped';
+}
+
+function expiry(row: ForeignRow, { max_age_ms }: Selection, now: Date): Exclusion | undefined {
+  if (max_age_ms === undefined) return undefined;
+  const created = epochMs(createdAt(row));
+  return created >= now.getTime() - max_age_ms ? undefined : 'expired';
+}

@@ -1,0 +1,146 @@
+import type { RetryPolicy } from '../retry-policy.ts';
+import type { ForeignRow } from '../row-rules.ts';
+import type { QueuedMessage } from '../sweep.ts';
+import type { Clock } from '../time.ts';
+import { messageFor } from './message.ts';
+import { asNotification, type NotificationView, viewOf } from './notification-view.ts';
+import type { OperatorRows } from './operator-rows.ts';
+import { type Exclusion, exclusionOf, type Selection } from './replay-selection.ts';
+import { revival } from './revival.ts';
+
+export interface ReplayRequest extends Selection {
+  readonly dry_run: boolean;
+  /** Send at most this many. */
+  readonly limit?: number;
+  /** Send at most so many a second. */
+  readonly rate: number;
+}
+
+export interface ReplayDeps {
+  readonly rows: OperatorRows;
+  /** Gives back what could not be sent. */
+  readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly onProgress?: (tally: ReplayTally) => void;
+}
+
+export interface ReplayTally {
+  readonly matched: number;
+  readonly excluded: Readonly<Partial<Record<Exclusion, number>>>;
+  /** How many go out, or would. */
+  readonly to_send: number;
+  /** Of these, how many the sweep has to queue, as SQS did not take their messages. */
+  readonly left_to_sweep: number;
+  /** The first few that go out. */
+  readonly sample: readonly NotificationView[];
+}
+
+/** Rows changed side by side; at the highest rate also the step in which it is kept. */
+const CHUNK = 25;
+const SAMPLE = 5;
+
+/**
+ * Sends again what was given up, as an operator's redrive would: budget and window start anew. A dry run goes through
+ * the same rows and the same decisions, and writes nothing, so it counts what the replay would.
+ *
+ * Each notification is revived by one conditional write, which also stamps it with the replay's id; its message is sent
+ * after that. Killed at any point, a replay has lost nothing: what it revived is due, and what it did not is as it was.
+ * Begun again under the same id it repeats nothing: what is due or delivered is no longer given up, and what was given
+ * up anew has the stamp.
+ *
+ * @param candidates notifications that were given up, each once; read page by page, so memory stays bounded.
+ */
+export async function replay(
+  candidates: AsyncIterable<ForeignRow>,
+  request: ReplayRequest,
+  deps: ReplayDeps,
+): Promise<ReplayTally> {
+  const counts = new Counts();
+  const begun = deps.clock().getTime();
+  let chunk: ForeignRow[] = [];
+  const flush = async () => {
+    const rows = chunk;
+    chunk = [];
+    if (!request.dry_run && rows.length > 0) {
+      await sendAgain(rows, request, deps, counts);
+      const early = begun + (counts.toSend / request.rate) * 1000 - deps.clock().getTime();
+      if (early > 0) await deps.pause(early);
+    }
+    deps.onProgress?.(counts.tally());
+  };
+  for await (const row of candidates) {
+    counts.matched += 1;
+    const excluded = exclusionOf(row, request, deps.clock());
+    if (excluded !== undefined) counts.exclude(excluded);
+    else if (counts.toSend + chunk.length >= (request.limit ?? Number.POSITIVE_INFINITY)) {
+      counts.exclude('beyond_limit');
+    } else if (request.dry_run) counts.take(row, deps.clock());
+    else if (chunk.push(row) >= Math.min(CHUNK, Math.ceil(request.rate))) await flush();
+    if (request.dry_run && counts.matched % CHUNK === 0) deps.onProgress?.(counts.tally());
+  }
+  await flush();
+  return counts.tally();
+}
+
+async function sendAgain(
+  rows: readonly ForeignRow[],
+  request: ReplayRequest,
+  deps: ReplayDeps,
+  counts: Counts,
+): Promise<void> {
+  const now = deps.clock();
+  const revived = await Promise.all(rows.map((row) => revive(row, request, deps, now)));
+  const outgoing: QueuedMessage[] = [];
+  revived.forEach((excluded, i) => {
+    const row = rows[i];
+    if (excluded !== undefined) counts.exclude(excluded);
+    else if (row !== undefined) {
+      counts.take(row, now);
+      const message = messageFor(asNotification(row), now.toISOString(), `manual-${request.replay_id}`);
+      outgoing.push({ message, delay_seconds: 0 });
+    }
+  });
+  if (outgoing.length > 0) counts.leftToSweep += (await deps.send(outgoing)).length;
+}
+
+/** Undefined when it was revived; else why it need not be: somebody else was faster. */
+async function revive(
+  row: ForeignRow,
+  request: ReplayRequest,
+  { rows, policy, clock }: ReplayDeps,
+  now: Date,
+): Promise<Exclusion | undefined> {
+  const notification = asNotification(row);
+  if (await rows.change(notification, revival(notification, now, policy, request.replay_id))) return undefined;
+  const changed = await rows.read(notification.log_id);
+  return (changed && exclusionOf({ ...changed }, request, clock())) ?? 'retrying';
+}
+
+class Counts {
+  matched = 0;
+  toSend = 0;
+  leftToSweep = 0;
+  readonly #excluded: Partial<Record<Exclusion, number>> = {};
+  readonly #sample: NotificationView[] = [];
+
+  exclude(reason: Exclusion): void {
+    this.#excluded[reason] = (this.#excluded[reason] ?? 0) + 1;
+  }
+
+  take(row: ForeignRow, now: Date): void {
+    this.toSend += 1;
+    if (this.#sample.length < SAMPLE) this.#sample.push(viewOf(row, now));
+  }
+
+  tally(): ReplayTally {
+    return {
+      matched: this.matched,
+      excluded: { ...this.#excluded },
+      to_send: this.toSend,
+      left_to_sweep: this.leftToSweep,
+      sample: this.#sample,
+    };
+  }
+}

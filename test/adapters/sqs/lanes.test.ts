@@ -1,0 +1,119 @@
+import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { type FauxqsServer, startFauxqs } from 'fauxqs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createRetryQueue, createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
+import type { QueuedMessage } from '../../../src/core/sweep.ts';
+import { dueRow, messageFor } from '../../support/rows.ts';
+import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
+
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const clientOf = (endpoint: string) =>
+  new SQSClient({
+    endpoint,
+    region: 'us-east-1',
+    credentials,
+    useQueueUrlAsEndpoint: false,
+    maxAttempts: 1,
+    md5: false,
+  });
+const lanes = (url: string) => ({ express: url, standard: url });
+const everywhere = (url: string) => ({ email: lanes(url), slack: lanes(url), teams: lanes(url), webhook: lanes(url) });
+const messages = (count: number): QueuedMessage[] =>
+  Array.from({ length: count }, (_, i) => ({ message: messageFor(dueRow({ log_id: `log-${i}` })), delay_seconds: 0 }));
+
+interface Entry {
+  readonly Id: string;
+  readonly MessageBody: string;
+}
+
+let refusals: [string, number][] = [];
+const onRefused = (reason: string, count: number) => void refusals.push([reason, count]);
+beforeEach(() => {
+  refusals = [];
+});
+
+describe('lanes that SQS refuses as a whole', () => {
+  let server: FauxqsServer;
+  beforeAll(async () => {
+    server = await startFauxqs({ port: 0, logger: false });
+  });
+  afterAll(() => server.stop());
+
+  it('give every message back and tell the reason once', async () => {
+    const outgoing = messages(25);
+    const missing = `${server.address}/000000000000/missing`;
+    const refused = await createSweepLanes(clientOf(server.address), everywhere(missing), { onRefused }).send(outgoing);
+
+    expect(new Set(refused)).toEqual(new Set(outgoing));
+    expect(refusals).toEqual([[expect.stringMatching(/QueueDoesNotExist/), 25]]);
+  });
+
+  it('reject a retry with the reason', async () => {
+    const missing = `${server.address}/000000000000/missing`;
+    const queue = createRetryQueue(clientOf(server.address), lanes(missing), { onRefused });
+
+    await expect(queue.send(messageFor(dueRow()), 5)).rejects.toThrow(/SQS took no retry message: .*QueueDoesNotExist/);
+    expect(refusals).toEqual([[expect.stringMatching(/QueueDoesNotExist/), 1]]);
+  });
+
+  it('say nothing when all is well', async () => {
+    const client = clientOf(server.address);
+    const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: 'fine' }));
+
+    expect(await createSweepLanes(client, everywhere(QueueUrl), { onRefused }).send(messages(12))).toEqual([]);
+    expect(refusals).toEqual([]);
+  });
+});
+
+describe('lanes of which SQS refuses some', () => {
+  let server: Loopback;
+  beforeAll(async () => {
+    server = await startLoopback();
+  });
+  afterAll(() => server.close());
+
+  /** Refuses an entry as often as `times` says for its log_id. */
+  function refusing(times: Record<string, number>): string[][] {
+    const rounds: string[][] = [];
+    server.answer = (response, { body, headers, method, path, ...rest }) => {
+      const entries: Entry[] = JSON.parse(body).Entries;
+      const idOf = ({ MessageBody }: Entry): string => JSON.parse(MessageBody).log_id;
+      rounds.push(entries.map(idOf));
+      const failed = entries.filter((entry) => {
+        const left = times[idOf(entry)] ?? 0;
+        times[idOf(entry)] = left - 1;
+        return left > 0;
+      });
+      const answer = {
+        Successful: entries.filter((entry) => !failed.includes(entry)).map(({ Id }) => ({ Id, MessageId: Id })),
+        Failed: failed.map(({ Id }) => ({ Id, Code: 'InternalError', Message: 'try later', SenderFault: false })),
+      };
+      replying(200, JSON.stringify(answer), { 'content-type': 'application/x-amz-json-1.0' })(response, {
+        body,
+        headers,
+        method,
+        path,
+        ...rest,
+      });
+    };
+    return rounds;
+  }
+  const send = (outgoing: readonly QueuedMessage[]) =>
+    createSweepLanes(clientOf(server.url), everywhere(`${server.url}/q`), { onRefused }).send(outgoing);
+
+  it('send those again, and only those', async () => {
+    const rounds = refusing({ 'log-1': 1 });
+
+    expect(await send(messages(3))).toEqual([]);
+    expect(rounds).toEqual([['log-0', 'log-1', 'log-2'], ['log-1']]);
+    expect(refusals).toEqual([]);
+  });
+
+  it('give back those that stay refused, with SQS’s code', async () => {
+    refusing({ 'log-0': 9, 'log-2': 9 });
+    const outgoing = messages(3);
+
+    expect(await send(outgoing)).toEqual([outgoing[0], outgoing[2]]);
+    expect(refusals).toEqual([['InternalError: try later', 2]]);
+  });
+});
