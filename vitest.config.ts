@@ -10,7 +10,10 @@ export default defineConfig({
     hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS] } },
-      { extends: true, test: { name: 'flow', include: [FLOWS], globalSetup: ['test/support/synthesize-once.ts'] } },
+      {
+        extends: true,
+        test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: ['test/support/synthesize-once.ts'] },
+      },
     ],
   },
 });

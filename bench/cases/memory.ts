@@ -6,10 +6,11 @@ import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';
 import type { SeriesOutcome } from '../processes/function-process.ts';
+import { bodyOf } from '../setup/body.ts';
 import { bundle } from '../setup/bundle.ts';
 import { eventsFor } from '../setup/lambda-poller.ts';
 import { standardLane } from '../setup/lane-queue.ts';
-import { bodyOf, failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
+import { failedRow, putAll, type RowShape, seedDue } from '../setup/rows.ts';
 import { tableNames } from '../setup/table-names.ts';
 import { startWorld, type World } from '../setup/world.ts';
 

@@ -6,10 +6,11 @@ import { PRIORITIES } from '../../src/core/priorities.ts';
 import type { SweepResult } from '../../src/core/sweep-tally.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import { plainScan } from '../plain/plain-scan.ts';
+import { bodyOf } from '../setup/body.ts';
 import { deployedFunctions } from '../setup/deployed-functions.ts';
 import { importTable } from '../setup/imported-table.ts';
 import { startMeter } from '../setup/meter.ts';
-import { bodyOf, dueItem } from '../setup/rows.ts';
+import { dueItem } from '../setup/rows.ts';
 import { tableNames } from '../setup/table-names.ts';
 import { startWorld, type World } from '../setup/world.ts';
 

@@ -1,8 +1,8 @@
 import { SAMPLE_INTEGRATIONS } from '../../src/local/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
+import { bodyOf } from '../setup/body.ts';
 import { type MeteredRuns, meteredRuns, type RetryCost } from '../setup/metered-runs.ts';
-import { bodyOf } from '../setup/rows.ts';
 import { startWorld } from '../setup/world.ts';
 
 const KB = 1024;

@@ -61,11 +61,6 @@ export function failedRow(shape: RowShape, now: Date): ForeignRow {
   };
 }
 
-/** @param bytes of the body in UTF-8; it is plain ASCII, which no encoding makes smaller */
-export function bodyOf(bytes: number): string {
-  return 'The quick brown fox jumps over the lazy dog. '.repeat(Math.ceil(bytes / 45)).slice(0, bytes);
-}
-
 /** The row as the sweep finds it: due now in the work index, its content elsewhere. */
 export function dueItem(shape: RowShape, now: Date, log_id: string): Item {
   const { recipient_address: _, subject: _1, message_body: _2, message_format: _3, ...row } = failedRow(shape, now);

@@ -12,7 +12,7 @@ import type { RetryPolicyConfig } from './env.ts';
 const REQUEST_LIMITS = {
   connectionTimeout: 1_000,
   requestTimeout: 5_000,
-  throwOnRequestTimeout: false,
+  throwOnRequestTimeout: true,
   socketTimeout: 5_000,
 } as const;
 

@@ -1,6 +1,8 @@
+import { deflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { bodyOf } from '../../bench/setup/body.ts';
 import { eventsFor, expectNoFailures } from '../../bench/setup/lambda-poller.ts';
-import { bodyOf, dueItem, failedRow } from '../../bench/setup/rows.ts';
+import { dueItem, failedRow } from '../../bench/setup/rows.ts';
 import { parseQueueMessage } from '../../src/adapters/queue-message-schema.ts';
 import { rowFaults } from '../../src/core/row-rules.ts';
 import { workQueueOf } from '../../src/core/work-index.ts';
@@ -24,8 +26,15 @@ describe("the benchmarks' notifications", () => {
     for (const column of ['recipient_address', 'subject', 'message_body']) expect(item).not.toHaveProperty(column);
   });
 
-  it.each([1, 1024, 256 * 1024])('have bodies of exactly %i bytes', (bytes) => {
+  it.each([1, 1024, 256 * 1024])('have bodies of exactly %i bytes, the same each time', (bytes) => {
     expect(Buffer.byteLength(bodyOf(bytes))).toBe(bytes);
+    expect(bodyOf(bytes)).toBe(bodyOf(bytes));
+  });
+
+  it('have bodies that compress as texts do, lest a figure depend on repetition', () => {
+    const share = deflateRawSync(bodyOf(8192)).length / 8192;
+    expect(share).toBeGreaterThan(0.35);
+    expect(share).toBeLessThan(0.6);
   });
 
   it('come in batches of messages that a channel function can read', () => {

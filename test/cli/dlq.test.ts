@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queueCounts } from '../../src/adapters/sqs/queue-counts.ts';
+import { redriveByCopy } from '../../src/adapters/sqs/redrive-by-copy.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
 import { messageFor } from '../support/rows.ts';
 import { deadRow, type Operations, startOperations, storedRow } from './operations.ts';
@@ -113,6 +114,21 @@ describe('dlq redrive', () => {
     expect(err).toContain('1 are no messages of ours and stay');
     expect((await ops.json<{ dead_letters: object[] }>('dlq', 'list')).dead_letters).toHaveLength(1);
     await ops.json('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes');
+  });
+
+  it('leaves what is dead again meanwhile, which would go round for ever', async () => {
+    await die('g-1');
+    const url = ops.deployment.dead_letter_queues.webhook;
+    const again = messageFor(deadRow('g-1'));
+    let died: Promise<string> | undefined;
+    const result = await redriveByCopy(ops.sqs, url, ops.deployment.lane_queues.webhook, {
+      pause: async () => void (await died),
+      onProgress: () => {
+        died ??= ops.sendDeadLetter('webhook', again);
+      },
+    });
+    expect(result).toEqual({ moved: 1, unreadable: 0, held: 0 });
+    expect(await ops.take('webhook', 'dead_letter')).toEqual([again]);
   });
 
   it('says that there is nothing to do', async () => {

@@ -1,4 +1,6 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toItem } from '../../src/adapters/dynamodb/item.ts';
 import type { RetryRecord } from '../../src/core/notification.ts';
 import { workQueueOf } from '../../src/core/work-index.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from './operations.ts';
@@ -132,6 +134,18 @@ describe('cancel', () => {
     expect(attempts).toMatchObject([
       { retry_attempt: 1, retry_status: 'FAILED', failure_reason: 'CANCELLED', error_type: 'UNKNOWN' },
     ]);
+  });
+
+  it('leaves it to the sweep to settle what a dead worker has delivered', async () => {
+    const row = storedRow('c-delivered', { send_status: 'SENDING', claim_until: past() });
+    await ops.put(row);
+    const record = { original_log_id: 'c-delivered', retry_attempt: row.last_attempt, retry_status: 'SUCCESS' };
+    const TableName = ops.tables.notification_retry_log;
+    await ops.dynamodb.send(new PutItemCommand({ TableName, Item: toItem(record) }));
+    expect(await ops.json('cancel', 'c-delivered')).toMatchObject({
+      results: [{ result: 'ended', because: expect.stringContaining('delivered it') }],
+    });
+    expect(await ops.row('c-delivered')).toEqual(row);
   });
 
   it.each([

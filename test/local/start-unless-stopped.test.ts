@@ -9,12 +9,14 @@ import { writeTinyStack } from './tiny-stack.ts';
 
 let directory: ReturnType<typeof scratch>;
 let shown = '';
+let steps: string[] = [];
 const inside = (name: string) => join(directory.path, name);
 
 beforeEach(() => {
   directory = scratch();
   writeTinyStack(directory.path, inside('results.txt'));
   shown = '';
+  steps = [];
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     shown += String(text);
     return true;
@@ -29,6 +31,7 @@ afterEach(() => {
 function startStoppedAt(step: RegExp): Promise<LocalRuntime | number> {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<number>();
   const onProgress = (now: string) => {
+    steps.push(now);
     if (step.test(now)) stop(130);
   };
   return startUnlessStopped({ assemblyDir: directory.path, workDir: inside('work'), onProgress }, stopped);
@@ -41,6 +44,7 @@ describe('a runtime that is stopped while it starts', () => {
       expect(await startStoppedAt(step)).toBe(130);
       expect(shown).toMatch(/stopping\n.*stopped\n$/);
       expect(shown).not.toContain('✗');
+      expect(steps.at(-1)).toMatch(step);
       expect(existsSync(inside('work/endpoints.json'))).toBe(false);
       expect(existsSync(inside('work/runtime.pid'))).toBe(false);
       for (const port of Object.values(JSON.parse(readFileSync(inside('work/ports.json'), 'utf8')))) {
@@ -55,11 +59,11 @@ describe('a runtime that is stopped while it starts', () => {
   });
 
   it('does not tell of what failed because of the signal', async () => {
-    const options = { assemblyDir: inside('nothing'), workDir: inside('work') };
     // Ctrl-C ends a child of ours too, which may be noticed before the signal is.
     const stopped = new Promise<number>((resolve) => {
-      setTimeout(() => resolve(130), 50);
+      setTimeout(() => resolve(130), 20);
     });
+    const options = { assemblyDir: directory.path, workDir: inside('work'), schedule: 'never' };
     expect(await startUnlessStopped(options, stopped)).toBe(130);
     expect(shown).not.toContain('✗');
   });
