@@ -101,5 +101,6 @@ function reads(kilobytes: number, { deployed, plain }: Costs): Measurement {
     budget: { max: 1 },
     plain: plain.read_units,
     note: `its share of a sweep over ${deployed.retries} due included; the plain reading scanned a table of due rows alone`,
+    details: { 'of which the sweep': deployed.sweep_read_units },
   };
 }

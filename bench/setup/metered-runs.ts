@@ -16,6 +16,8 @@ export interface RetryCost {
   readonly retries: number;
   readonly write_units: number;
   readonly read_units: number;
+  /** The part of the read units that the sweep took. */
+  readonly sweep_read_units: number;
   readonly sqs_requests: number;
   /** The write units by table and index. */
   readonly written: Readonly<Record<string, number>>;
@@ -58,11 +60,14 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
     queueArn: queue.arn,
     batchSize,
   });
-  const measured = async (items: readonly Item[], table: string, run: () => Promise<number>): Promise<RetryCost> => {
+  const measured = async (items: readonly Item[], table: string, run: { readonly sweep: () => Promise<unknown>; readonly handle: () => Promise<number> },
+  ): Promise<RetryCost> => {
     const count = items.length;
     const posts = world.receiver.count();
     readBoth(dynamodb, sqs);
-    const handled = await run();
+    await run.sweep();
+    const [swept, dispatched] = readBoth(dynamodb, sqs);
+    const handled = await run.handle();
     const [storage, queue] = readBoth(dynamodb, sqs);
     const sent = world.receiver.count() - posts;
     if (handled !== count || sent !== count) {
@@ -71,8 +76,9 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
     return {
       retries: count,
       write_units: storage.write_units / count,
-      read_units: storage.read_units / count,
-      sqs_requests: totalRequests(queue) / count,
+      read_units: (swept.read_units + storage.read_units) / count,
+      sweep_read_units: swept.read_units / count,
+      sqs_requests: (totalRequests(dispatched) + totalRequests(queue)) / count,
       written: Object.fromEntries(
         Object.entries(storage.written).map(([name, units]) => [roles.get(name) ?? name, units / count]),
       ),
@@ -82,18 +88,18 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
   return {
     async deployed(count, shape) {
       const items = await seedDue(world, count, shape);
-      return measured(items, tableNames(world).notification_log, async () => {
-        await dispatcher.run([{}]);
-        return drain(polled(lane, 10), sender);
+      return measured(items, tableNames(world).notification_log, {
+        sweep: () => dispatcher.run([{}]),
+        handle: () => drain(polled(lane, 10), sender),
       });
     },
     async plain(count, shape) {
       const now = new Date();
       const rows = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
       await putAll(world, PLAIN_TABLES.log, rows);
-      return measured(rows, PLAIN_TABLES.log, async () => {
-        await plainDispatcher.run([{ queue_url: plainLane.url }]);
-        return drain(polled(plainLane, 1), plainWorker);
+      return measured(rows, PLAIN_TABLES.log, {
+        sweep: () => plainDispatcher.run([{ queue_url: plainLane.url }]),
+        handle: () => drain(polled(plainLane, 1), plainWorker),
       });
     },
     async stop() {
