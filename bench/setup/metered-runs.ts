@@ -60,7 +60,10 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
     queueArn: queue.arn,
     batchSize,
   });
-  const measured = async (items: readonly Item[], table: string, run: { readonly sweep: () => Promise<unknown>; readonly handle: () => Promise<number> },
+  const measured = async (
+    items: readonly Item[],
+    table: string,
+    run: { readonly sweep: () => Promise<unknown>; readonly handle: () => Promise<number> },
   ): Promise<RetryCost> => {
     const count = items.length;
     const posts = world.receiver.count();
