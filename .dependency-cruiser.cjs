@@ -17,13 +17,13 @@ module.exports = {
       to: { pathNot: '^src/core/' },
     },
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core)/'),
-    onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|adapters|core)/'),
-    onlyTo('cli-knows-adapters-and-core', '^src/cli/', '^src/(cli|adapters|core)/'),
+    onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
+    onlyTo('cli-knows-adapters-and-core', '^src/cli/', '^src/(cli|terminal|adapters|core)/'),
     onlyTo('functions-know-adapters-and-core', '^functions/', '^(functions/shared|src/adapters|src/core)/'),
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|adapters|core)/|functions/shared/env\\.ts$)',
+      '^(src/(local|batch|terminal|adapters|core)/|functions/shared/env\\.ts$)',
     ),
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {

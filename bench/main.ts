@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { DEFAULT_WORK_DIR } from '../src/local/paths.ts';
 import { synthesize } from '../src/local/synthesize.ts';
 import { readAssembly } from '../src/local/template/assembly.ts';
+import { colorsFor } from '../src/terminal/colors.ts';
 import { BENCHMARKS } from './catalogue.ts';
 import { type BenchOptions, parseOptions, UsageError, usage } from './options.ts';
 import { type Progress, showProgress } from './progress.ts';
@@ -60,9 +61,7 @@ async function bench(options: BenchOptions, home: string, progress: Progress): P
   progress.end();
   const report = reportOf(started, new Date(), figures, failures);
   process.stdout.write(
-    options.json
-      ? `${JSON.stringify(report, null, 2)}\n`
-      : renderReport(report, { colours: process.stdout.isTTY === true && process.env['NO_COLOR'] === undefined }),
+    options.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, colorsFor(process.stdout)),
   );
   return failures.length > 0 || (options.strict && !report.met) ? 1 : 0;
 }

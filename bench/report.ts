@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import pc from 'picocolors';
+import type { Colors } from '../src/terminal/colors.ts';
 import type { Budget, Figure } from './figure.ts';
 
 /** A benchmark that could not be run. */
@@ -37,8 +37,7 @@ export function reportOf(started: Date, ended: Date, figures: readonly Figure[],
 const HEADINGS = ['', 'figure', 'budget', '', 'plain reading'] as const;
 
 /** The report as a table for people, notes and details under it. */
-export function renderReport(report: BenchReport, { colours }: { readonly colours: boolean }): string {
-  const palette = pc.createColors(colours);
+export function renderReport(report: BenchReport, palette: Colors): string {
   const { figures, failures, seconds, cores, cpu, node } = report;
   const met = figures.filter((figure) => figure.met).length;
   return [
@@ -52,9 +51,7 @@ export function renderReport(report: BenchReport, { colours }: { readonly colour
   ].join('\n');
 }
 
-type Palette = ReturnType<typeof pc.createColors>;
-
-function tableLines(figures: readonly Figure[], { bold, dim, green, red }: Palette): string[] {
+function tableLines(figures: readonly Figure[], { bold, dim, green, red }: Colors): string[] {
   const rows = figures.map((figure) => [
     figure.what,
     quantity(figure.figure, figure.unit),

@@ -1,9 +1,7 @@
-import type pc from 'picocolors';
 import { CHANNELS } from '../core/channels.ts';
 import { PRIORITIES } from '../core/priorities.ts';
+import type { Colors } from '../terminal/colors.ts';
 import type { JobResult } from './run-job.ts';
-
-type Colors = ReturnType<typeof pc.createColors>;
 
 /** The job's answer as a person reads it: what was due, by channel and priority, and what became of it. */
 export function describeResult(result: JobResult, colors: Colors): string {

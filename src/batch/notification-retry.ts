@@ -1,7 +1,7 @@
-import pc from 'picocolors';
 import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
+import { colorsFor } from '../terminal/colors.ts';
 import { type Interruption, watchForInterruption } from './interruption.ts';
 import { JobUsageError, parseJobOptions, USAGE } from './job-options.ts';
 import { notesOnly, terminalProgress } from './job-progress.ts';
@@ -29,8 +29,7 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   if (typeof deployment === 'number') return deployment;
   const { signal } = interruption;
   const { result, failure } = await runJob(options.request, deployment, { wait: options.wait, progress, signal });
-  const colors = pc.createColors(process.stdout.isTTY && pc.isColorSupported);
-  await print(options.json ? `${JSON.stringify(result)}\n` : describeResult(result, colors));
+  await print(options.json ? `${JSON.stringify(result)}\n` : describeResult(result, colorsFor(process.stdout)));
   if (failure !== undefined) {
     progress.note(
       `The outcomes are not known: ${failure}\nNothing is lost: what is unsettled goes on without this run.`,

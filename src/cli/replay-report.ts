@@ -1,8 +1,8 @@
 import type { NotificationView } from '../core/operator/notification-view.ts';
 import type { ReplayTally } from '../core/operator/replay.ts';
 import type { Exclusion } from '../core/operator/replay-selection.ts';
+import type { Colors } from '../terminal/colors.ts';
 import { table } from './table.ts';
-import type { Colors } from './terminal.ts';
 
 const MEANING: Readonly<Record<Exclusion, string>> = {
   delivered: 'delivered by now',

@@ -1,4 +1,4 @@
-import type { Colors } from './terminal.ts';
+import type { Colors } from '../terminal/colors.ts';
 
 export interface Column<T> {
   readonly title: string;

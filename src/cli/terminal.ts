@@ -1,7 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import pc from 'picocolors';
-
-export type Colors = ReturnType<typeof pc.createColors>;
+import { type Colors, colorsFor } from '../terminal/colors.ts';
 
 /** Where a command's words go: results to stdout, all else to stderr, so that a script can read the former. */
 export interface Terminal {
@@ -20,9 +18,9 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
   return {
-    colors: pc.createColors(stdout.isTTY && pc.isColorSupported),
-    interactive: stdin.isTTY && stderr.isTTY,
-    redraws: stderr.isTTY,
+    colors: colorsFor(stdout),
+    interactive: stdin.isTTY === true && stderr.isTTY === true,
+    redraws: stderr.isTTY === true,
     print: (text) => void stdout.write(text),
     say: (text) => void stderr.write(text),
     async ask(question) {

@@ -1,11 +1,9 @@
-import type pc from 'picocolors';
 import { CHANNELS } from '../core/channels.ts';
 import { policyOf } from '../core/error-types.ts';
 import type { NotificationRow } from '../core/notification.ts';
+import type { Colors } from '../terminal/colors.ts';
 import { type DemoReport, FINDINGS, type Finding } from './demo-report.ts';
 import type { Endpoints } from './endpoints-file.ts';
-
-type Colors = ReturnType<typeof pc.createColors>;
 
 /** The demo's last words: what became of the samples, an example of each, and where to look next. */
 export function describeDemo(report: DemoReport, endpoints: Endpoints, colors: Colors): string {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pc from 'picocolors';
+import { colorsFor } from '../terminal/colors.ts';
 import { readReport, stillWaiting } from './demo-report.ts';
 import { describeDemo } from './demo-summary.ts';
 import { SAMPLE_COUNT } from './first-run.ts';
@@ -80,7 +80,7 @@ async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<
   await watchRetries(runtime, signal);
   const report = await readReport(runtime.endpoints);
   signal.throwIfAborted();
-  process.stdout.write(`\n${describeDemo(report, runtime.endpoints, pc)}`);
+  process.stdout.write(`\n${describeDemo(report, runtime.endpoints, colorsFor(process.stdout))}`);
   return undefined;
 }
 

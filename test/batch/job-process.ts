@@ -100,7 +100,11 @@ export async function startDeserted(): Promise<Deserted> {
       return Number(Attributes?.['ApproximateNumberOfMessages']);
     },
     run(...args) {
-      const child = spawn(process.execPath, [COMMAND, '--local', ...args], { cwd: directory });
+      const child = spawn(process.execPath, [COMMAND, '--local', ...args], {
+        cwd: directory,
+        // Makes colour libraries take a pipe for a terminal: what is no terminal gets no colours all the same.
+        env: { ...process.env, CI: '1', FORCE_COLOR: '1' },
+      });
       jobs.push(child);
       const output = { stdout: '', stderr: '' };
       child.stdout.on('data', (text: Buffer) => {

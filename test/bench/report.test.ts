@@ -1,3 +1,4 @@
+import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../bench/figure.ts';
 import { renderReport, reportOf } from '../../bench/report.ts';
@@ -21,7 +22,7 @@ const read = judge({
   budget: { max: 1 },
   details: { scanned: 7071.3 },
 });
-const render = (...args: Parameters<typeof reportOf>) => renderReport(reportOf(...args), { colours: false });
+const render = (...args: Parameters<typeof reportOf>) => renderReport(reportOf(...args), pc.createColors(false));
 
 describe('the report for people', () => {
   const text = render(STARTED, ENDED, [written, read], []);
@@ -49,7 +50,7 @@ describe('the report for people', () => {
   it('has colours only when asked', () => {
     const escapeCode = '\u001b[';
     expect(text).not.toContain(escapeCode);
-    expect(renderReport(reportOf(STARTED, ENDED, [written, read], []), { colours: true })).toContain(escapeCode);
+    expect(renderReport(reportOf(STARTED, ENDED, [written, read], []), pc.createColors(true))).toContain(escapeCode);
   });
 });
 
