@@ -8,6 +8,7 @@ import { newRunId } from '../../src/core/queue-message.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep.ts';
 import type { SweepResult } from '../../src/core/sweep-tally.ts';
 import { createDynamoDb, createSqs } from '../shared/bindings.ts';
+import { count } from '../shared/count.ts';
 import { dispatcherEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
 
@@ -35,10 +36,10 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
         cursor: { ...next, after: [...next.after], busy: [...next.busy] },
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
-    metrics.addMetric('SweepDue', 'Count', result.due);
-    metrics.addMetric('SweepDispatched', 'Count', result.dispatched);
-    metrics.addMetric('SweepSkipped', 'Count', result.skipped);
-    metrics.addMetric('SweepDuration', 'Milliseconds', deps.clock().getTime() - started);
+    count(metrics, 'SweepDue', result.due);
+    count(metrics, 'SweepDispatched', result.dispatched);
+    count(metrics, 'SweepSkipped', result.skipped);
+    count(metrics, 'SweepDuration', deps.clock().getTime() - started);
     return result;
   };
 }

@@ -25,19 +25,21 @@ export interface NotificationTablesProps {
 }
 
 /**
- * NotificationLog, NotificationContent and NotificationRetryLog as src/adapters/dynamodb/schema.ts describes them:
+ * The tables as src/adapters/dynamodb/schema.ts describes them:
  * on demand, encrypted with our key, recoverable to any second of the last 35 days.
  */
 export class NotificationTables extends Construct {
   readonly log: Table;
   readonly content: Table;
   readonly retryLog: Table;
+  readonly pipelineState: Table;
 
   constructor(scope: Construct, id: string, props: NotificationTablesProps) {
     super(scope, id);
     this.log = this.table('Log', 'notification_log', props);
     this.content = this.table('Content', 'notification_content', props);
     this.retryLog = this.table('RetryLog', 'notification_retry_log', props);
+    this.pipelineState = this.table('PipelineState', 'pipeline_state', props);
   }
 
   // Table rather than TableV2: what is deployed is then one CreateTable call, the same that local set-ups make,

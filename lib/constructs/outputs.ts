@@ -32,6 +32,7 @@ export class Outputs extends Construct {
     this.output('NotificationLogTable', tables.log.tableName, 'Table name of NotificationLog');
     this.output('NotificationContentTable', tables.content.tableName, 'Table name of NotificationContent');
     this.output('NotificationRetryLogTable', tables.retryLog.tableName, 'Table name of NotificationRetryLog');
+    this.output('PipelineStateTable', tables.pipelineState.tableName, 'Table name of PipelineState');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
     this.output('DueIndexerFailures', dueIndexer.failures.queueUrl, 'URL of the queue of rows that were not taken in');

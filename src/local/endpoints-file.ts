@@ -21,6 +21,7 @@ export interface Endpoints {
     readonly notification_log: string;
     readonly notification_content: string;
     readonly notification_retry_log: string;
+    readonly pipeline_state: string;
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
@@ -58,6 +59,7 @@ export function describeRuntime(
       notification_log: output('NotificationLogTable'),
       notification_content: output('NotificationContentTable'),
       notification_retry_log: output('NotificationRetryLogTable'),
+      pipeline_state: output('PipelineStateTable'),
     },
     queues: {
       [email]: queues(email),

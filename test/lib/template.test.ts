@@ -65,7 +65,7 @@ describe('what a deleted stack leaves', () => {
   it('is nothing in dev', () => {
     const tables = resourcesOf(template, 'AWS::DynamoDB::Table');
     expect(tables.map(({ properties }) => properties['DeletionProtectionEnabled'])).not.toContain(true);
-    expect(tables.map(({ deletionPolicy }) => deletionPolicy)).toEqual(['Delete', 'Delete', 'Delete']);
+    expect(tables.map(({ deletionPolicy }) => deletionPolicy)).toEqual(tables.map(() => 'Delete'));
   });
 
   it('is tables, keys, the hash secret and logs in prod, where tables refuse to be deleted', () => {
@@ -246,6 +246,7 @@ describe('the outputs', () => {
       'NotificationContentTable',
       'NotificationLogTable',
       'NotificationRetryLogTable',
+      'PipelineStateTable',
       'RecipientHashSecret',
       'RetryPolicy',
       'SweepIntervalSeconds',

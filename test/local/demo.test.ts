@@ -69,7 +69,7 @@ describe("the demo's summary", () => {
     pid: 1,
     region: 'us-east-1',
     endpoints: { dynamodb: 'D', sqs: 'Q', ses: 'MAIL', api: 'A', console: 'CONSOLE', simulator: 'SIM' },
-    tables: { notification_log: 'LOG', notification_content: 'C', notification_retry_log: 'R' },
+    tables: { notification_log: 'LOG', notification_content: 'C', notification_retry_log: 'R', pipeline_state: 'P' },
     queues: {} as never,
     functions: {},
     stack: {},

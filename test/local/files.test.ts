@@ -19,6 +19,7 @@ const outputs = {
   NotificationLogTable: 'log',
   NotificationContentTable: 'content',
   NotificationRetryLogTable: 'retry',
+  PipelineStateTable: 'state',
   LaneQueues: JSON.stringify({ email: lanes, slack: lanes, teams: lanes, webhook: lanes }),
   DeadLetterQueues: JSON.stringify({
     email: 'http://q/d',
@@ -39,7 +40,12 @@ describe('the endpoints file', () => {
       pid: process.pid,
       region: 'us-east-1',
       endpoints,
-      tables: { notification_log: 'log', notification_content: 'content', notification_retry_log: 'retry' },
+      tables: {
+        notification_log: 'log',
+        notification_content: 'content',
+        notification_retry_log: 'retry',
+        pipeline_state: 'state',
+      },
       queues: { email: queues, slack: queues, teams: queues, webhook: queues },
     });
   });

@@ -5,14 +5,16 @@ export interface TableNames {
   readonly notification_log: string;
   readonly notification_content: string;
   readonly notification_retry_log: string;
+  readonly pipeline_state: string;
 }
 
-/** Creates the three tables as the infrastructure does, under names of their own. */
+/** Creates the tables as the infrastructure does, under names of their own. */
 export async function createTables(client: DynamoDBClient, suffix: string): Promise<TableNames> {
   const names = {
     notification_log: `NotificationLog-${suffix}`,
     notification_content: `NotificationContent-${suffix}`,
     notification_retry_log: `NotificationRetryLog-${suffix}`,
+    pipeline_state: `PipelineState-${suffix}`,
   };
   for (const role of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
     await client.send(createTable(names[role], TABLES[role]));

@@ -13,6 +13,7 @@ const outputs = v.object({
   NotificationLogTable: text,
   NotificationContentTable: text,
   NotificationRetryLogTable: text,
+  PipelineStateTable: text,
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
@@ -39,12 +40,14 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
       `The stack ${stack} lacks outputs of notification-retry: ${missing}. Deploy it anew.`,
     );
   }
-  const { NotificationLogTable, NotificationContentTable, NotificationRetryLogTable, ...rest } = parsed.output;
+  const { NotificationLogTable, NotificationContentTable, NotificationRetryLogTable, PipelineStateTable, ...rest } =
+    parsed.output;
   return {
     tables: {
       notification_log: NotificationLogTable,
       notification_content: NotificationContentTable,
       notification_retry_log: NotificationRetryLogTable,
+      pipeline_state: PipelineStateTable,
     },
     lane_queues: rest.LaneQueues,
     dead_letter_queues: rest.DeadLetterQueues,

@@ -14,7 +14,12 @@ const endpointsFile = v.object({
   pid: v.number(),
   region: text,
   endpoints: v.looseObject({ dynamodb: text, sqs: text, api: text }),
-  tables: v.object({ notification_log: text, notification_content: text, notification_retry_log: text }),
+  tables: v.object({
+    notification_log: text,
+    notification_content: text,
+    notification_retry_log: text,
+    pipeline_state: text,
+  }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),

@@ -1,5 +1,5 @@
 /**
- * The three tables as plain data (design §4): what the infrastructure deploys, and what tests and the local set-up
+ * The tables as plain data (design §4): what the infrastructure deploys, and what tests and the local set-up
  * create, so that all run on the same keys and indexes. Names of attributes are the specifications' own.
  */
 
@@ -77,6 +77,13 @@ export const TABLES = {
   notification_retry_log: {
     partitionKey: text('original_log_id'),
     sortKey: number('retry_attempt'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
+  },
+  /** What the pipeline itself has to remember, a few small items: breakers that are not closed, recent sweeps. */
+  pipeline_state: {
+    partitionKey: text('kind'),
+    sortKey: text('id'),
     indexes: {},
     ttlAttribute: 'expires_at',
   },
