@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { createOperatorSearch, type Found } from '../adapters/dynamodb/operator-search.ts';
-import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import { type ReplayRequest, type ReplayTally, replay } from '../core/operator/replay.ts';
 import { type GivenUpRows, replayCandidates } from '../core/operator/replay-candidates.ts';
 import type { SearchFilter } from '../core/operator/search-filter.ts';
@@ -113,7 +112,7 @@ interface Pass {
 
 async function run(session: Session, options: ReplayOptions, filter: SearchFilter, pass: Pass): Promise<ReplayTally> {
   const { replay_id, begun, dry_run, total } = pass;
-  const { deployment, sqs, rows, clock, pause } = session;
+  const { deployment, lanes, rows, clock, pause } = session;
   const { from, to } = options;
   const stopped_created = periodOf(options, begun);
   const dated = from === undefined && to === undefined ? filter : { ...filter, created: stopped_created };
@@ -135,7 +134,7 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
   try {
     return await replay(candidates, request, {
       rows,
-      send: createSweepLanes(sqs, deployment.lane_queues).send,
+      send: lanes.send,
       policy: deployment.retry_policy,
       clock,
       pause,

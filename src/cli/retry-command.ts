@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import { awaitOutcomes, type Outcomes } from '../core/await-outcomes.ts';
 import { type RetryResult, retryNow } from '../core/operator/retry-now.ts';
 import { newRunId, type QueueMessage } from '../core/queue-message.ts';
@@ -33,10 +32,10 @@ Example:
 }
 
 async function retry(session: Session, { wait }: RetryOptions, log_ids: readonly string[]): Promise<number> {
-  const { deployment, sqs, rows, clock, json, terminal } = session;
+  const { deployment, lanes, rows, clock, json, terminal } = session;
   const { results, messages } = await retryNow(log_ids, newRunId('manual', session.newId()), {
     rows,
-    send: createSweepLanes(sqs, deployment.lane_queues).send,
+    send: lanes.send,
     policy: deployment.retry_policy,
     clock,
   });

@@ -3,7 +3,9 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
 import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createOperatorRows } from '../adapters/dynamodb/operator-rows.ts';
+import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import type { OperatorRows } from '../core/operator/operator-rows.ts';
+import type { SweepLanes } from '../core/sweep.ts';
 import type { Clock } from '../core/time.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,6 +28,8 @@ export interface Session extends CliContext {
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
   readonly rows: OperatorRows;
+  /** Tells of what SQS does not take. */
+  readonly lanes: SweepLanes;
   readonly local: boolean;
   readonly json: boolean;
 }
@@ -64,14 +68,18 @@ async function connect(context: CliContext, { json = false, local = false }: Com
   const { clients, tables } = deployment;
   const dynamodb = new DynamoDBClient({ ...clients.dynamodb, retryMode: 'adaptive', maxAttempts: 5 });
   const sqs = new SQSClient({ ...clients.sqs, ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }) });
-  // What was put a moment ago should be seen; where that cannot be told, the command goes on without.
-  await deployment.caughtUp?.().catch(() => {});
+  const { say } = context.terminal;
+  // What was put a moment ago should be seen; where that cannot be had, the command goes on without.
+  if ((await deployment.caughtUp?.()) === false) say('Warning: rows put in the last moments are not indexed yet.\n');
   return {
     ...context,
     deployment,
     dynamodb,
     sqs,
     rows: createOperatorRows(dynamodb, tables.notification_log, context.clock),
+    lanes: createSweepLanes(sqs, deployment.lane_queues, {
+      onRefused: (reason, count) => say(`SQS did not take ${count} (${reason}): they are due, and the next sweep's.\n`),
+    }),
     local,
     json,
   };
