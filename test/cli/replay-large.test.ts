@@ -8,7 +8,7 @@ import { CHANNELS } from '../../src/core/channels.ts';
 import { deadRow, type Operations, startOperations, stoppedRow } from './operations.ts';
 
 /** REPLAY_ROWS=10000 for a full one. */
-const ROWS = Number(process.env['REPLAY_ROWS'] ?? 2_000);
+const ROWS = Number(process.env['REPLAY_ROWS'] ?? 1_000);
 const COMMAND = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 /** Far less than all the rows would take, SDK and compiler included. */
 const HEAP_MB = 56;
