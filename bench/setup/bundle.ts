@@ -1,40 +1,21 @@
-import { join } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
-import { PROJECT_ROOT } from '../../src/local/paths.ts';
-
-/** Options of lib/constructs/service-function.ts; the `bundles` benchmark checks that they still are the same. */
-const EXTERNAL = [
-  '@aws-sdk/credential-provider-http',
-  '@aws-sdk/credential-provider-ini',
-  '@aws-sdk/credential-provider-process',
-  '@aws-sdk/credential-provider-sso',
-  '@aws-sdk/credential-provider-web-identity',
-  '@smithy/credential-provider-imds',
-];
-const BANNER =
-  "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+import { BUNDLE_OPTIONS } from '../../lib/constructs/function-bundle.ts';
 
 /**
  * Bundles a module as the functions are bundled.
  * @param entry from the project's root
- * @returns the bundle's path
+ * @returns path of the bundle's entry; what it loads later is beside it
  */
 export async function bundle(entry: string, directory: string): Promise<string> {
-  const outfile = join(directory, `${entry.replaceAll(/[^\w-]+/g, '-')}.mjs`);
-  await build({
-    absWorkingDir: PROJECT_ROOT,
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    mainFields: ['module', 'main'],
-    external: EXTERNAL,
-    charset: 'utf8',
-    banner: { js: BANNER },
-    logLevel: 'silent',
-  });
-  return outfile;
+  const outdir = join(directory, entry.replaceAll(/[^\w-]+/g, '-'));
+  await build({ ...BUNDLE_OPTIONS, logLevel: 'silent', entryPoints: { index: entry }, outdir });
+  return join(outdir, 'index.mjs');
+}
+
+/** @returns bytes of the bundle, with all that it may load later */
+export function bundleSize(entry: string): number {
+  const directory = dirname(entry);
+  return readdirSync(directory).reduce((bytes, name) => bytes + statSync(join(directory, name)).size, 0);
 }

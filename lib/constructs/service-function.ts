@@ -1,26 +1,10 @@
-import { join } from 'node:path';
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { isProduction, type StageConfig } from '../stage-config.ts';
-
-const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
-
-/**
- * Ways to credentials that the SDK imports when the environment has none, which on Lambda it always has: they would
- * be an eighth of every bundle.
- */
-const UNUSED_ON_LAMBDA = [
-  '@aws-sdk/credential-provider-http',
-  '@aws-sdk/credential-provider-ini',
-  '@aws-sdk/credential-provider-process',
-  '@aws-sdk/credential-provider-sso',
-  '@aws-sdk/credential-provider-web-identity',
-  '@smithy/credential-provider-imds',
-] as const;
+import { functionBundle } from './function-bundle.ts';
 
 export interface ServiceFunctionProps {
   readonly config: StageConfig;
@@ -36,8 +20,8 @@ export interface ServiceFunctionProps {
   readonly permissions: readonly PolicyStatement[];
 }
 
-/** One of the project's Lambda functions: arm64, bundled by the local esbuild, with a role and a log of its own. */
-export class ServiceFunction extends NodejsFunction {
+/** One of the project's Lambda functions: arm64, with a role and a log of its own. */
+export class ServiceFunction extends LambdaFunction {
   readonly ownRole: Role;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
@@ -53,9 +37,8 @@ export class ServiceFunction extends NodejsFunction {
 
     super(scope, id, {
       description: props.description,
-      entry: join(PROJECT_ROOT, 'functions', name, 'handler.ts'),
-      projectRoot: PROJECT_ROOT,
-      depsLockFilePath: join(PROJECT_ROOT, 'package-lock.json'),
+      code: functionBundle(name),
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       memorySize: 256,
@@ -70,22 +53,6 @@ export class ServiceFunction extends NodejsFunction {
         POWERTOOLS_METRICS_NAMESPACE: `notification-retry/${config.stage}`,
         POWERTOOLS_LOG_LEVEL: config.logLevel,
         ...props.environment,
-      },
-      // Only version 2 of the AWS SDK knows this setting.
-      awsSdkConnectionReuse: false,
-      bundling: {
-        format: OutputFormat.ESM,
-        target: 'node24',
-        minify: true,
-        mainFields: ['module', 'main'],
-        // The AWS SDK goes into the bundle: what was tested is what runs, whatever the runtime has on board, and
-        // only the parts in use are loaded at a cold start.
-        externalModules: [...UNUSED_ON_LAMBDA],
-        // Tables of characters are shorter than their escapes. This CDK does not hand its `charset` on.
-        esbuildArgs: { '--charset': 'utf8' },
-        // CommonJS dependencies call require, which ES modules do not have.
-        banner:
-          "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
       },
     });
     this.ownRole = role;

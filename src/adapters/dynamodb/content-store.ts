@@ -23,7 +23,7 @@ export function createContentStore(client: DynamoDBClient, table: string, cipher
     async read(owner) {
       const item = (await get(owner.log_id)) ?? (await getConsistently(client, table, owner.log_id));
       const recipient = item?.['encrypted_recipient']?.B;
-      const body = await bodyOf(item);
+      const body = bodyOf(item);
       if (recipient === undefined || body === undefined) {
         throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
       }
@@ -88,7 +88,7 @@ export async function putContent(
   await client.send(
     new PutItemCommand({
       TableName: table,
-      Item: { ...item, ...(await bodyAttribute(content.body)), image_sequence },
+      Item: { ...item, ...bodyAttribute(content.body), image_sequence },
       ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
       ExpressionAttributeValues: { ':sequence': image_sequence },
     }),

@@ -1,7 +1,13 @@
-import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { bareHost } from './target-guard.ts';
+
+/**
+ * Not imported: as an ES module it would load the whole of Node's `fetch` at every cold start, only to list it among
+ * its exports.
+ */
+const http = process.getBuiltinModule('node:http');
 
 /** More of an answer than this is not read unless asked for: it is only looked at for what the provider says. */
 export const MAX_ANSWER_BYTES = 64 * 1024;

@@ -1,14 +1,10 @@
-import {
-  AlgorithmSuiteIdentifier,
-  buildClient,
-  CommitmentPolicy,
-  type EncryptionContext,
-  getLocalCryptographicMaterialsCache,
-  KmsKeyringNode,
-  NodeCachingMaterialsManager,
-  RawAesKeyringNode,
-  RawAesWrappingSuiteIdentifier,
-} from '@aws-crypto/client-node';
+import { getLocalCryptographicMaterialsCache } from '@aws-crypto/cache-material';
+import { NodeCachingMaterialsManager } from '@aws-crypto/caching-materials-manager-node';
+import { buildDecrypt } from '@aws-crypto/decrypt-node';
+import { buildEncrypt } from '@aws-crypto/encrypt-node';
+import { KmsKeyringNode } from '@aws-crypto/kms-keyring-node';
+import { AlgorithmSuiteIdentifier, CommitmentPolicy, type KeyringNode } from '@aws-crypto/material-management-node';
+import { RawAesKeyringNode, RawAesWrappingSuiteIdentifier } from '@aws-crypto/raw-aes-keyring-node';
 
 /** Data keys are kept for this long, or for this many messages, whichever ends first. */
 const MAX_AGE_MS = 5 * 60_000;
@@ -24,15 +20,16 @@ export type EncryptionSdkOptions =
 
 export interface RecipientEncryption {
   seal(context: Readonly<Record<string, string>>, plaintext: Buffer): Promise<Uint8Array>;
-  open(ciphertext: Uint8Array): Promise<{ readonly plaintext: Buffer; readonly context: Readonly<EncryptionContext> }>;
+  open(
+    ciphertext: Uint8Array,
+  ): Promise<{ readonly plaintext: Buffer; readonly context: Readonly<Record<string, string>> }>;
 }
 
 /** This module is the only one to import the AWS Encryption SDK, and is itself only ever imported on first use. */
 export function createRecipientEncryption(options: EncryptionSdkOptions): RecipientEncryption {
-  const { encrypt, decrypt } = buildClient({
-    commitmentPolicy: CommitmentPolicy.REQUIRE_ENCRYPT_REQUIRE_DECRYPT,
-    maxEncryptedDataKeys: 1,
-  });
+  const policy = { commitmentPolicy: CommitmentPolicy.REQUIRE_ENCRYPT_REQUIRE_DECRYPT, maxEncryptedDataKeys: 1 };
+  const { encrypt } = buildEncrypt(policy);
+  const { decrypt } = buildDecrypt(policy);
   const materials = new NodeCachingMaterialsManager({
     backingMaterials: keyringOf(options),
     cache: getLocalCryptographicMaterialsCache(CACHE_ENTRIES),
@@ -52,7 +49,7 @@ export function createRecipientEncryption(options: EncryptionSdkOptions): Recipi
   };
 }
 
-function keyringOf(options: EncryptionSdkOptions): KmsKeyringNode | RawAesKeyringNode {
+function keyringOf(options: EncryptionSdkOptions): KeyringNode {
   if (options.kind === 'kms') return new KmsKeyringNode({ generatorKeyId: options.keyArn });
   return new RawAesKeyringNode({
     keyName: 'recipient',
