@@ -7,6 +7,7 @@ import type { IntegrationCredentials } from '../secrets/integration-credentials.
 import { createSlackApi, type SlackApi, type SlackApiOptions } from './api-client.ts';
 import { SLACK_RULES } from './classification.ts';
 import { type SlackCredential, slackCredential } from './credential.ts';
+import { hopeless } from './markdown-limit.ts';
 import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage } from './message.ts';
 
 interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
@@ -27,8 +28,13 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
       if (!loaded.ok) return loaded;
       const { token, webhook_url } = loaded.credential ?? urlOf(delivery);
       if (token === undefined && webhook_url === undefined) return NO_ROUTE;
+      const why = hopeless(delivery.content);
+      if (why !== undefined) return tooLong(why, delivery.content.body.length);
       const message = await slackMessage(delivery.content);
-      if (message.text.length > MAX_TEXT_CHARACTERS) return tooLong(message.text.length);
+      const { length } = message.text;
+      if (length > MAX_TEXT_CHARACTERS) {
+        return tooLong(`the message has ${length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}`, length);
+      }
       try {
         return token === undefined
           ? await byWebhook({ poster, delivery, message, target: webhook_url ?? '', signal })
@@ -98,11 +104,11 @@ function word(value: unknown, form: RegExp): string | undefined {
   return typeof value === 'string' && form.test(value) ? value : undefined;
 }
 
-function tooLong(length: number): Refused {
+function tooLong(why: string, length: number): Refused {
   return {
     ok: false,
     error_type: 'FORMAT_ERROR',
-    message: `the message has ${length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}: shorten message_body`,
+    message: `${why}: shorten message_body`,
     details: { length, limit: MAX_TEXT_CHARACTERS },
   };
 }

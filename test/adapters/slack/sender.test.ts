@@ -213,4 +213,21 @@ describe('a Slack notification', () => {
     });
     expect(server.received).toHaveLength(0);
   });
+
+  it('in Markdown far too long is refused', async () => {
+    const body = 'Longer than Slack takes. '.repeat(10_000);
+    expect(await sender.send(by('bot', { body, format: 'MARKDOWN' }), NEVER)).toMatchObject({
+      error_type: 'FORMAT_ERROR',
+      message: expect.stringContaining('Slack takes at most 40000: shorten message_body'),
+    });
+    expect(server.received).toHaveLength(0);
+  });
+
+  it('in Markdown that is longer than its text is sent', async () => {
+    server.answer = replying(200, '{"ok":true}', json);
+    const body = '[short](/but/a/long/and/relative/address)\n\n'.repeat(1_100);
+    expect(await senderWaiting(10_000).send(by('bot', { body, format: 'MARKDOWN' }), NEVER)).toMatchObject({
+      ok: true,
+    });
+  });
 });
