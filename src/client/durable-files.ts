@@ -1,0 +1,118 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+
+/** What of node:fs/promises is used, so that a test can fail or die at each call. */
+export type FileSystem = Pick<
+  typeof import('node:fs/promises'),
+  'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'stat' | 'unlink' | 'utimes'
+>;
+
+/** A draft of a process that cannot be asked about is left alone for so long. */
+const DRAFT_LIFETIME_MS = 3_600_000;
+
+/** Makes a directory that only its owner may look into, durably. */
+export async function makeDirectory(fs: FileSystem, directory: string): Promise<void> {
+  const first = await fs.mkdir(directory, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await syncDirectory(fs, dirname(first));
+}
+
+/**
+ * Writes a file so that it is there whole, or not at all, whenever the power goes; when this returns, it is there.
+ * It replaces a file of that name.
+ * @throws what the file system throws (ENOSPC, EACCES, …); the file of that name is as it was, or whole.
+ */
+export async function writeDurably(
+  fs: FileSystem,
+  directory: string,
+  name: string,
+  content: string | Uint8Array,
+): Promise<void> {
+  const self = ownIdentity();
+  const random = randomBytes(4).toString('hex');
+  const draft = join(directory, `.draft-${self.pid}-${self.started}-${scopeHash(self)}-${random}-${name}`);
+  try {
+    const handle = await fs.open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await fs.rename(draft, join(directory, name));
+  } catch (error) {
+    await fs.unlink(draft).catch(() => {});
+    throw error;
+  }
+  await syncDirectory(fs, directory);
+}
+
+/** Removes a file durably; that it is gone already is fine. */
+export async function removeDurably(fs: FileSystem, directory: string, name: string): Promise<void> {
+  await fs.unlink(join(directory, name)).catch(unlessAbsent);
+  await syncDirectory(fs, directory);
+}
+
+/** Moves a file durably, over a border of file systems too. */
+export async function moveDurably(fs: FileSystem, from: string, to: string): Promise<void> {
+  try {
+    await fs.rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await writeDurably(fs, dirname(to), basename(to), await fs.readFile(from));
+    return removeDurably(fs, dirname(from), basename(from));
+  }
+  await syncDirectory(fs, dirname(to));
+  await syncDirectory(fs, dirname(from));
+}
+
+/** The names of the files in a directory, without hidden ones; none when there is no such directory. */
+export async function filesIn(fs: FileSystem, directory: string): Promise<string[]> {
+  const entries = await fs.readdir(directory, { withFileTypes: true }).catch(unlessAbsent);
+  return (entries ?? []).filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name);
+}
+
+export interface Draft {
+  readonly path: string;
+  /** Of the file that it was to become. */
+  readonly name: string;
+}
+
+/** Drafts whose writers have died before they were done. */
+export async function abandonedDrafts(fs: FileSystem, directory: string, now: Date): Promise<Draft[]> {
+  const drafts: Draft[] = [];
+  const self = ownIdentity();
+  for (const { name: file } of (await fs.readdir(directory, { withFileTypes: true }).catch(unlessAbsent)) ?? []) {
+    const [, pid, started = '', scope, name] = /^\.draft-(\d+)-(\d*)-([0-9a-f]{8})-[0-9a-f]{8}-(.+)$/.exec(file) ?? [];
+    if (name === undefined) continue;
+    const path = join(directory, file);
+    const running = scope === scopeHash(self) ? isRunning({ ...self, pid: Number(pid), started }, self) : undefined;
+    const modified = await fs.stat(path).catch(unlessAbsent);
+    const old = modified !== undefined && Math.abs(now.getTime() - modified.mtimeMs) > DRAFT_LIFETIME_MS;
+    if (running === false || (running === undefined && old)) drafts.push({ path, name });
+  }
+  return drafts;
+}
+
+function scopeHash({ scope }: ProcessIdentity): string {
+  return createHash('sha256').update(scope).digest('hex').slice(0, 8);
+}
+
+async function syncDirectory(fs: FileSystem, directory: string): Promise<void> {
+  try {
+    const handle = await fs.open(directory, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    // Windows and some network file systems cannot; their renames are as durable as they get.
+    if (!['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+function unlessAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+  return undefined;
+}

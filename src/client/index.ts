@@ -1,0 +1,38 @@
+import * as fs from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { createApi } from './api.ts';
+import { createClient, type NotificationClient } from './client.ts';
+import { type ClientOptions, settingsOf } from './settings.ts';
+import { createSpool } from './spool.ts';
+
+export type { BatchProgress, NotificationClient, SendOptions } from './client.ts';
+// biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
+export { NotHandedOverError, SpoolLockedError } from './errors.ts';
+export type { FlushOptions, FlushProgress, FlushReport, GivenUp } from './flush.ts';
+export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './notification.ts';
+export type { ClientOptions } from './settings.ts';
+
+/** retry-and-idempotency-design.md §3. */
+const ATTEMPTS = 3;
+const LONGEST_WAIT_MS = 30_000;
+
+/**
+ * A client of the API for producers.
+ * @throws TypeError that names each option that is wrong
+ */
+export function createNotificationClient(options: ClientOptions = {}): NotificationClient {
+  const settings = settingsOf(options, process.env);
+  const clock = () => new Date();
+  const { spoolDirectory: directory, failedDirectory, keys } = settings;
+  return createClient(settings, {
+    ask: createApi({ ...settings, clock }),
+    spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
+    fs,
+    clock,
+    random: Math.random,
+    // Told to stop, it stops waiting.
+    pause: (ms, signal) => setTimeout(ms, undefined, signal && { signal }).catch(() => {}),
+    attempts: ATTEMPTS,
+    longestWaitMs: LONGEST_WAIT_MS,
+  });
+}

@@ -1,0 +1,108 @@
+import { dirname, join, resolve } from 'node:path';
+import type { GivenUp } from './flush.ts';
+import { type SpoolKey, spoolKey } from './seal.ts';
+
+/** What is not given comes from the environment variable that is named, or is the default. */
+export interface ClientOptions {
+  /** Where the API is, without `/v1`; NOTIFICATION_API_URL. */
+  readonly url?: string | undefined;
+  /** `nrk_…`, with the scope send; NOTIFICATION_API_KEY. */
+  readonly apiKey?: string | undefined;
+  /** NOTIFICATION_SPOOL_DIRECTORY, or `data/spool`. */
+  readonly spoolDirectory?: string | undefined;
+  /** `failed` beside the spool's directory unless given. */
+  readonly failedDirectory?: string | undefined;
+  /**
+   * 32 bytes in base64 or hexadecimal; NOTIFICATION_SPOOL_KEY (several separated by commas). Without one the spool is in
+   * the clear. Of several the first encrypts, each decrypts.
+   */
+  readonly spoolKey?: string | readonly string[] | undefined;
+  /** Failed flushes after which a file is given up, 1 or more; MAX_SPOOL_RETRIES, or 10 (adr-006-spool-retention.md). */
+  readonly maxSpoolRetries?: number | undefined;
+  /** Hours after the first attempt when it is given up; SPOOL_RETENTION_HOURS, or 168 (adr-006-spool-retention.md). */
+  readonly spoolRetentionHours?: number | undefined;
+  /** Milliseconds in which the API must answer, 10,000 unless given. */
+  readonly timeoutMs?: number | undefined;
+  /** Batches of `sendBatch` at once, 2 unless given (batch-sending-service-job.md). */
+  readonly concurrency?: number | undefined;
+  /** Told once of each file that was given up. While it rejects, the file stays. By default one line on stderr. */
+  readonly onGivenUp?: ((given: GivenUp) => void | Promise<void>) | undefined;
+}
+
+export interface SpoolSettings {
+  readonly spoolDirectory: string;
+  readonly failedDirectory: string;
+  readonly keys: readonly SpoolKey[];
+}
+
+export interface Settings extends SpoolSettings {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly maxRetries: number;
+  readonly retentionMs: number;
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly onGivenUp: (given: GivenUp) => void | Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws TypeError that names each setting that is wrong, and shows no key. */
+export function settingsOf(options: ClientOptions, env: Environment): Settings {
+  const faults: string[] = [];
+  const url = options.url ?? env['NOTIFICATION_API_URL'] ?? '';
+  if (!/^https?:$/.test(protocolOf(url))) {
+    faults.push('url (NOTIFICATION_API_URL) must be an http or https URL');
+  }
+  const apiKey = options.apiKey ?? env['NOTIFICATION_API_KEY'] ?? '';
+  if (!/^[!-~]+$/.test(apiKey)) faults.push('apiKey (NOTIFICATION_API_KEY) must be a key such as nrk_…');
+  const number = (given: number | undefined, name: string, variable: string | undefined, otherwise: number) => {
+    const text = variable === undefined ? undefined : env[variable];
+    const value = given ?? (text ? Number(text) : otherwise);
+    if (!(value > 0)) faults.push(`${name}${variable ? ` (${variable})` : ''} must be a number above 0`);
+    return value;
+  };
+  const maxRetries = number(options.maxSpoolRetries, 'maxSpoolRetries', 'MAX_SPOOL_RETRIES', 10);
+  const hours = number(options.spoolRetentionHours, 'spoolRetentionHours', 'SPOOL_RETENTION_HOURS', 168);
+  const timeoutMs = number(options.timeoutMs, 'timeoutMs', undefined, 10_000);
+  const concurrency = number(options.concurrency, 'concurrency', undefined, 2);
+  const spool = collect(() => spoolSettingsOf(options, env), faults);
+  if (faults.length > 0 || spool === undefined) {
+    throw new TypeError(`The notification client cannot be created: ${faults.join('; ')}.`);
+  }
+  const { onGivenUp = warn } = options;
+  return { ...spool, url, apiKey, maxRetries, retentionMs: hours * 3_600_000, timeoutMs, concurrency, onGivenUp };
+}
+
+/** What is needed to look at the spool, without the API. @throws TypeError */
+export function spoolSettingsOf(options: ClientOptions, env: Environment): SpoolSettings {
+  const directory = options.spoolDirectory ?? env['NOTIFICATION_SPOOL_DIRECTORY'] ?? join('data', 'spool');
+  const { spoolKey: given = env['NOTIFICATION_SPOOL_KEY']?.split(',') } = options;
+  const texts = typeof given === 'string' ? [given] : (given ?? []);
+  return {
+    spoolDirectory: resolve(directory),
+    failedDirectory: resolve(options.failedDirectory ?? join(dirname(resolve(directory)), 'failed')),
+    keys: texts.filter((text) => text !== '').map((text) => spoolKey(text.trim())),
+  };
+}
+
+function collect<T>(read: () => T, faults: string[]): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    faults.push((error as Error).message.replace(/\.$/, ''));
+    return undefined;
+  }
+}
+
+function protocolOf(url: string): string {
+  try {
+    return new URL(url).protocol;
+  } catch {
+    return '';
+  }
+}
+
+function warn(given: GivenUp): void {
+  console.warn(JSON.stringify({ level: 'WARN', message: 'spool file given up', ...given }));
+}

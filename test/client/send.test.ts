@@ -1,0 +1,234 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { problem } from './api-stand-in.ts';
+import { notification, startWorld, type World } from './world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.end());
+
+describe('send', () => {
+  it('hands a notification over, with the key of its content', async () => {
+    const result = await world.client().send(notification(1));
+    expect(result).toEqual({ state: 'accepted', log_id: 'log-1', repeat: false });
+    expect(world.api.asked).toMatchObject([
+      { path: '/v1/notifications', authorization: 'Bearer nrk_test', key: expect.stringMatching(/^c1-[\w-]{43}$/) },
+    ]);
+    expect(world.api.asked[0]?.body).toEqual(notification(1));
+  });
+
+  it('sent again by a restarted producer, its members in another order, it is the same notification', async () => {
+    await world.client().send(notification(1));
+    const reordered = Object.fromEntries(Object.entries(notification(1)).reverse()) as unknown as typeof notification;
+    expect(await world.client().send(reordered as never)).toEqual({ state: 'accepted', log_id: 'log-1', repeat: true });
+    expect(world.api.accepted).toHaveLength(1);
+  });
+
+  it('two equal notifications with keys of their own are two', async () => {
+    const client = world.client();
+    await client.send(notification(1), { idempotencyKey: 'first' });
+    await client.send(notification(1), { idempotencyKey: 'second' });
+    expect(world.api.accepted).toHaveLength(2);
+  });
+
+  it.each([
+    ['a key with a space', () => ({ idempotencyKey: 'a b' }), {}],
+    ['a key of 129 characters', () => ({ idempotencyKey: 'k'.repeat(129) }), {}],
+    ['an empty key', () => ({ idempotencyKey: '' }), {}],
+    ['half a surrogate pair', () => ({}), { body: '\ud83d' }],
+    ['a number that is none', () => ({}), { max_retry_count: Number.NaN }],
+  ])('refuses %s before anything is asked', async (_, options, more) => {
+    await expect(world.client().send(notification(1, more), options())).rejects.toThrow(TypeError);
+    expect(world.api.asked).toHaveLength(0);
+  });
+});
+
+describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
+  it.each([408, 429, 500, 501, 502, 503, 504, 599])(
+    '%i: three attempts, after 1 s and 2 s, then the spool',
+    async (status) => {
+      world.api.instead = () => ({ status });
+      expect(await world.client().send(notification(1))).toMatchObject({
+        state: 'spooled',
+        reason: `status ${status}`,
+      });
+      expect(world.api.asked).toHaveLength(3);
+      expect(new Set(world.api.asked.map(({ key }) => key)).size).toBe(1);
+      expect(world.waited).toEqual([1_000, 2_000]);
+    },
+  );
+
+  it('a lost connection: the same', async () => {
+    world.api.instead = () => 'drop';
+    expect(await world.client().send(notification(1))).toMatchObject({
+      state: 'spooled',
+      reason: /^no answer \(\w+\)$/,
+    });
+    expect(world.api.asked).toHaveLength(3);
+  });
+
+  it('a refused connection: the same', async () => {
+    await world.api.stop();
+    expect(await world.client().send(notification(1))).toMatchObject({
+      state: 'spooled',
+      reason: 'no answer (ECONNREFUSED)',
+    });
+    expect(world.waited).toEqual([1_000, 2_000]);
+  });
+
+  it('a name that does not resolve: the same', async () => {
+    const client = world.client({ url: 'http://nobody.invalid' });
+    expect(await client.send(notification(1))).toMatchObject({ state: 'spooled', reason: /ENOTFOUND|EAI_AGAIN/ });
+    expect(world.waited).toHaveLength(2);
+  });
+
+  it('an answer that does not come in time: the same', async () => {
+    const stalled = world.client({ timeoutMs: 30 });
+    world.api.instead = () => {
+      const until = Date.now() + 60;
+      while (Date.now() < until);
+      return undefined;
+    };
+    expect(await stalled.send(notification(1))).toMatchObject({ state: 'spooled', reason: 'no answer (timeout)' });
+    expect(world.waited).toHaveLength(2);
+  });
+
+  it('an answer that gets lost: asked again it is a repeat, and there is one notification', async () => {
+    let lost = 0;
+    world.api.losesAnswer = () => lost++ === 0;
+    expect(await world.client().send(notification(1))).toEqual({ state: 'accepted', log_id: 'log-1', repeat: true });
+    expect(world.api.accepted).toHaveLength(1);
+  });
+
+  it('succeeds at the third attempt', async () => {
+    world.api.instead = () => (world.api.asked.length < 3 ? { status: 503 } : undefined);
+    expect(await world.client().send(notification(1))).toMatchObject({ state: 'accepted' });
+    expect(world.files('spool')).toEqual([]);
+  });
+
+  it.each([
+    ['seconds', '7', 7_000],
+    ['a date', 'Sat, 21 Nov 2026 09:00:09 GMT', 9_000],
+    ['less than the backoff', '0', 1_000],
+    ['nonsense', 'soon', 1_000],
+  ])('waits for what Retry-After says: %s', async (_, header, expected) => {
+    world.api.instead = () =>
+      world.api.asked.length === 1 ? { status: 429, headers: { 'retry-after': header } } : undefined;
+    expect(await world.client().send(notification(1))).toMatchObject({ state: 'accepted' });
+    expect(world.waited).toEqual([expected]);
+  });
+
+  it('does not sit through a long Retry-After: the spool waits for it', async () => {
+    world.api.instead = () => ({ status: 503, headers: { 'retry-after': '31' } });
+    expect(await world.client().send(notification(1))).toMatchObject({ state: 'spooled' });
+    expect(world.api.asked).toHaveLength(1);
+  });
+});
+
+describe('what is not asked again', () => {
+  it.each([
+    [400, 'invalid-request'],
+    [400, 'idempotency-key-missing'],
+    [404, 'not-found'],
+    [409, 'idempotency-key-reused'],
+    [409, 'conflict'],
+    [413, 'too-large'],
+  ])('%i %s: refused, and kept nowhere', async (status, name) => {
+    world.api.instead = () => problem(name, status);
+    const result = await world.client().send(notification(1));
+    expect(result).toMatchObject({
+      state: 'refused',
+      problem: { type: `urn:notification-retry:problem:${name}`, status },
+    });
+    expect(world.api.asked).toHaveLength(1);
+    expect(world.files('spool')).toEqual([]);
+  });
+
+  it.each([400, 406, 410, 422, 451])('%i without a problem document: refused too', async (status) => {
+    world.api.instead = () => ({ status, body: { message: 'No' } });
+    expect(await world.client().send(notification(1))).toEqual({
+      state: 'refused',
+      problem: { type: 'about:blank', title: `The API answered ${status}`, status },
+    });
+  });
+
+  it.each([
+    ["401: the key is an operator's matter", problem('unauthenticated', 401)],
+    ['403: so are its rights', problem('forbidden', 403)],
+    ['404 of somebody else: the URL is wrong', { status: 404, body: { message: 'Not Found' } }],
+    ['405 of somebody else', { status: 405 }],
+    ['409 request-in-progress: a later flush gets the stored answer', problem('request-in-progress', 409)],
+    ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example' } }],
+    ['200 of a portal that stands in between', { status: 200, body: 'Welcome' }],
+    ['202 without a log_id', { status: 202, body: {} }],
+  ])('%s: spooled at once', async (_, answer) => {
+    world.api.instead = () => answer;
+    expect(await world.client().send(notification(1))).toMatchObject({ state: 'spooled' });
+    expect(world.api.asked).toHaveLength(1);
+    expect(await world.items('spool')).toMatchObject([{ body: notification(1) }]);
+  });
+});
+
+describe('what is spooled', () => {
+  it('is on disk for its owner alone when send returns', async () => {
+    await world.api.stop();
+    const result = await world.client().send(notification(1));
+    const [file] = world.files('spool');
+    expect(result).toMatchObject({ state: 'spooled', file });
+    const folder = join(world.directory, 'data', 'spool');
+    expect([statSync(folder).mode & 0o777, statSync(join(folder, String(file))).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  it('keeps the first attempt, no retry and the last error in its first line, and nothing of recipient or content', async () => {
+    world.api.instead = () => ({ status: 503, body: { type: 'x', title: 'someone-1@example.com', detail: 'Text 1' } });
+    await world.client().send(notification(1));
+    const [listed] = await world.spool().list('spool');
+    expect(listed?.header).toEqual({
+      version: 1,
+      firstAttempt: '2026-11-21T09:00:00.000Z',
+      retryCount: 0,
+      notifications: 1,
+      lastError: { at: '2026-11-21T09:00:00.000Z', reason: 'status 503' },
+    });
+  });
+
+  it('stopped by its signal, send spools at once instead of waiting on', async () => {
+    const stop = new AbortController();
+    world.api.instead = () => {
+      stop.abort();
+      return { status: 503 };
+    };
+    expect(await world.client().send(notification(1), { signal: stop.signal })).toMatchObject({ state: 'spooled' });
+    expect(world.api.asked).toHaveLength(1);
+  });
+});
+
+describe('reportFailure', () => {
+  const failure = { error_type: 'SERVER_OVERLOAD', response_code: '503' } as const;
+
+  it('hands over a notification with the attempt that failed', async () => {
+    const result = await world.client().reportFailure(notification(1), failure);
+    expect(result).toMatchObject({ state: 'accepted' });
+    expect(world.api.asked[0]?.body).toEqual({ ...notification(1), failed_attempt: failure });
+  });
+
+  it('failing another time, in another way, it is no second notification', async () => {
+    const client = world.client();
+    await client.reportFailure(notification(1), failure);
+    const again = await client.reportFailure(notification(1), { error_type: 'UNKNOWN' });
+    expect(again).toMatchObject({ state: 'refused', problem: { type: /idempotency-key-reused/ } });
+    expect(world.api.accepted).toHaveLength(1);
+  });
+
+  it('reports the failure of one that the API has, from the spool too', async () => {
+    await world.api.stop();
+    const client = world.client();
+    expect(await client.reportFailure('log/7', failure)).toMatchObject({ state: 'spooled' });
+    await world.api.start();
+    expect(await client.flush()).toMatchObject({ accepted: 1, left: 0 });
+    expect(world.api.asked.at(-1)?.path).toBe('/v1/notifications/log%2F7/failures');
+  });
+});
