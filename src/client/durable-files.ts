@@ -87,11 +87,14 @@ export async function abandonedDrafts(fs: FileSystem, directory: string, now: Da
     if (name === undefined) continue;
     const path = join(directory, file);
     const running = scope === scopeHash(self) ? isRunning({ ...self, pid: Number(pid), started }, self) : undefined;
-    const modified = await fs.stat(path).catch(unlessAbsent);
-    const old = modified !== undefined && Math.abs(now.getTime() - modified.mtimeMs) > DRAFT_LIFETIME_MS;
-    if (running === false || (running === undefined && old)) drafts.push({ path, name });
+    if (running === false || (running === undefined && (await isOld(fs, path, now)))) drafts.push({ path, name });
   }
   return drafts;
+}
+
+async function isOld(fs: FileSystem, path: string, now: Date): Promise<boolean> {
+  const modified = await fs.stat(path).catch(unlessAbsent);
+  return modified !== undefined && Math.abs(now.getTime() - modified.mtimeMs) > DRAFT_LIFETIME_MS;
 }
 
 function scopeHash({ scope }: ProcessIdentity): string {

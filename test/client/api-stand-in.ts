@@ -56,7 +56,12 @@ export class ApiStandIn implements ProducerApi {
 
   async start(): Promise<void> {
     const server = createServer((request, response) => this.#receive(request, response));
-    await new Promise<void>((done) => server.listen(this.#port, '127.0.0.1', done));
+    await new Promise<void>((done) => {
+      // While it was away another connection may have been given its port for a moment.
+      server.on('error', () => setTimeout(listen, 20));
+      const listen = () => server.listen(this.#port, '127.0.0.1', done);
+      listen();
+    });
     this.#port = (server.address() as AddressInfo).port;
     this.#server = server;
   }

@@ -1,0 +1,43 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { BatchNotification } from '../../src/client/index.ts';
+
+/** A line of the recipients' file: whatever it says of a notification replaces what the message says. */
+export interface Recipient extends Partial<BatchNotification> {
+  /** Unique in the file, and the same whenever it is read. */
+  readonly id: string;
+  readonly recipient: string;
+}
+
+/**
+ * Reads a file with a JSON object a line, a slice at a time, so that its size does not matter.
+ * @throws Error that names the line, and shows nothing of it
+ */
+export async function* recipientsIn(path: string, slice: number): AsyncGenerator<Recipient[]> {
+  let found: Recipient[] = [];
+  let number = 0;
+  for await (const line of createInterface({ input: createReadStream(path, 'utf8') })) {
+    number++;
+    if (line.trim() === '') continue;
+    found.push(recipientOf(line, `${path}:${number}`));
+    if (found.length === slice) {
+      yield found;
+      found = [];
+    }
+  }
+  if (found.length > 0) yield found;
+}
+
+function recipientOf(line: string, where: string): Recipient {
+  let parsed: Partial<Recipient>;
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    throw new Error(`${where} is not JSON; expected {"id":"…","recipient":"…"}`);
+  }
+  const { id, recipient } = parsed;
+  if (typeof id !== 'string' || typeof recipient !== 'string') {
+    throw new Error(`${where} lacks id or recipient; expected {"id":"…","recipient":"…"}`);
+  }
+  return { ...parsed, id, recipient };
+}
