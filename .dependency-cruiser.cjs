@@ -3,7 +3,7 @@ const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
   from: { path: from },
-  to: { path: '^(bin|lib|functions|src|console)/', pathNot: allowed },
+  to: { path: '^(bin|lib|functions|src|console|examples)/', pathNot: allowed },
 });
 
 module.exports = {
@@ -18,7 +18,16 @@ module.exports = {
     },
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
-    onlyTo('cli-knows-adapters-and-core', '^src/cli/', '^src/(cli|terminal|adapters|core)/'),
+    onlyTo('cli-knows-client-adapters-and-core', '^src/cli/', '^src/(cli|client|terminal|adapters|core)/'),
+    onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
+    onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|core)/'),
+    {
+      name: 'client-stands-alone',
+      comment: 'Producers install it: no AWS, no server code; one pure library, which its build takes in.',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { pathNot: '^(src/client/|node_modules/canonicalize/)', dependencyTypesNot: ['type-only', 'core'] },
+    },
     onlyTo('functions-know-adapters-and-core', '^functions/', '^(functions/shared|src/adapters|src/core)/'),
     onlyTo(
       'local-knows-adapters-and-core',

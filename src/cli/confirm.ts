@@ -5,7 +5,11 @@ import type { Session } from './session.ts';
  * Asks before something is done that cannot be undone.
  * @throws OperatorError when nobody is there to be asked.
  */
-export async function confirmed(question: string, yes: boolean | undefined, { terminal }: Session): Promise<boolean> {
+export async function confirmed(
+  question: string,
+  yes: boolean | undefined,
+  { terminal }: Pick<Session, 'terminal'>,
+): Promise<boolean> {
   if (yes) return true;
   if (!terminal.interactive) {
     throw new OperatorError('Nothing was done, for there is no terminal to ask on: add --yes to confirm.', MISUSED);

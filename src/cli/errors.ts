@@ -1,6 +1,7 @@
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { SecretUnavailableError } from '../adapters/secrets/secret-source.ts';
 import { RedriveFailedError, RedriveRunningError } from '../adapters/sqs/redrive.ts';
+import { SpoolLockedError } from '../client/errors.ts';
 
 /** It could not be done. */
 export const FAILED = 1;
@@ -18,7 +19,13 @@ export class OperatorError extends Error {
   }
 }
 
-const TOLD_WELL = [DeploymentNotFoundError, SecretUnavailableError, RedriveFailedError, RedriveRunningError];
+const TOLD_WELL = [
+  DeploymentNotFoundError,
+  SecretUnavailableError,
+  RedriveFailedError,
+  RedriveRunningError,
+  SpoolLockedError,
+];
 
 /** What a fault means for whoever typed the command. */
 export function describeError(error: unknown): { readonly sentence: string; readonly code: number } {

@@ -10,6 +10,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   terminal: processTerminal(),
   findDeployment: (local) => (local ? findLocalDeployment(process.cwd()) : findAwsDeployment(process.env)),
   clock: () => new Date(),
+  env: process.env,
   pause: (ms) => setTimeout(ms),
   newId: randomUUID,
   stateDirectory: join(process.cwd(), '.local', 'ops'),

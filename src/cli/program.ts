@@ -10,6 +10,11 @@ import { addReplay } from './replay-command.ts';
 import { addRetry } from './retry-command.ts';
 import type { CliContext } from './session.ts';
 import { addShow } from './show-command.ts';
+import { addSpoolClean } from './spool-clean-command.ts';
+import { addSpoolFlush } from './spool-flush-command.ts';
+import { addSpoolList } from './spool-list-command.ts';
+import { addSpoolResend } from './spool-resend-command.ts';
+import { addSpoolShow } from './spool-show-command.ts';
 import { addStatus } from './status-command.ts';
 
 /**
@@ -66,5 +71,14 @@ Examples:
   addDlqShow(dlq, context);
   addDlqRedrive(dlq, context);
   addDlqDrop(dlq, context);
+  const spool = program
+    .command('spool')
+    .description("the producer client's spool on this machine")
+    .usage('<command> [options]');
+  addSpoolFlush(spool, context);
+  addSpoolList(spool, context);
+  addSpoolShow(spool, context);
+  addSpoolResend(spool, context);
+  addSpoolClean(spool, context);
   return program;
 }

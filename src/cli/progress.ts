@@ -9,7 +9,7 @@ export interface Progress {
 const LINE_EVERY_MS = 5_000;
 
 /** Progress on stderr: a bar on a terminal, elsewhere a line now and then; none with --json. */
-export function showProgress(verb: string, { terminal, json }: Session): Progress {
+export function showProgress(verb: string, { terminal, json }: Pick<Session, 'terminal' | 'json'>): Progress {
   if (json) return { update() {}, end() {} };
   if (terminal.redraws) return bar(verb);
   let last = Date.now();

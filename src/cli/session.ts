@@ -14,6 +14,7 @@ export interface CliContext {
   readonly terminal: Terminal;
   readonly findDeployment: (local: boolean) => Promise<Deployment>;
   readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly pause: (ms: number) => Promise<void>;
   readonly newId: () => string;
   /** Where commands keep what they need to go on after an interruption. */

@@ -20,8 +20,11 @@ const LONGEST_WAIT_MS = 30_000;
  * A client of the API for producers.
  * @throws TypeError that names each option that is wrong
  */
-export function createNotificationClient(options: ClientOptions = {}): NotificationClient {
-  const settings = settingsOf(options, process.env);
+export function createNotificationClient(
+  options: ClientOptions = {},
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): NotificationClient {
+  const settings = settingsOf(options, env);
   const clock = () => new Date();
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return createClient(settings, {

@@ -1,15 +1,5 @@
 import type { Problem } from './notification.ts';
 
-/** An HTTP answer, or that there was none. */
-export type Answer =
-  | {
-      readonly status: number;
-      readonly retryAfter?: string | undefined;
-      readonly repeat: boolean;
-      readonly json: unknown;
-    }
-  | { readonly status: 0; readonly code: string };
-
 /** What an answer means for what was asked. */
 export type Verdict =
   | { readonly state: 'accepted'; readonly log_id: string; readonly repeat: boolean }

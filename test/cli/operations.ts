@@ -106,6 +106,7 @@ export async function startOperations(engine?: DynamodbEngine) {
         },
         findDeployment: async () => deployment,
         clock: () => new Date(),
+        env: {},
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50))),
         newId: () => `id-${++serial}`,
         stateDirectory: join(directory, 'state'),

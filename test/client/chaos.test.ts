@@ -52,7 +52,7 @@ async function survive(api: ProducerApi): Promise<{ kills: number; outages: numb
     for (let done = false; !done; ) {
       const child = producer(api);
       // Longer each time, so that it gets through at last.
-      const killer = setTimeout(() => child.kill('SIGKILL'), 100 + Math.random() * 400 * (kills + 1));
+      const killer = setTimeout(() => child.kill('SIGKILL'), 100 + Math.random() * 400 * 1.5 ** kills);
       const [code, signal] = await new Promise<[number | null, string | null]>((resolve) => {
         child.once('exit', (...ended) => resolve(ended));
       });

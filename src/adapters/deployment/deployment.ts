@@ -25,6 +25,8 @@ export interface Deployment {
    * or so, and the next sweep finds what this one missed.
    */
   readonly caughtUp?: () => Promise<boolean>;
+  /** Where the intake API is, where that is known. */
+  readonly api?: string;
   /** For the SDK's clients; empty on AWS, where the standard chain decides. */
   readonly clients: {
     readonly dynamodb: ClientOptions;

@@ -58,6 +58,7 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
       if (key === undefined) throw new DeploymentNotFoundError(`${file.secrets_file} has no recipient_hash_key.`);
       return key;
     },
+    api: endpoints.api,
     caughtUp: () => askCaughtUp(endpoints.api),
     clients: {
       dynamodb: { endpoint: endpoints.dynamodb, region, credentials },

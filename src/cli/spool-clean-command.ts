@@ -1,0 +1,72 @@
+import * as fs from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { Folder, Listed } from '../client/spool.ts';
+import { lockSpool } from '../client/spool-lock.ts';
+import { confirmed } from './confirm.ts';
+import { MISUSED, OperatorError } from './errors.ts';
+import { duration } from './option-values.ts';
+import type { CliContext } from './session.ts';
+import { folderOption } from './spool-list-command.ts';
+import { findFile, onSpool, type SpoolSession } from './spool-session.ts';
+
+interface CleanOptions {
+  readonly folder: Folder;
+  readonly olderThan?: number;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+export function addSpoolClean(program: Command, context: CliContext): void {
+  const command = program
+    .command('clean')
+    .argument('[FILE...]', 'as `spool list` names them')
+    .description('delete files for good, with the notifications in them')
+    .addOption(folderOption('where, with --all or --older-than').default('failed'))
+    .option(
+      '--older-than <D>',
+      'those whose first attempt was so long ago (30d); of faulty ones, that are so old',
+      duration,
+    )
+    .option('--all', 'all of the folder')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  npm run ops -- spool clean --older-than 30d');
+  onSpool<CleanOptions>(command, context, clean);
+}
+
+async function clean(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<number> {
+  const { spool, json, terminal, settings } = session;
+  const chosen = await choose(session, options, names);
+  const count = chosen.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
+  if (chosen.length === 0) {
+    terminal.print(json ? `${JSON.stringify({ deleted: [] })}\n` : 'Nothing to delete.\n');
+    return 0;
+  }
+  const question = `Delete ${chosen.length} files with ${count} notifications, which nobody will get then?`;
+  if (!(await confirmed(question, options.yes, session))) return 0;
+  const release = await lockSpool(settings.spoolDirectory, { fs });
+  try {
+    for (const { folder, file } of chosen) await spool.remove(folder, file);
+  } finally {
+    await release();
+  }
+  const deleted = chosen.map(({ file }) => file);
+  terminal.print(json ? `${JSON.stringify({ deleted })}\n` : `${deleted.length} files deleted.\n`);
+  return 0;
+}
+
+async function choose(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<Listed[]> {
+  const { folder, olderThan, all } = options;
+  if ([names.length > 0, olderThan !== undefined, all === true].filter(Boolean).length !== 1) {
+    throw new OperatorError('Say which: FILEs, --older-than or --all.', MISUSED);
+  }
+  if (names.length > 0) return Promise.all(names.map((name) => findFile(session, name)));
+  const listed = await session.spool.list(folder);
+  if (olderThan === undefined) return listed;
+  const before = session.clock().getTime() - olderThan;
+  const ages = await Promise.all(listed.map((entry) => firstAttempt(session, entry)));
+  return listed.filter((_, i) => (ages[i] ?? Number.POSITIVE_INFINITY) < before);
+}
+
+async function firstAttempt({ spool }: SpoolSession, { folder, file, header }: Listed): Promise<number> {
+  return header ? Date.parse(header.firstAttempt) : (await fs.stat(spool.pathOf(folder, file))).mtimeMs;
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import type { FlushReport } from '../client/flush.ts';
+import { FAILED } from './errors.ts';
+import { showProgress } from './progress.ts';
+import type { CliContext } from './session.ts';
+import { addApiOptions, onSpool, type SpoolSession } from './spool-session.ts';
+import { reportView } from './spool-view.ts';
+
+export function addSpoolFlush(program: Command, context: CliContext): void {
+  const command = addApiOptions(program.command('flush'))
+    .description('hand over what is in the spool, the oldest first; for an hourly cron')
+    .addHelpText(
+      'after',
+      `
+After 10 flushes that failed (MAX_SPOOL_RETRIES) or 168 hours (SPOOL_RETENTION_HOURS) a file moves to the folder failed
+beside the spool. It ends with 1 when that happened, or a file could not be read, so that a cron tells of it, once;
+that the API is away is no failure of the command.
+
+Example:
+  17 * * * * npm run -s ops -- spool flush`,
+    );
+  onSpool(command, context, (session) => flush(session));
+}
+
+/** Hands over what is in the spool, or these files of it. @returns the exit code */
+export async function flush(session: SpoolSession, files?: readonly string[]): Promise<number> {
+  const { json, terminal } = session;
+  // Said at once: who interrupts the command has been told by then.
+  const client = await session.client(({ file, because, notifications, reason }) => {
+    const count = notifications === undefined ? '' : `, ${notifications} notifications`;
+    terminal.say(`${terminal.colors.yellow('given up')} ${file}: ${because}${count} (${reason})\n`);
+  });
+  const progress = showProgress('handled', session);
+  let report: FlushReport;
+  try {
+    report = await client.flush({
+      ...(files && { files }),
+      onProgress: ({ done, total }) => progress.update(done, total),
+    });
+  } finally {
+    progress.end();
+  }
+  terminal.print(json ? `${JSON.stringify(reportView(report))}\n` : describe(report));
+  for (const { file, because } of report.skipped) terminal.say(`${file} was left as it is: ${because}\n`);
+  return report.givenUp.length + report.skipped.length > 0 ? FAILED : 0;
+}
+
+function describe({ accepted, refused, left, givenUp, skipped }: FlushReport): string {
+  if (accepted + refused + left + givenUp.length + skipped.length === 0) return 'The spool is empty: nothing to do.\n';
+  const up = givenUp.length > 0 ? `, ${givenUp.length} files given up: see \`npm run ops -- spool list\`` : '';
+  return `${accepted} handed over, ${left} still in the spool, ${refused} refused${up}.\n`;
+}

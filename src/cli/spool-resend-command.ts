@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import type { Listed } from '../client/spool.ts';
+import { FAILED, MISUSED, OperatorError } from './errors.ts';
+import type { CliContext } from './session.ts';
+import { flush } from './spool-flush-command.ts';
+import { addApiOptions, findFile, onSpool, type SpoolSession } from './spool-session.ts';
+
+interface ResendOptions {
+  readonly all?: boolean;
+}
+
+export function addSpoolResend(program: Command, context: CliContext): void {
+  const command = addApiOptions(program.command('resend'))
+    .argument('[FILE...]', 'as `spool list` names them')
+    .description('put given-up files back into the spool with a fresh budget, and hand them over')
+    .option('--all', 'every whole file of the folder failed')
+    .addHelpText(
+      'after',
+      `
+Remove the cause first: what is refused again is given up again. The idempotency keys stay, so that what the API took in
+the last 72 hours is not doubled; of what is older it cannot know.
+
+Example:
+  npm run ops -- spool resend 20261121T090000000Z-0a1b2c3d4e5f.spool`,
+    );
+  onSpool<ResendOptions>(command, context, resend);
+}
+
+async function resend(session: SpoolSession, { all }: ResendOptions, names: readonly string[]): Promise<number> {
+  const { spool, terminal } = session;
+  if (names.length > 0 === (all === true)) throw new OperatorError('Say which: FILEs, or --all.', MISUSED);
+  const found = all ? await spool.list('failed') : await Promise.all(names.map((name) => findFile(session, name)));
+  // It must be known where to before anything is moved.
+  await session.client(() => {});
+  const files: string[] = [];
+  let faults = 0;
+  for (const listed of found) {
+    const because = await putBack(session, listed);
+    if (because === undefined) files.push(listed.file);
+    else {
+      faults++;
+      terminal.say(`${listed.file} was left as it is: ${because}\n`);
+    }
+  }
+  if (files.length === 0) {
+    terminal.say('There is nothing to send again.\n');
+    return faults > 0 ? FAILED : 0;
+  }
+  const code = await flush(session, files);
+  return faults > 0 ? FAILED : code;
+}
+
+/** @returns why it could not be done */
+async function putBack({ spool }: SpoolSession, { folder, file, ...rest }: Listed): Promise<string | undefined> {
+  if (folder === 'spool') return undefined;
+  if (rest.header === undefined) return rest.fault.message;
+  try {
+    await spool.resend(file);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,90 @@
+import * as fs from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import type { NotificationClient } from '../client/client.ts';
+import type { GivenUp } from '../client/flush.ts';
+import { createNotificationClient } from '../client/index.ts';
+import { type ClientOptions, type SpoolSettings, spoolSettingsOf } from '../client/settings.ts';
+import { createSpool, type Listed, type Spool } from '../client/spool.ts';
+import { MISUSED, OperatorError } from './errors.ts';
+import type { CliContext } from './session.ts';
+
+/** A command at work on the spool of this machine. It needs no deployment, and the API only to send. */
+export interface SpoolSession extends Pick<CliContext, 'terminal' | 'clock'> {
+  readonly json: boolean;
+  readonly settings: SpoolSettings;
+  readonly spool: Spool;
+  /** @throws OperatorError when it is not said where the API is, or with which key. */
+  client(onGivenUp: (given: GivenUp) => void): Promise<NotificationClient>;
+}
+
+interface CommonOptions {
+  readonly json?: boolean;
+  readonly dir?: string;
+  readonly url?: string;
+  readonly local?: boolean;
+}
+
+/**
+ * Adds the options that every spool command takes, and connects it.
+ * @param run gives the exit code
+ */
+export function onSpool<O>(
+  command: Command,
+  context: CliContext,
+  run: (session: SpoolSession, options: O, args: readonly string[]) => Promise<number>,
+): Command {
+  return command
+    .option('--dir <DIR>', "the spool's directory; else NOTIFICATION_SPOOL_DIRECTORY, or data/spool")
+    .option('--json', 'print JSON on stdout')
+    .action(async function (this: Command) {
+      const options = this.opts<O & CommonOptions>();
+      context.exitWith(await run(sessionOf(context, options), options, this.args));
+    });
+}
+
+/** For the commands that send. The key comes from the environment alone: a command line is seen by others. */
+export function addApiOptions(command: Command): Command {
+  return command
+    .option('--url <URL>', 'where the API is; else NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY')
+    .option('--local', "the running local runtime's API");
+}
+
+function sessionOf(context: CliContext, { json = false, dir, url, local }: CommonOptions): SpoolSession {
+  const { env, clock, terminal } = context;
+  const options: ClientOptions = { spoolDirectory: dir };
+  const settings = told(() => spoolSettingsOf(options, env));
+  const { spoolDirectory: directory, failedDirectory, keys } = settings;
+  return {
+    terminal,
+    clock,
+    json,
+    settings,
+    spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
+    async client(onGivenUp) {
+      const api = local ? (await context.findDeployment(true)).api : url;
+      return told(() => createNotificationClient({ ...options, url: api, onGivenUp }, env));
+    },
+  };
+}
+
+/** What the client says of its settings is what an operator should read. */
+function told<T>(create: () => T): T {
+  try {
+    return create();
+  } catch (error) {
+    throw error instanceof TypeError ? new OperatorError(error.message, MISUSED) : error;
+  }
+}
+
+/** The file of that name, or path, in either folder. @throws OperatorError */
+export async function findFile({ spool }: SpoolSession, given: string): Promise<Listed> {
+  const name = basename(given);
+  const all = [...(await spool.list('spool')), ...(await spool.list('failed'))];
+  const found = all.find(({ file }) => file === name);
+  if (found) return found;
+  const { folders } = spool;
+  throw new OperatorError(
+    `There is no file ${name} in ${folders.spool} or ${folders.failed}: see \`npm run ops -- spool list\`.`,
+  );
+}

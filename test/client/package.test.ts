@@ -1,0 +1,104 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildClient } from '../../scripts/build-client.ts';
+import { ApiStandIn } from './api-stand-in.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** The Node that tests run on, and the oldest that producers may have where this machine has one. */
+const NODES = [process.execPath, ...systemNodes()];
+
+let project: string;
+let inputs: string[];
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), 'producer-'));
+  const installed = join(project, 'node_modules', 'notification-retry-client');
+  inputs = await buildClient(installed);
+  mkdirSync(join(project, 'node_modules', '@types'));
+  symlinkSync(join(ROOT, 'node_modules', '@types', 'node'), join(project, 'node_modules', '@types', 'node'));
+  symlinkSync(join(ROOT, 'node_modules', 'undici-types'), join(project, 'node_modules', 'undici-types'));
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe('the package that producers install', () => {
+  it('is made of the client and of one pure library: no server code, no AWS, no CDK', () => {
+    expect(inputs.filter((file) => !/^(src\/client\/|node_modules\/canonicalize\/)/.test(file))).toEqual([]);
+    expect(inputs.length).toBeGreaterThan(10);
+  });
+
+  it.each(NODES)('works on %s', async (node) => {
+    const api = new ApiStandIn();
+    await api.start();
+    writeFileSync(
+      join(project, 'producer.mjs'),
+      `import { createNotificationClient } from 'notification-retry-client';
+      const client = createNotificationClient({ spoolKey: '${'ab'.repeat(32)}', timeoutMs: 2_000 });
+      const notification = { channel: 'email', recipient: 'a@b.example', body: 'Text' };
+      const away = createNotificationClient({ url: 'http://127.0.0.1:9', spoolKey: '${'ab'.repeat(32)}' });
+      const stopped = AbortSignal.timeout(300);
+      const results = [
+        await client.send(notification),
+        ...(await client.sendBatch([notification, { ...notification, body: 'Another' }])),
+        await away.send({ ...notification, body: 'Later' }, { signal: stopped }),
+        await client.reportFailure('log-1', { error_type: 'UNKNOWN' }),
+      ];
+      const { accepted } = await client.flush();
+      console.log(JSON.stringify({ states: results.map(({ state }) => state), accepted }));`,
+    );
+    const env = { NOTIFICATION_API_URL: api.url, NOTIFICATION_API_KEY: api.apiKey };
+    const { stdout } = await promisify(execFile)(node, ['producer.mjs'], { cwd: project, env });
+    await api.stop();
+    expect(JSON.parse(stdout)).toEqual({
+      states: ['accepted', 'accepted', 'accepted', 'spooled', 'accepted'],
+      accepted: 1,
+    });
+    expect(await api.delivered()).toHaveLength(3);
+    expect(existsSync(join(project, 'data', 'spool'))).toBe(true);
+  });
+
+  it('has types that a strict project compiles with', () => {
+    writeFileSync(
+      join(project, 'producer.mts'),
+      `import { createNotificationClient, NotHandedOverError, type Result } from 'notification-retry-client';
+      const client = createNotificationClient({ url: 'https://api.example', apiKey: 'nrk_x' });
+      const result: Result = await client.send({ channel: 'email', recipient: 'a@b.example', body: 'Text' });
+      if (result.state === 'spooled') console.log(result.file, NotHandedOverError.name);
+      // @ts-expect-error there is no such channel
+      await client.send({ channel: 'pigeon', recipient: 'a', body: 'Text' });`,
+    );
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--types',
+      'node',
+      '--lib',
+      'es2022',
+    ];
+    const compiled = () =>
+      execFileSync(process.execPath, [tsc, ...options, 'producer.mts'], {
+        cwd: project,
+        encoding: 'utf8',
+        stdio: 'pipe',
+      });
+    expect(compiled()).toBe('');
+  });
+});
+
+/** Those in the PATH that this repository did not bring along. */
+function systemNodes(): string[] {
+  const found = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((directory) => !directory.includes('node_modules'))
+    .map((directory) => join(directory, 'node'))
+    .find((path) => existsSync(path));
+  return found === undefined ? [] : [found];
+}
