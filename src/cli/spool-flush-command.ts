@@ -17,7 +17,7 @@ beside the spool. It ends with 1 when that happened, or a file could not be read
 that the API is away is no failure of the command.
 
 Example:
-  17 * * * * npm run -s ops -- spool flush`,
+  17 * * * * npm run -s ops -- spool flush --json >/dev/null`,
     );
   onSpool(command, context, (session) => flush(session));
 }
