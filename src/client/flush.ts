@@ -1,7 +1,7 @@
 import { type HandOverOptions, handOver, type Line } from './hand-over.ts';
 import type { Item } from './item.ts';
 import type { Later, Verdict } from './retry-rules.ts';
-import type { Listed, Spool } from './spool.ts';
+import type { Spool } from './spool.ts';
 import {
   CorruptFileError,
   type GivenUpBecause,
@@ -72,13 +72,12 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
   };
   const line: Line = { dead: false };
   let done = 0;
-  for (const entry of listed) {
-    const { file, header } = entry;
+  for (const { file, header } of listed) {
     const count = header?.notifications ?? 0;
     if (signal?.aborted) tally.left += count;
     else {
       try {
-        await flushFile(entry, { ...deps, line, signal, tally });
+        await flushFile(file, { ...deps, line, signal, tally });
       } catch (error) {
         tally.skipped.push({ file, because: reasonOf(error) });
         tally.left += count;
@@ -96,10 +95,9 @@ interface Work extends FlushDeps {
   readonly tally: { accepted: number; refused: number; left: number; givenUp: GivenUp[] };
 }
 
-async function flushFile(entry: Listed, work: Work): Promise<void> {
+async function flushFile(file: string, work: Work): Promise<void> {
   const { spool, clock } = work;
-  const { file } = entry;
-  const opened = await open(entry, work);
+  const opened = await open(file, work);
   if (opened === undefined) return;
   const { content, items } = opened;
   const late = overdue(content.header, work);
@@ -142,12 +140,11 @@ async function flushFile(entry: Listed, work: Work): Promise<void> {
 
 /** The file and its items, or why these cannot be had; undefined when it was set aside. */
 async function open(
-  { file, fault }: Listed & { fault?: Error },
+  file: string,
   work: Work,
 ): Promise<{ content: SpoolFile; items: Item[] | UnreadableFileError } | undefined> {
   const { spool } = work;
   try {
-    if (fault !== undefined) throw fault;
     const content = await spool.read('spool', file);
     try {
       return { content, items: spool.open(content) };

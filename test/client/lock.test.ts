@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,6 +77,21 @@ describe('the lock of a spool', () => {
     const heart = setInterval(() => void fs.utimes(join(directory, '.lock'), ++tick, tick), 10);
     await expect(lock()).rejects.toThrow('is locked by pid 1 on elsewhere');
     clearInterval(heart);
+  });
+
+  it('taken by another between being found abandoned and being moved away, it is given back', async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
+    const faster = JSON.stringify({ ...ownIdentity(), token: 'faster' });
+    const slow = {
+      ...fs,
+      rename: async (from: string, to: string) => {
+        held(faster);
+        await fs.rename(from, to);
+      },
+    };
+    await expect(lockSpool(directory, { fs: slow, heartbeatMs: 20 })).rejects.toThrow(SpoolLockedError);
+    expect(readFileSync(join(directory, '.lock'), 'utf8')).toBe(faster);
+    expect(readdirSync(directory)).toEqual(['.lock']);
   });
 
   it("found abandoned by many at the same moment, it is one's", async () => {
