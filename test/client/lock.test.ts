@@ -4,6 +4,7 @@ import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FileSystem } from '../../src/client/durable-files.ts';
 import { SpoolLockedError } from '../../src/client/errors.ts';
 import { ownIdentity } from '../../src/client/process-identity.ts';
 import { lockSpool } from '../../src/client/spool-lock.ts';
@@ -82,9 +83,9 @@ describe('the lock of a spool', () => {
   it('taken by another between being found abandoned and being moved away, it is given back', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
     const faster = JSON.stringify({ ...ownIdentity(), token: 'faster' });
-    const slow = {
+    const slow: FileSystem = {
       ...fs,
-      rename: async (from: string, to: string) => {
+      rename: async (from, to) => {
         held(faster);
         await fs.rename(from, to);
       },
