@@ -215,7 +215,7 @@ describe('whatever the API answers, and wherever the process dies', () => {
           expect([...refused].filter((id) => promised.has(id))).toEqual([]);
         },
       ),
-      { numRuns: Number(process.env['FULL'] ? 1_000 : 60) },
+      { numRuns: Number(process.env['FULL'] ? 500 : 60) },
     );
     for (const state of ['accepted', 'spooled', 'refused', 'too-many-retries', 'died in flush', 'died in send']) {
       expect(reached).toContain(state);
