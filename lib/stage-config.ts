@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { DEFAULT_BREAKER_POLICY } from '../src/core/breaker-policy.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../src/core/channels.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../src/core/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../src/core/retry-policy.ts';
@@ -74,6 +75,19 @@ function perChannel() {
   return v.optional(section(entries as Record<Channel, ReturnType<typeof perLane>>), {});
 }
 
+const breaker = section({
+  /** Least notifications within the window that a judgement needs. */
+  minSamples: v.optional(wholeBetween(1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.min_samples),
+  /** Share of them that failed from which the breaker opens. */
+  failureShare: v.optional(numberBetween(0.1, 1, 'share of failures'), DEFAULT_BREAKER_POLICY.failure_share),
+  windowSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.window_ms / 1000),
+  /** Seconds from opening to the first probe; every probe that fails doubles them, up to maxIntervalSeconds. */
+  intervalSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.interval_ms / 1000),
+  maxIntervalSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.max_interval_ms / 1000),
+  /** Held notifications a lane that are let go each second once the provider is back. */
+  drainPerSecond: v.optional(numberBetween(0.1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.drain_per_second),
+});
+
 const stageName = explain('must be a lower-case letter followed by at most 15 of a-z, 0-9 and -');
 /** Without what it is: addresses do not belong in errors. */
 const sender = ({ received }: { readonly received: string }) =>
@@ -114,6 +128,8 @@ const stageConfig = section({
     numberBetween(0.1, 336, 'hours'),
     (priority) => PRIORITY_POLICY[priority].retention_ms / HOUR_MS,
   ),
+  /** When a provider counts as down, and how it is approached again (docs/decisions/0040). */
+  breaker: v.optional(breaker, {}),
   /** Most concurrent batches a lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   concurrency: perChannel(),
   /** Days that log lines are kept, one of CloudWatch's steps. */

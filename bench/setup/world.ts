@@ -52,6 +52,9 @@ export interface WorldOptions {
 /** Where nothing is: what has no stand-in in a benchmark must fail and not reach AWS. */
 const NOWHERE = 'http://127.0.0.1:9';
 
+/** What fails in a benchmark fails on purpose: no breaker shall keep it from being measured. */
+const NO_BREAKER = { min_samples: 1_000_000 };
+
 export async function startWorld(context: BenchContext, options: WorldOptions = {}): Promise<World> {
   const directory = mkdtempSync(join(context.home, 'world-'));
   const stopping = new Stopping();
@@ -107,7 +110,7 @@ async function start(
         bundle: bundle ?? bundleOf(service),
         handler: deployed.handler.split('.').at(-1) ?? '',
         environment: {
-          ...functionEnvironment(deployed, { ...services, ...changed }, { secretsFile }),
+          ...functionEnvironment(deployed, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
           ...environment,
         },
         logFile: log(service),

@@ -10,6 +10,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
+import { OPEN_GATE } from '../../src/core/provider-gate.ts';
 
 /**
  * The webhook function with a part left out, which tells what that part costs. BENCH_WITHOUT names it: `decryption`
@@ -45,6 +46,7 @@ const channelFunction = createHandler(
           ? { send: async () => ({ ok: true, response_code: '200' }) }
           : createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
       retries: createRetryQueue(sqs, env.LANE_QUEUES),
+      gate: OPEN_GATE,
       policy: toRetryPolicy(env.RETRY_POLICY),
       clock,
       random: Math.random,

@@ -9,6 +9,7 @@ import {
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import type { Channel } from '../../src/core/channels.ts';
 import type { Sender } from '../../src/core/provider-answer.ts';
+import { bindBreakers } from './bind-breakers.ts';
 import { createDynamoDb, createSqs, toRetryPolicy } from './bindings.ts';
 import { createHandler } from './channel-function.ts';
 import type { parseEnv, senderEnv } from './env.ts';
@@ -46,6 +47,7 @@ export function bindChannel(
           onRefused: (reason, count) =>
             observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
         }),
+        gate: bindBreakers(env, dynamodb, observability),
         policy: toRetryPolicy(env.RETRY_POLICY),
         clock,
         random: Math.random,

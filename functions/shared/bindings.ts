@@ -1,8 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import type { BreakerPolicy } from '../../src/core/breaker-policy.ts';
 import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
 import type { RetryPolicy } from '../../src/core/retry-policy.ts';
-import type { RetryPolicyConfig } from './env.ts';
+import type { BreakerConfig, RetryPolicyConfig } from './env.ts';
 
 /**
  * Without limits one connection that hangs would eat the batch's time. They are far above what either service takes,
@@ -44,4 +45,18 @@ export function toRetryPolicy(config: RetryPolicyConfig): RetryPolicy {
     },
   ]);
   return { base_interval_ms: config.base_interval_seconds * 1000, priorities: Object.fromEntries(priorities) };
+}
+
+export function toBreakerPolicy({
+  window_seconds,
+  interval_seconds,
+  max_interval_seconds,
+  ...config
+}: BreakerConfig): BreakerPolicy {
+  return {
+    ...config,
+    window_ms: window_seconds * 1000,
+    interval_ms: interval_seconds * 1000,
+    max_interval_ms: max_interval_seconds * 1000,
+  };
 }

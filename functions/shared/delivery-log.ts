@@ -20,6 +20,7 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
     disposition: disposition.do,
     ...(attempt !== undefined && { attempt }),
     ...(dropped !== undefined && { dropped }),
+    ...(report.held_by !== undefined && { held_by: report.held_by }),
     ...(verdict && { outcome: verdict.status, ...verdict }),
     ...(record && {
       retry_status: record.retry_status,

@@ -3,13 +3,17 @@ import { count } from './count.ts';
 import type { Observability } from './middleware.ts';
 
 /** Counts what became of a message; the function's channel is a default dimension, ids never are one. */
-export function countOutcomes(metrics: Observability['metrics'], { verdict, record, error }: DeliveryReport): void {
+export function countOutcomes(
+  metrics: Observability['metrics'],
+  { verdict, record, held_by, error }: DeliveryReport,
+): void {
   if (error !== undefined) count(metrics, 'Faults');
   if (verdict === undefined) return;
   const sent = record !== undefined && record.retry_status !== 'SKIPPED';
   count(metrics, 'Attempts', sent ? 1 : 0);
   if (sent) count(metrics, 'SendDuration', record.duration_ms);
   if (verdict.status === 'SUCCESS') count(metrics, 'Delivered');
-  if (verdict.status === 'RETRY') count(metrics, 'Retried');
+  if (held_by !== undefined) count(metrics, 'Held');
+  else if (verdict.status === 'RETRY') count(metrics, 'Retried');
   if (verdict.status === 'FAILED') count(metrics, verdict.dead_letter ? 'DeadLettered' : 'Stopped');
 }

@@ -24,6 +24,19 @@ const retryPolicy = v.object({
 });
 export type RetryPolicyConfig = v.InferOutput<typeof retryPolicy>;
 
+const positive = v.pipe(v.number(), v.gtValue(0));
+
+/** When a provider counts as down, and how it is approached again: src/core/breaker-policy.ts, configurable by stage. */
+const breaker = v.object({
+  min_samples: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  failure_share: v.pipe(positive, v.maxValue(1)),
+  window_seconds: positive,
+  interval_seconds: positive,
+  max_interval_seconds: positive,
+  drain_per_second: positive,
+});
+export type BreakerConfig = v.InferOutput<typeof breaker>;
+
 /** Keys only the local runtime sets; on AWS they are absent. */
 const localOnly = {
   /** File with credentials by integration_config_id and the local keys, in place of Secrets Manager and KMS. */
@@ -57,6 +70,8 @@ export const senderEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  BREAKER: json(breaker),
   /** The function's own channel's queue URLs as JSON: `{"express":url,"standard":url}`. */
   LANE_QUEUES: json(queueUrls),
   RETRY_POLICY: json(retryPolicy),

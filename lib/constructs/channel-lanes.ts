@@ -5,11 +5,12 @@ import { Construct } from 'constructs';
 import type { SenderEnv } from '../../functions/shared/env.ts';
 import type { Channel, Lane } from '../../src/core/channels.ts';
 import type { StageConfig } from '../stage-config.ts';
+import { breakerJson } from './breaker-config.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
 import type { Encryption } from './encryption.ts';
 import { integrationSecretArns, integrationSecretPrefix } from './integration-secrets.ts';
 import type { NotificationTables } from './notification-tables.ts';
-import { allow, useTables } from './permissions.ts';
+import { allow, useBreakers, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from './service-function.ts';
 import { acknowledgeWildcard, type WildcardPermission } from './wildcards.ts';
@@ -95,6 +96,8 @@ export class ChannelLanes extends Construct {
           NOTIFICATION_LOG_TABLE: tables.log.tableName,
           NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
           NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+          PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+          BREAKER: breakerJson(config),
           LANE_QUEUES: Stack.of(this).toJsonString({
             express: this.express.queueUrl,
             standard: this.standard.queueUrl,
@@ -112,6 +115,7 @@ export class ChannelLanes extends Construct {
         allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        useBreakers(tables.pipelineState),
         useTables(encryption.dataKey),
         allow(['kms:Decrypt'], [encryption.recipientKey.keyArn]),
         allow(['secretsmanager:GetSecretValue'], [secrets]),

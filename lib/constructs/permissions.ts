@@ -1,5 +1,7 @@
+import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
+import { BREAKER_KIND } from '../../src/adapters/dynamodb/schema.ts';
 
 /** Allows exactly these actions on exactly these resources. */
 export function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement {
@@ -14,4 +16,13 @@ export function useTables(dataKey: Key): PolicyStatement {
 /** As useTables, for a function that only reads. */
 export function readTables(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey'], [dataKey.keyArn]);
+}
+
+/** Looks at the breakers and makes their transitions; the rest of the pipeline's state is others'. */
+export function useBreakers(pipelineState: Table): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+    resources: [pipelineState.tableArn],
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND] } },
+  });
 }

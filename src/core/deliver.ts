@@ -1,7 +1,8 @@
 import type { Random } from './backoff.ts';
 import { type ClaimStep, planClaim, type RowChange, reasonNotToSend } from './claim-plan.ts';
-import { giveUp, judge, type Verdict } from './judge.ts';
+import { giveUp, judge, putOff, type Verdict } from './judge.ts';
 import type { NotificationRow, RetryRecord } from './notification.ts';
+import type { ProviderGate } from './provider-gate.ts';
 import { MAX_DELAY_MS, type QueueMessage, type ReceivedMessage, triggerOf } from './queue-message.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import { type SendDeps, send } from './send.ts';
@@ -58,6 +59,8 @@ export interface DeliveryReport {
   readonly record?: RetryRecord;
   /** Why nothing was sent. */
   readonly dropped?: string;
+  /** The breaker that kept it from being sent. */
+  readonly held_by?: string;
   /** The near retry could not be queued; a sweep will find it, later than it could have been. */
   readonly requeue_error?: unknown;
   /** A fault of ours or of the storage; the message comes back. */
@@ -68,6 +71,7 @@ export interface DeliverDeps extends SendDeps {
   readonly rows: ClaimStore;
   readonly records: RecordStore;
   readonly retries: RetryQueue;
+  readonly gate: ProviderGate;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
   readonly random: Random;
@@ -187,19 +191,20 @@ async function makeAttempt(
   received: ReceivedMessage,
   deps: DeliverDeps,
 ): Promise<Outcome> {
+  const forced = received.message.options?.force ?? false;
+  const admission = step.skip === undefined ? await deps.gate.admit(row, forced) : undefined;
   const started = deps.clock();
   const first_attempt_at = row.first_attempt_at ?? started.toISOString();
-  const result = step.skip === undefined ? await send(row, started, deps) : undefined;
+  const result = admission?.do === 'send' ? await send(row, started, deps) : undefined;
   const ended = deps.clock();
-  const verdict =
-    result === undefined
-      ? giveUp(step.skip ?? 'UNKNOWN', row.error_type ?? step.skip ?? 'UNKNOWN')
-      : judge(
-          result,
-          { row, first_attempt_at, now: ended, forced_dead: step.forced_dead ?? false },
-          deps.policy,
-          deps.random,
-        );
+  const provider_down = admission?.do === 'send' && result ? await admission.heard(result) : false;
+  const attempt = { row, first_attempt_at, now: ended, forced_dead: step.forced_dead ?? false, provider_down };
+  const held = admission?.do === 'hold' ? admission : undefined;
+  const verdict = result
+    ? judge(result, attempt, deps.policy, deps.random)
+    : held
+      ? putOff(held.until, held.error_type, attempt, deps.policy)
+      : giveUp(step.skip ?? 'UNKNOWN', row.error_type ?? step.skip ?? 'UNKNOWN');
   const { trigger, counted } = step;
   const ending = {
     row,
@@ -211,10 +216,11 @@ async function makeAttempt(
     ended,
     verdict,
     ...(result && { result }),
+    ...(held && { held_by: held.breaker }),
   };
   const record = recordOf(ending);
   await putInsistently(record, deps);
-  const report = { attempt: row.last_attempt, verdict, record };
+  const report = { attempt: row.last_attempt, verdict, record, ...(held && { held_by: held.breaker }) };
   if (!(await deps.rows.settle(row, settlementOf(ending)))) {
     return { ...report, disposition: done, dropped: 'the claim was lost before the outcome could be settled' };
   }

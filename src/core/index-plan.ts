@@ -2,6 +2,7 @@ import { CHANNELS, type Channel } from './channels.ts';
 import { historyKeys } from './history.ts';
 import type { MessageFormat, NotificationContent, NotificationRow } from './notification.ts';
 import { PRIORITIES, PRIORITY_OF_LEVEL, type Priority, type PriorityLevel } from './priorities.ts';
+import { providerHost } from './provider-key.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import { contentFaults, describeFaults, type ForeignRow, type RowFault, rowFaults } from './row-rules.ts';
 import { clip } from './text.ts';
@@ -56,7 +57,7 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
   }
   return {
     do: 'index',
-    set: { ...history, ...workKeys(row, log_id, now, policy), updated_at: now.toISOString() },
+    set: { ...history, ...workKeys(row, log_id, now, policy), ...hostOf(row), updated_at: now.toISOString() },
     ...moved,
   };
 }
@@ -100,6 +101,13 @@ function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolic
     work_queue: workQueueOf('due', priority, log_id),
     work_at: dueTime(row, begun, now).toISOString(),
   };
+}
+
+/** By which a breaker knows the provider; read here, as it is the last time that the recipient is in the clear. */
+function hostOf({ integration_config_id, recipient_address }: ForeignRow): Pick<NotificationRow, 'provider_host'> {
+  const known = typeof integration_config_id === 'string' && integration_config_id !== '';
+  const host = known || typeof recipient_address !== 'string' ? undefined : providerHost(recipient_address);
+  return host === undefined ? {} : { provider_host: host };
 }
 
 /** Never in the past: what a sweep calls due since the last one has to become due when it enters the index. */

@@ -31,6 +31,8 @@ export interface Attempt {
   readonly now: Date;
   /** An operator's forced attempt on a dead notification: there is just this one. */
   readonly forced_dead?: boolean;
+  /** The provider is down: a failure is not the notification's. */
+  readonly provider_down?: boolean;
 }
 
 /**
@@ -47,7 +49,7 @@ export function judge(result: SendResult, attempt: Attempt, policy: RetryPolicy,
 
 function judgeTransient(result: Refused, attempt: Attempt, policy: RetryPolicy, random: Random): Verdict {
   const { row } = attempt;
-  const counted = result.counted ?? policyOf(result.error_type).counted;
+  const counted = !attempt.provider_down && (result.counted ?? policyOf(result.error_type).counted);
   if (counted && row.attempts_left <= 0) return giveUp('MAX_RETRIES', result.error_type);
   const delay = backoffDelay(
     {
@@ -62,6 +64,13 @@ function judgeTransient(result: Refused, attempt: Attempt, policy: RetryPolicy, 
   const late = epochMs(next_retry_at) > deadlineOf(attempt.first_attempt_at, row, policy);
   if (late) return giveUp('EXPIRED', result.error_type);
   return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted };
+}
+
+/** The attempt is put off, as the provider is down; it uses no retry up, but the deadline still bounds it. */
+export function putOff(until: string, error_type: ErrorType, attempt: Attempt, policy: RetryPolicy): Verdict {
+  const late = epochMs(until) > deadlineOf(attempt.first_attempt_at, attempt.row, policy);
+  if (late) return giveUp('EXPIRED', error_type);
+  return { status: 'RETRY', error_type, next_retry_at: until, counted: false };
 }
 
 export function giveUp(failure_reason: ErrorType, error_type: ErrorType): Verdict {

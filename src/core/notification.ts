@@ -52,6 +52,8 @@ export interface NotificationRow {
   readonly response_message?: string;
   readonly sent_at?: string;
   readonly integration_config_id?: string;
+  /** Where there is no integration: the host of a recipient that is an https URL (provider-key.ts). */
+  readonly provider_host?: string;
   readonly recipient_type?: RecipientType;
   readonly notification_id?: string;
   /** Logically deleted: nothing is sent any more. */

@@ -19,6 +19,8 @@ export interface EndedAttempt {
   readonly ended: Date;
   /** The provider's answer; absent when nothing was sent. */
   readonly result?: SendResult;
+  /** The breaker that kept it from being sent. */
+  readonly held_by?: string;
   readonly verdict: Verdict;
 }
 
@@ -49,6 +51,7 @@ export function recordOf(attempt: EndedAttempt): RetryRecord {
     run_id: received.message.run_id,
     ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
     ...(result && answerOf(result)),
+    ...(attempt.held_by && { error_details: JSON.stringify({ breaker: attempt.held_by }) }),
     ...(verdict.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
     ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),

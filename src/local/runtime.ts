@@ -4,7 +4,7 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { awsClients } from './aws-clients.ts';
 import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { type FunctionFleet, startFunctions } from './function-fleet.ts';
-import { overridden } from './lambda/environment.ts';
+import { type LocalOverrides, overridden } from './lambda/environment.ts';
 import { startLambdaApi } from './lambda-api.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
 import { choosePorts } from './ports.ts';
@@ -29,6 +29,8 @@ export interface LocalRuntimeOptions {
   readonly dataDir?: string;
   /** Replaces the unit of backoff, in seconds. */
   readonly baseIntervalSeconds?: number;
+  /** Replaces settings of the breakers; without them the base interval shortens theirs in proportion. */
+  readonly breaker?: LocalOverrides['breaker'];
   /** `cron(…)` or `rate(…)` in place of the template's schedule, or `off`. */
   readonly schedule?: string;
   /** Port of the API and the status page; 0 or undefined: any free one. */
@@ -116,6 +118,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   const overrides = {
     secretsFile,
     ...(options.baseIntervalSeconds === undefined ? {} : { baseIntervalSeconds: options.baseIntervalSeconds }),
+    ...(options.breaker === undefined ? {} : { breaker: options.breaker }),
     ...(timing === undefined ? {} : { sweepIntervalSeconds: secondsBetweenRuns(timing, new Date()) }),
   };
   fleet = startFunctions(plan, services, logs, record, overrides);

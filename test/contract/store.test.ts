@@ -9,8 +9,7 @@ import { toForeignRow, toItem } from '../../src/adapters/dynamodb/item.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
-import type { DynamodbEngine } from '../../src/local/stand-ins/dynamodb.ts';
-import { hasDynamodbLocal, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { createTables } from '../support/tables.ts';
 import { type StoreUnderTest, storeSuite } from './store-suite.ts';
 
@@ -27,12 +26,7 @@ describe('storage in memory', () => {
   }));
 });
 
-const engines: [string, DynamodbEngine, boolean][] = [
-  ['dynoxide', 'dynoxide', process.platform === 'linux' && process.arch === 'x64'],
-  ['DynamoDB Local', 'dynamodb-local', hasDynamodbLocal()],
-];
-
-describe.each(engines.filter(([, , available]) => available))('storage on %s', (_, engine) => {
+describe.each(availableEngines())('storage on %s', (engine) => {
   let dynamodb: TestDynamoDb;
   let store: StoreUnderTest;
 

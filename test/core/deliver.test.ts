@@ -4,6 +4,7 @@ import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batc
 import type { ProviderErrorType } from '../../src/core/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../src/core/provider-answer.ts';
+import { OPEN_GATE } from '../../src/core/provider-gate.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import { at, CONTENT, dueRow, messageFor, received, T0 } from '../support/rows.ts';
@@ -35,6 +36,7 @@ function setUp(
     records: tables.records,
     contents: tables.contents,
     sender,
+    gate: OPEN_GATE,
     retries: { send: async (message, delay_seconds) => void queued.push({ message, delay_seconds }) },
     policy: DEFAULT_RETRY_POLICY,
     clock: () => NOW,

@@ -12,6 +12,10 @@ export class Provider {
   readonly violations: string[] = [];
   /** From then on everything is accepted. */
   healed = false;
+  /** It refuses everything, as a provider does that is down. */
+  down = false;
+  /** Sends while it was down, by the integration. */
+  readonly sendsWhileDown = new Map<string, number>();
   readonly #scripts: ReadonlyMap<string, Script>;
   readonly #row: (log_id: string) => NotificationRow | undefined;
   readonly #now: () => number;
@@ -35,7 +39,7 @@ export class Provider {
     return { send: (delivery) => worker.call('send', () => this.#send(delivery, worker), delivery.log_id) };
   }
 
-  async #send({ log_id, content }: Delivery, worker: Worker): Promise<SendResult> {
+  async #send({ log_id, content, integration_config_id = '' }: Delivery, worker: Worker): Promise<SendResult> {
     this.#check(log_id, content.recipient);
     this.#inFlight.set(log_id, worker);
     // Gives every other worker the chance to do something meanwhile.
@@ -43,6 +47,10 @@ export class Provider {
     this.#inFlight.delete(log_id);
     const count = (this.sends.get(log_id) ?? 0) + 1;
     this.sends.set(log_id, count);
+    if (this.down) {
+      this.sendsWhileDown.set(integration_config_id, (this.sendsWhileDown.get(integration_config_id) ?? 0) + 1);
+      return { ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message: 'down' };
+    }
     const refused = this.healed ? undefined : this.#scripts.get(log_id)?.[count - 1];
     if (refused) return refused;
     this.accepted.set(log_id, (this.accepted.get(log_id) ?? 0) + 1);

@@ -47,6 +47,7 @@ type Step =
   | { do: 'work'; plan: FaultPlan }
   | { do: 'twice'; plan: FaultPlan; other: FaultPlan }
   | { do: 'show_again' | 'reverse' | 'redrive' }
+  | { do: 'outage'; begins: boolean }
   | { do: 'advance'; minutes: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -57,6 +58,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constantFrom('show_again' as const, 'reverse' as const, 'redrive' as const) }),
   },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
@@ -85,16 +87,20 @@ async function take(world: World, action: Step): Promise<void> {
     case 'redrive':
       world.queue.redrive();
       return;
+    case 'outage':
+      world.provider.down = action.begins;
+      return;
     case 'advance':
       world.advance(action.minutes * MINUTE);
   }
 }
 
-describe('any schedule of deaths, throttling, duplicates, reordering, delays, force and redrive', () => {
+describe('any schedule of deaths, throttling, duplicates, reordering, delays, outages, force and redrive', () => {
   it('ends with every notification at its end and no invariant broken', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;
     let duplicates = 0;
+    const breakers = { opened: 0, drained: 0, held: 0 };
     await fc.assert(
       fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), async (given, steps) => {
         const world = await World.of(given);
@@ -105,8 +111,11 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, fo
         }
         deaths += world.deaths;
         duplicates += world.excused.size;
+        breakers.opened += world.breakers.breakers.size;
         await world.settleDown();
         assertInvariants(world);
+        breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
+        breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
         for (const { send_status, failure_reason } of world.rows()) {
           const end = failure_reason ?? send_status;
           ends.set(end, (ends.get(end) ?? 0) + 1);
@@ -119,5 +128,6 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, fo
       expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
     expect(deaths).toBeGreaterThan(300);
     expect(duplicates).toBeGreaterThan(0);
+    for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(20);
   }, 120_000);
 });

@@ -1,5 +1,8 @@
+import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { MemoryQueue } from '../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
+import { Breakers } from '../../src/core/breakers.ts';
 import type { DeliveryReport } from '../../src/core/deliver.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batch.ts';
 import { indexRow } from '../../src/core/index-row.ts';
@@ -15,6 +18,9 @@ export const CLAIM_MS = 65_000;
 const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
+const PROBE_MS = 25_000;
+/** A worker's window lasts one batch here, so few failures have to do. */
+const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1 };
 
 export interface Given {
   readonly log_id: string;
@@ -32,6 +38,7 @@ export class World {
     visibility_ms: VISIBILITY_MS,
     max_receive_count: MAX_RECEIVE_COUNT,
   });
+  readonly breakers = new MemoryBreakers();
   readonly provider: Provider;
   readonly given: readonly Given[];
   /** By notification: how often a worker died between the provider's acceptance and the retry record. */
@@ -65,6 +72,8 @@ export class World {
         priority,
         send_status: 'FAILED',
         send_attempts: 1,
+        // Half of them share one provider.
+        ...(log_id.length % 2 === 0 && { integration_config_id: 'IC1' }),
         recipient_address: `to ${log_id}`,
         message_body: 'body',
       };
@@ -128,6 +137,7 @@ export class World {
 
   /** Time goes on, sweeps come every hour, nothing fails any more: until there is no more to do. */
   async settleDown(plan: FaultPlan = {}): Promise<void> {
+    this.provider.down = false;
     for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
       if (quarter % 4 === 0) await this.sweep();
       await this.drain(plan);
@@ -178,6 +188,13 @@ export class World {
         send: async (message, delay_seconds) => this.queue.send(message, delay_seconds),
       }),
       sender: this.provider.senderFor(worker),
+      gate: new Breakers({
+        store: through(worker, 'breakers', this.breakers.store),
+        policy: BREAKER_POLICY,
+        clock: this.clock,
+        pause: eventually,
+        probe_ms: PROBE_MS,
+      }),
       policy: DEFAULT_RETRY_POLICY,
       clock: this.clock,
       random: () => this.#random(),
@@ -187,6 +204,11 @@ export class World {
       sendTimeout: () => new AbortController().signal,
     };
   }
+}
+
+/** The world's clock stands still while a worker works: waiting is giving the others a chance. */
+async function eventually(): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
 function ignoreFaults(error: unknown): void {

@@ -14,6 +14,7 @@ import { createHandler } from '../../functions/shared/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import type { Sender, SendResult } from '../../src/core/provider-answer.ts';
+import { OPEN_GATE } from '../../src/core/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
 
@@ -63,6 +64,7 @@ describe('a channel function', () => {
           records: tables.records,
           contents: tables.contents,
           sender,
+          gate: OPEN_GATE,
           retries: createRetryQueue(sqs, queues),
           policy: DEFAULT_RETRY_POLICY,
           clock: () => T0,

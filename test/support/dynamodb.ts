@@ -25,6 +25,12 @@ export function hasDynamodbLocal(): boolean {
   }
 }
 
+/** What the storage contracts run on, on this machine. */
+export function availableEngines(): DynamodbEngine[] {
+  const dynoxide = process.platform === 'linux' && process.arch === 'x64';
+  return [...(dynoxide ? (['dynoxide'] as const) : []), ...(hasDynamodbLocal() ? (['dynamodb-local'] as const) : [])];
+}
+
 export interface TestDynamoDb {
   readonly client: DynamoDBClient;
   readonly endpoint: string;

@@ -35,6 +35,9 @@ export const NOTIFICATION_INDEX = 'notification_index';
 /** The table document's other lookups, by tenant and day. */
 export const HISTORY_INDEX = 'history_index';
 
+/** Partition of pipeline_state with the breakers. */
+export const BREAKER_KIND = 'breaker';
+
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
 

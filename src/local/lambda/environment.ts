@@ -1,4 +1,4 @@
-import type { LocalOnlyEnv } from '../../../functions/shared/env.ts';
+import type { BreakerConfig, LocalOnlyEnv } from '../../../functions/shared/env.ts';
 import type { FunctionPlan } from '../template/functions.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 
@@ -15,6 +15,8 @@ export interface LocalOverrides {
   readonly secretsFile: string;
   /** Replaces the template's unit of backoff, in seconds; the rest of the retry policy stays. */
   readonly baseIntervalSeconds?: number;
+  /** Replaces settings of the breakers, by the names of the variable BREAKER. */
+  readonly breaker?: Partial<BreakerConfig>;
   /** Seconds between two sweeps where the schedule was replaced. */
   readonly sweepIntervalSeconds?: number;
 }
@@ -73,7 +75,7 @@ function reserved(plan: FunctionPlan): Record<string, string> {
  */
 export function overridden(
   values: Readonly<Record<string, string>>,
-  { baseIntervalSeconds, sweepIntervalSeconds }: LocalOverrides,
+  { baseIntervalSeconds, breaker, sweepIntervalSeconds }: LocalOverrides,
   [policyKey, intervalKey]: readonly [string, string] = ['RETRY_POLICY', 'SWEEP_INTERVAL_SECONDS'],
 ): Record<string, string> {
   const changed = { ...values };
@@ -81,8 +83,24 @@ export function overridden(
   if (policy !== undefined && baseIntervalSeconds !== undefined) {
     changed[policyKey] = JSON.stringify({ ...JSON.parse(policy), base_interval_seconds: baseIntervalSeconds });
   }
+  if (values['BREAKER'] !== undefined) {
+    const config: BreakerConfig = JSON.parse(values['BREAKER']);
+    changed['BREAKER'] = JSON.stringify({ ...shortened(config, policy, baseIntervalSeconds), ...breaker });
+  }
   if (values[intervalKey] !== undefined && sweepIntervalSeconds !== undefined) {
     changed[intervalKey] = String(sweepIntervalSeconds);
   }
   return changed;
+}
+
+/** As retries come sooner, so do probes; but not more often than SQS, which delays by whole seconds, can bring them. */
+function shortened(config: BreakerConfig, policy: string | undefined, base: number | undefined): BreakerConfig {
+  if (policy === undefined || base === undefined) return config;
+  const { base_interval_seconds } = JSON.parse(policy) as { base_interval_seconds: number };
+  const scaled = (seconds: number) => Math.max(1, (seconds * base) / base_interval_seconds);
+  return {
+    ...config,
+    interval_seconds: scaled(config.interval_seconds),
+    max_interval_seconds: scaled(config.max_interval_seconds),
+  };
 }

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
+import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
+import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker.ts';
+import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker-policy.ts';
+import type { BreakerStore } from '../../src/core/known-breakers.ts';
+import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { createTables } from '../support/tables.ts';
+
+const NOW = new Date();
+let serial = 0;
+const fresh = () => opened(`webhook#IC${++serial}`, undefined, 'SERVER_OVERLOAD', NOW, POLICY);
+
+function suite(store: () => BreakerStore): void {
+  const find = async ({ id }: Breaker) => (await store().list()).find((breaker) => breaker.id === id);
+
+  it('keeps a breaker as it was written', async () => {
+    const breaker = fresh();
+    expect(await store().write(breaker)).toBe(true);
+    expect(await find(breaker)).toEqual(breaker);
+    const back = draining(breaker, NOW, POLICY);
+    expect(await store().write(back)).toBe(true);
+    expect(await find(breaker)).toEqual(back);
+    const again = reopened(back, 'NETWORK_TIMEOUT', NOW, POLICY);
+    expect(await store().write(again)).toBe(true);
+    expect(await find(breaker)).toEqual(again);
+  });
+
+  it('lets one of many transitions at the same moment win', async () => {
+    const breaker = fresh();
+    const first = await Promise.all(Array.from({ length: 8 }, () => store().write(breaker)));
+    expect(first.filter(Boolean)).toHaveLength(1);
+    const next = await Promise.all(
+      [closed(breaker), draining(breaker, NOW, POLICY), closed(breaker)].map((one) => store().write(one)),
+    );
+    expect(next.filter(Boolean)).toHaveLength(1);
+    expect((await find(breaker))?.version).toBe(2);
+  });
+
+  it('gives each slot of a line once, whatever happens to the breaker meanwhile', async () => {
+    const breaker = fresh();
+    await store().write(breaker);
+    const take = (lane: 'express' | 'standard', count: number) =>
+      Promise.all(Array.from({ length: count }, () => store().takeSlot(breaker.id, lane)));
+    const [some, others] = await Promise.all([take('standard', 7), take('express', 3)]);
+    expect(await store().write(reopened(breaker, 'UNKNOWN', NOW, POLICY))).toBe(true);
+    const more = await take('standard', 5);
+    const slots = (taken: typeof some) => taken.map((one) => one?.slot ?? -1).sort((a, b) => a - b);
+    expect(slots([...some, ...more])).toEqual(Array.from({ length: 12 }, (_, i) => i));
+    expect(slots(others)).toEqual([0, 1, 2]);
+    expect(more.at(-1)?.breaker).toMatchObject({ version: 2, error_type: 'UNKNOWN' });
+    expect((await find(breaker))?.lines).toMatchObject({ standard: { slots: 12 }, express: { slots: 3 } });
+  });
+
+  it('gives no slot of a breaker that there is not', async () => {
+    expect(await store().takeSlot('slack#none', 'express')).toBeUndefined();
+  });
+}
+
+describe('breakers in memory', () => {
+  const { store } = new MemoryBreakers();
+  suite(() => store);
+});
+
+describe.each(availableEngines())('breakers on %s', (engine) => {
+  let dynamodb: TestDynamoDb;
+  let store: BreakerStore;
+  beforeAll(async () => {
+    dynamodb = await startTestDynamoDb(engine);
+    const { pipeline_state } = await createTables(dynamodb.client, 'breakers');
+    store = createBreakerStore(dynamodb.client, pipeline_state, () => new Date());
+  }, 120_000);
+  afterAll(() => dynamodb?.stop());
+  suite(() => store);
+});
