@@ -1,7 +1,10 @@
 import type { Command } from 'commander';
+import { createBreakerStore } from '../adapters/dynamodb/breaker-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/due-index.ts';
 import { queueCounts } from '../adapters/sqs/queue-counts.ts';
+import { type BreakerStatus, breakerStatus } from '../core/operator/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../core/operator/lane-status.ts';
+import { describeBreakers } from './breaker-table.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
 import { ago, table } from './table.ts';
 
@@ -16,6 +19,7 @@ due        its time has come; what is queued or being attempted counts as due un
 waiting    its time is to come
 in flight  messages that a channel function has in hand (SQS's own count, roughly)
 dead       given up; its dead letter waits for an operator
+breakers   providers that are down; what they hold is waiting (--json: in each lane of the channel)
 
 Examples:
   npm run ops -- status
@@ -27,13 +31,27 @@ Examples:
 async function showStatus(session: Session): Promise<number> {
   const { deployment, dynamodb, sqs, terminal } = session;
   const now = session.clock();
-  const lanes = await laneStatus({
-    index: createDueIndex(dynamodb, deployment.tables.notification_log),
-    inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
-    now,
-  });
-  terminal.print(session.json ? `${JSON.stringify(lanes)}\n` : describe(lanes, session, now));
+  const { tables } = deployment;
+  const [lanes, breakers] = await Promise.all([
+    laneStatus({
+      index: createDueIndex(dynamodb, tables.notification_log),
+      inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
+      now,
+    }),
+    createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),
+  ]);
+  const down = breakerStatus(breakers, now);
+  terminal.print(
+    session.json
+      ? `${JSON.stringify(lanes.map((lane) => withBreakers(lane, down)))}\n`
+      : `${describe(lanes, session, now)}${describeBreakers(down, session, now)}`,
+  );
   return 0;
+}
+
+/** A breaker is a channel's: it holds the notifications of both lanes. */
+function withBreakers(lane: LaneStatus, breakers: readonly BreakerStatus[]) {
+  return { ...lane, breakers: breakers.filter(({ channel }) => channel === lane.channel) };
 }
 
 function describe(lanes: readonly LaneStatus[], { terminal: { colors } }: Session, now: Date): string {

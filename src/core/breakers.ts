@@ -49,7 +49,8 @@ export class Breakers implements ProviderGate {
   readonly #known: KnownBreakers;
   readonly #windows = new Map<string, OutcomeWindow>();
   readonly #underWay = new Map<string, Set<Promise<unknown>>>();
-  readonly #probes = new Map<string, Promise<boolean>>();
+  /** Made by this worker; each tells whether the provider is back. */
+  readonly #probes = new Map<string, { readonly back: Promise<boolean>; readonly until: number }>();
   readonly #opening = new Map<string, Promise<void>>();
 
   constructor(deps: BreakersDeps) {
@@ -65,13 +66,13 @@ export class Breakers implements ProviderGate {
     if (breaker === undefined || this.#known.phase(id) !== 'open') return this.#send(id, row);
     this.#windows.delete(id);
     if (forced) return this.#sendForced(id);
+    const now = this.#deps.clock().getTime();
     const probe = this.#probes.get(id);
-    if (probe !== undefined) {
-      const back = await Promise.race([probe, this.#deps.pause(COMPANY_MS)]);
+    if (probe !== undefined && probe.until > now) {
+      const back = await Promise.race([probe.back, this.#deps.pause(COMPANY_MS)]);
       return back === true ? this.#send(id, row) : this.#hold(breaker, row);
     }
-    if (epochMs(breaker.probe_at) > this.#deps.clock().getTime()) return this.#hold(breaker, row);
-    return this.#probe(breaker, row);
+    return epochMs(breaker.probe_at) > now ? this.#hold(breaker, row) : this.#probe(breaker, row);
   }
 
   #send(id: string, { log_id }: NotificationRow): Admission {
@@ -107,8 +108,8 @@ export class Breakers implements ProviderGate {
   async #probe(breaker: Breaker, row: NotificationRow): Promise<Admission> {
     const { clock, policy, probe_ms } = this.#deps;
     const { id } = breaker;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#probes.set(id, promise);
+    const { promise: back, resolve } = Promise.withResolvers<boolean>();
+    this.#probes.set(id, { back, until: clock().getTime() + probe_ms });
     const leased = probing(breaker, clock(), probe_ms, policy);
     if (!(await this.#known.transition(leased))) {
       this.#probes.delete(id);
@@ -121,13 +122,13 @@ export class Breakers implements ProviderGate {
       do: 'send',
       heard: async (result) => {
         const now = clock();
-        const back = isAlive(result);
-        if (back) await this.#drain(id);
+        const alive = isAlive(result);
+        if (alive) await this.#drain(id);
         else if (!result.ok && isSign(result))
           await this.#known.transition(reopened(leased, result.error_type, now, policy));
         else await this.#known.transition(returned(leased, now));
         this.#probes.delete(id);
-        resolve(back);
+        resolve(alive);
         return !result.ok && this.#known.phase(id) !== 'closed';
       },
     };

@@ -30,6 +30,7 @@ describe('retry', () => {
         priority: 'normal',
         due: row['work_at'],
         run_id: expect.stringMatching(/^manual-/),
+        options: { force: true },
       },
     ]);
   });

@@ -1,8 +1,11 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
 import { recipientHash } from '../../src/adapters/recipient/recipient-hash.ts';
+import { opened } from '../../src/core/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
 import type { LaneStatus } from '../../src/core/operator/lane-status.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, stoppedRow, storedRow } from './operations.ts';
 
@@ -52,11 +55,35 @@ describe('status', () => {
       in_flight: 0,
       dead: 0,
       oldest_due_at: '2026-01-01T00:00:00.000Z',
+      breakers: [],
     });
     expect(lane('email', 'express')).toMatchObject({ due: 0, waiting: 1, oldest_due_at: null });
     expect(lane('slack', 'standard')).toMatchObject({ dead: 2 });
     expect(lane('slack', 'express')).toMatchObject({ dead: 1, due: 0 });
     expect(lane('teams', 'express')).toMatchObject({ in_flight: 1, due: 0 });
+  });
+
+  it('names the providers that are down, in both lanes of their channel', async () => {
+    const { dynamodb, tables } = ops;
+    const store = createBreakerStore(dynamodb, tables.pipeline_state, () => new Date());
+    const breaker = opened('webhook#IC005', undefined, 'SERVER_OVERLOAD', new Date(), DEFAULT_BREAKER_POLICY);
+    await store.write(breaker);
+    await Promise.all([store.takeSlot(breaker.id, 'express'), store.takeSlot(breaker.id, 'standard')]);
+    const lanes = await ops.json<(LaneStatus & { breakers: object[] })[]>('status');
+    const down = {
+      channel: 'webhook',
+      integration: 'IC005',
+      state: 'open',
+      since: breaker.since,
+      held: 2,
+      last_error: 'SERVER_OVERLOAD',
+      next_probe_at: breaker.probe_at,
+    };
+    expect(lanes.map(({ breakers }) => breakers)).toEqual(
+      lanes.map(({ channel }) => (channel === 'webhook' ? [down] : [])),
+    );
+    const { out } = await ops.run(['status', '--local']);
+    expect(out).toMatch(/webhook +IC005 +open +\S+ \(just now\) +2 +SERVER_OVERLOAD +20/);
   });
 
   it('shows it as a table, and where to look when something is dead', async () => {

@@ -51,6 +51,14 @@ describe('a row that someone else wrote', () => {
     });
   });
 
+  it('without an integration keeps the host of its recipient, by which a breaker knows the provider', () => {
+    const { integration_config_id: _, ...without } = sample;
+    const hook = { ...without, recipient_address: 'https://hooks.example.com/services/secret' };
+    expect(index(hook)).toMatchObject({ set: { provider_host: 'hooks.example.com' } });
+    expect(index({ ...hook, integration_config_id: 'IC001' })).not.toHaveProperty('set.provider_host');
+    expect(index(without)).not.toHaveProperty('set.provider_host');
+  });
+
   it.each([
     ['next_retry_at in the future', { next_retry_at: at(60_000).toISOString() }, at(60_000)],
     ['next_retry_at in the past', { next_retry_at: at(-60_000).toISOString() }, T0],

@@ -19,6 +19,7 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { SweepResult } from '../../src/core/sweep-tally.ts';
 import type { Endpoints } from '../../src/local/endpoints-file.ts';
+import type { LocalRuntimeOptions } from '../../src/local/runtime.ts';
 import { synthesize } from '../../src/local/synthesize.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -44,7 +45,7 @@ export class Flow {
   #process: ChildProcess | undefined;
 
   /** @param settings options of the runtime, as JSON */
-  async start(settings: { dataDir?: string; baseIntervalSeconds?: number } = {}): Promise<void> {
+  async start(settings: Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'breaker'> = {}): Promise<void> {
     mkdirSync(this.#workDir, { recursive: true });
     // Synthesized once and kept until a source changes, however many runtimes the tests start.
     const assemblyDir = await synthesize(join(ROOT, '.local'));

@@ -111,6 +111,21 @@ describe('a channel function', () => {
     expect([...permissions.keys()]).not.toContain('dynamodb:PutItem');
   });
 
+  it('touches nothing of the pipeline’s state but the breakers', () => {
+    template.hasResourceProperties('AWS::IAM::Policy', {
+      PolicyName: Match.stringLikeRegexp('SlackSenderRole'),
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Action: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+            Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
+          }),
+        ]),
+      },
+    });
+    expect(permissionsOf('SlackSenderRole').get('dynamodb:Query')).not.toMatch(/TablesLog|TablesContent|RetryLog/);
+  });
+
   it('for e-mail sends as the configured senders only', () => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyDocument: {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { toBreakerPolicy } from '../../functions/shared/bindings.ts';
+import { breakerJson } from '../../lib/constructs/breaker-config.ts';
 import { parseStageConfig, StageConfigError } from '../../lib/stage-config.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
 import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
 
 const least = { stage: 'dev', senderAddress: 'noreply@example.com' };
@@ -24,6 +27,16 @@ describe('a stage configuration', () => {
       expect(config.retentionHours[priority] * 3_600_000).toBe(PRIORITY_POLICY[priority].retention_ms);
     }
     expect(config).not.toHaveProperty('configurationSet');
+  });
+
+  it('has the breaker that the domain was made for, unless it says otherwise', () => {
+    const json = (breaker = {}) => JSON.parse(breakerJson(parseStageConfig({ ...least, breaker })));
+    expect(toBreakerPolicy(json())).toEqual(DEFAULT_BREAKER_POLICY);
+    expect(toBreakerPolicy(json({ minSamples: 50, maxIntervalSeconds: 90 }))).toEqual({
+      ...DEFAULT_BREAKER_POLICY,
+      min_samples: 50,
+      max_interval_ms: 90_000,
+    });
   });
 
   it('keeps the defaults beside the values that are given', () => {

@@ -53,6 +53,16 @@ describe('the simulated providers', () => {
     expect((await fetch(simulator.url + path, { method: 'POST', body: '{}', redirect: 'manual' })).status).toBe(status);
   });
 
+  it('plays an outage of what it is told, and of nothing else, until it is over', async () => {
+    const tell = (method: string) => fetch(`${simulator.url}/_down/webhook/shop`, { method });
+    const statuses = async () =>
+      Promise.all(['/webhook/shop/1', '/webhook/other'].map(async (path) => (await post(path)).status));
+    await tell('PUT');
+    expect(await statuses()).toEqual([503, 200]);
+    await tell('DELETE');
+    expect(await statuses()).toEqual([200, 200]);
+  });
+
   it('fails the first attempts of each notification, then accepts: for every notification anew', async () => {
     const statuses = async (id: string) => {
       const answers: number[] = [];

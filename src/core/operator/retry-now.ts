@@ -37,8 +37,9 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
       return { do: 'queue', due: row.work_at ?? due };
     case 'due':
     case 'waiting':
-      // The pending retry is replaced: a message for the old time is a straggler.
-      return { do: 'queue', due, change: { set: { work_at: due, next_retry_at: due } } };
+      // The pending retry is replaced: a message for the old time is a straggler. Forced, so that it is sent though a
+      // breaker may be open: what the operator asks for by name is the probe.
+      return { do: 'queue', due, change: { set: { work_at: due, next_retry_at: due } }, options: { force: true } };
     case 'dead':
       // One attempt, as `--force-retry` makes it; if it fails, the notification is dead again.
       return { do: 'queue', due: row.work_at ?? due, options: { force: true } };

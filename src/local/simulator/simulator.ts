@@ -16,23 +16,42 @@ import { slackApiCall, slackApiVoice, slackWebhookCall, slackWebhookVoice } from
  * | `POST /webhook/WORD…` | a webhook receiver |
  * | `GET /_received?channel=&log_id=&accepted=` | what all of them, and the e-mail stand-in, received |
  * | `DELETE /_received` | forgets it |
+ * | `PUT /_down/PATH` | from now on every request to a path that begins with `/PATH` is answered 503 |
+ * | `DELETE /_down/PATH` | no more |
  */
 export function startSimulator(received: ReceivedLog, port = 0): Promise<HttpServer> {
-  return serve((request, response, body) => route(request, response, body.toString(), received), port, 'the simulator');
+  const down = new Set<string>();
+  return serve(
+    (request, response, body) => route(request, response, body.toString(), received, down),
+    port,
+    'the simulator',
+  );
 }
+
+const OUTAGES = '/_down';
 
 async function route(
   request: IncomingMessage,
   response: ServerResponse,
   body: string,
   received: ReceivedLog,
+  down: Set<string>,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
   if (url.pathname === '/_received') return inspect(request, response, url, received);
+  if (url.pathname.startsWith(`${OUTAGES}/`)) return toggle(request, response, url, down);
   const match = request.method === 'POST' ? callOf(url.pathname, request, body) : undefined;
   if (match === undefined)
     return sendJson(response, 404, { message: `nothing plays ${request.method} ${url.pathname}` });
-  await respond(match.call, request, response, received, match.voice);
+  const out = [...down].some((path) => url.pathname.startsWith(path));
+  await respond(out ? { ...match.call, word: 'status-503' } : match.call, request, response, received, match.voice);
+}
+
+function toggle({ method }: IncomingMessage, response: ServerResponse, url: URL, down: Set<string>): void {
+  const path = url.pathname.slice(OUTAGES.length);
+  if (method === 'PUT') down.add(path);
+  if (method === 'DELETE') down.delete(path);
+  sendJson(response, 200, [...down]);
 }
 
 function callOf(path: string, request: IncomingMessage, body: string): { call: Call; voice: Voice } | undefined {

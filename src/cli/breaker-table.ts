@@ -1,0 +1,26 @@
+import type { BreakerStatus } from '../core/operator/breaker-status.ts';
+import type { Session } from './session.ts';
+import { ago, table } from './table.ts';
+
+/** The providers that are down, for a person; nothing when all are up. */
+export function describeBreakers(
+  breakers: readonly BreakerStatus[],
+  { terminal: { colors } }: Session,
+  now: Date,
+): string {
+  if (breakers.length === 0) return '';
+  const lines = table<BreakerStatus>(
+    [
+      { title: 'channel', of: ({ channel }) => channel },
+      { title: 'integration', of: ({ integration }) => integration },
+      { title: 'breaker', of: ({ state }) => state },
+      { title: 'since', of: ({ since }) => `${since} (${ago(since, now)})` },
+      { title: 'held', of: ({ held }) => held },
+      { title: 'last error', of: ({ last_error }) => last_error },
+      { title: 'next probe', of: ({ next_probe_at }) => next_probe_at },
+    ],
+    breakers,
+    colors,
+  );
+  return `\n${colors.red('Providers that are down')}: their notifications are held, and use up no retry\n${lines}`;
+}

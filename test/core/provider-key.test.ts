@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { providerHost, providerKey } from '../../src/core/provider-key.ts';
+import { dueRow } from '../support/rows.ts';
+
+describe('the provider of a notification', () => {
+  it.each([
+    ['https://hooks.example.com/secret/path?token=1', 'hooks.example.com'],
+    ['https://user:password@hooks.example.com:8443/x', 'hooks.example.com:8443'],
+    [`https://${'a'.repeat(60)}.example.com/x`, 'a'.repeat(40)],
+    ['http://hooks.example.com/x', undefined],
+    ['yamada@example.com', undefined],
+    ['#alerts', undefined],
+    ['https://', undefined],
+  ])('%s is known by its host, and by no more of it', (recipient, host) => {
+    expect(providerHost(recipient)).toBe(host);
+  });
+
+  it.each([
+    [{ channel: 'slack', integration_config_id: 'IC1', provider_host: 'h' } as const, 'slack#IC1'],
+    [{ channel: 'webhook', provider_host: 'h' } as const, 'webhook#h'],
+    [{ channel: 'teams', integration_config_id: '', provider_host: 'h' } as const, 'teams#h'],
+    [{ channel: 'email', integration_config_id: 'IC1' } as const, 'email#ses'],
+    [{ channel: 'webhook' } as const, undefined],
+  ])('of %j is %s', (changes, key) => {
+    expect(providerKey(dueRow(changes))).toBe(key);
+  });
+});
