@@ -7,7 +7,7 @@ import { emailEnvironment, emailPermission } from './constructs/email-provider.t
 import { Encryption } from './constructs/encryption.ts';
 import { NotificationTables } from './constructs/notification-tables.ts';
 import { Outputs } from './constructs/outputs.ts';
-import { Sweep } from './constructs/sweep.ts';
+import { laneUrls, Sweep } from './constructs/sweep.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './stage-config.ts';
 
 /**
@@ -36,7 +36,14 @@ export class NotificationRetry extends Construct {
     const { tables } = this;
 
     const lanes = (id: string, channel: Channel, provider?: ChannelLanesProps['provider']) =>
-      new ChannelLanes(this, id, { config, channel, tables, encryption, ...(provider && { provider }) });
+      new ChannelLanes(this, id, {
+        config,
+        channel,
+        tables,
+        encryption,
+        lanes: () => laneUrls(this.channels),
+        ...(provider && { provider }),
+      });
     this.channels = {
       email: lanes('Email', 'email', {
         environment: emailEnvironment(config),
@@ -47,6 +54,9 @@ export class NotificationRetry extends Construct {
       webhook: lanes('Webhook', 'webhook'),
     };
     const { channels } = this;
+    for (const from of Object.values(channels)) {
+      for (const to of Object.values(channels)) if (to !== from) from.mayContinueOn(to);
+    }
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
     new Outputs(this, 'Outputs', {

@@ -4,8 +4,10 @@ import type { World } from './world.ts';
 
 /** The standard lane of a channel function: what `normal` notifications go through. */
 export function standardLane(world: World, service: string): { readonly url: string; readonly arn: string } {
-  const lanes: unknown = JSON.parse(world.functionPlan(service).environment['LANE_QUEUES'] ?? '{}');
-  const url = String((lanes as { standard?: unknown }).standard);
+  const lanes: Record<string, { standard?: unknown }> = JSON.parse(
+    world.functionPlan(service).environment['LANE_QUEUES'] ?? '{}',
+  );
+  const url = String(lanes[service.replace('send-', '')]?.standard);
   return queueAt(world, url.split('/').at(-1) ?? '');
 }
 

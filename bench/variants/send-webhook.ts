@@ -7,6 +7,7 @@ import { createObservability, withObservability } from '../../functions/shared/m
 import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createSuccessorStore } from '../../src/adapters/dynamodb/successor-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
@@ -31,7 +32,7 @@ const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.in
 const channelFunction = createHandler(
   {
     sqs,
-    queues: env.LANE_QUEUES,
+    queues: env.LANE_QUEUES.webhook,
     reserve_ms: 25_000,
     deliver: {
       rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
@@ -47,6 +48,10 @@ const channelFunction = createHandler(
           : createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
       retries: createRetryQueue(sqs, env.LANE_QUEUES),
       gate: OPEN_GATE,
+      successors: createSuccessorStore(dynamodb, {
+        notification_log: env.NOTIFICATION_LOG_TABLE,
+        notification_content: env.NOTIFICATION_CONTENT_TABLE,
+      }),
       policy: toRetryPolicy(env.RETRY_POLICY),
       clock,
       random: Math.random,

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createSuccessorStore } from '../../src/adapters/dynamodb/successor-store.ts';
 import {
   createIntegrationCredentials,
   type IntegrationCredentials,
@@ -36,7 +37,7 @@ export function bindChannel(
   const handler = createHandler(
     {
       sqs,
-      queues: env.LANE_QUEUES,
+      queues: env.LANE_QUEUES[channel],
       reserve_ms: send_ms + STORAGE_MS,
       deliver: {
         rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
@@ -46,6 +47,10 @@ export function bindChannel(
         retries: createRetryQueue(sqs, env.LANE_QUEUES, {
           onRefused: (reason, count) =>
             observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
+        }),
+        successors: createSuccessorStore(dynamodb, {
+          notification_log: env.NOTIFICATION_LOG_TABLE,
+          notification_content: env.NOTIFICATION_CONTENT_TABLE,
         }),
         gate: bindBreakers(env, dynamodb, observability),
         policy: toRetryPolicy(env.RETRY_POLICY),

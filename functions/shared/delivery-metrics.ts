@@ -1,4 +1,6 @@
 import type { DeliveryReport } from '../../src/core/deliver.ts';
+import type { Verdict } from '../../src/core/judge.ts';
+import type { MetricName } from '../../src/core/metrics.ts';
 import { count } from './count.ts';
 import type { Observability } from './middleware.ts';
 
@@ -15,5 +17,10 @@ export function countOutcomes(
   if (verdict.status === 'SUCCESS') count(metrics, 'Delivered');
   if (held_by !== undefined) count(metrics, 'Held');
   else if (verdict.status === 'RETRY') count(metrics, 'Retried');
-  if (verdict.status === 'FAILED') count(metrics, verdict.dead_letter ? 'DeadLettered' : 'Stopped');
+  if (verdict.status === 'FAILED') count(metrics, endOf(verdict));
+}
+
+function endOf(verdict: Extract<Verdict, { status: 'FAILED' }>): MetricName {
+  if (verdict.successor_log_id !== undefined) return 'FailedOver';
+  return verdict.dead_letter ? 'DeadLettered' : 'Stopped';
 }

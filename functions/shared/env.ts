@@ -11,6 +11,8 @@ const name = v.pipe(v.string(), v.minLength(1));
 const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole number of seconds'), v.transform(Number));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
 const queueUrls = v.object(v.entriesFromList(LANES, v.pipe(v.string(), v.url())));
+/** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
+const allQueueUrls = json(v.object(v.entriesFromList(CHANNELS, queueUrls)));
 const flag = v.pipe(
   v.picklist(['true', 'false']),
   v.transform((text) => text === 'true'),
@@ -49,8 +51,7 @@ const localOnly = {
 
 export const dispatcherEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
-  /** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
-  LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
+  LANE_QUEUES: allQueueUrls,
   /** Seconds between two scheduled sweeps: a lane with a backlog gets only what became due within them. */
   SWEEP_INTERVAL_SECONDS: seconds,
 });
@@ -72,8 +73,7 @@ export const senderEnv = v.object({
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   BREAKER: json(breaker),
-  /** The function's own channel's queue URLs as JSON: `{"express":url,"standard":url}`. */
-  LANE_QUEUES: json(queueUrls),
+  LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: json(retryPolicy),
   /** How long a claim lasts: longer than the function can live, so that an expired claim's holder is dead. */
   CLAIM_SECONDS: seconds,
@@ -105,7 +105,7 @@ export type EmailEnv = Omit<Deployed<typeof emailEnv>, OnlyWhenConfigured> &
 /** Set by the local runtime on top of what the template says. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 
-/** The dispatcher's LANE_QUEUES before they are written as JSON. */
+/** LANE_QUEUES before they are written as JSON. */
 export type LaneQueues = PerLane<string>;
 
 /**

@@ -1,8 +1,8 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Lazy, Stack } from 'aws-cdk-lib';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { SenderEnv } from '../../functions/shared/env.ts';
+import type { LaneQueues, SenderEnv } from '../../functions/shared/env.ts';
 import type { Channel, Lane } from '../../src/core/channels.ts';
 import type { StageConfig } from '../stage-config.ts';
 import { breakerJson } from './breaker-config.ts';
@@ -31,6 +31,8 @@ export interface ChannelLanesProps {
   readonly channel: Channel;
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
+  /** Queue URLs of all channels, asked for when all are made. */
+  readonly lanes: () => LaneQueues;
   /** What only this channel's provider needs. */
   readonly provider?: {
     readonly environment: Readonly<Record<string, string>>;
@@ -61,6 +63,11 @@ export class ChannelLanes extends Construct {
     this.consume('standard', config.concurrency[channel].standard);
   }
 
+  /** Lets the sender queue a successor in the lanes of another channel. */
+  mayContinueOn({ express, standard }: ChannelLanes): void {
+    this.sender.ownRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [express.queueArn, standard.queueArn]));
+  }
+
   private lane(id: string, queueName: string): Queue {
     return new Queue(this, id, {
       ...QUEUE_DEFAULTS,
@@ -83,7 +90,7 @@ export class ChannelLanes extends Construct {
     );
   }
 
-  private senderFunction({ config, channel, tables, encryption, provider }: ChannelLanesProps): ServiceFunction {
+  private senderFunction({ config, channel, tables, encryption, lanes, provider }: ChannelLanesProps): ServiceFunction {
     const secrets = integrationSecretArns(this, config);
     const sender = new ServiceFunction(this, 'Sender', {
       config,
@@ -98,10 +105,8 @@ export class ChannelLanes extends Construct {
           NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
           PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
           BREAKER: breakerJson(config),
-          LANE_QUEUES: Stack.of(this).toJsonString({
-            express: this.express.queueUrl,
-            standard: this.standard.queueUrl,
-          } satisfies Record<Lane, string>),
+          // The other channels' too, for a successor; they may not be there yet.
+          LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(lanes()) }),
           RETRY_POLICY: retryPolicyJson(config),
           CLAIM_SECONDS: String(CLAIM_SECONDS),
           SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS),
@@ -115,6 +120,8 @@ export class ChannelLanes extends Construct {
         allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        // A successor on the fallback channel: its content and its row (src/core/failover.ts).
+        allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakers(tables.pipelineState),
         useTables(encryption.dataKey),
         allow(['kms:Decrypt'], [encryption.recipientKey.keyArn]),

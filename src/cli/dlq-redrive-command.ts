@@ -75,7 +75,7 @@ async function move(session: Session, channel: Channel, options: RedriveOptions)
   if (!local) return redriveByTask(sqs, url, options);
   const unlock = lockRedrive(stateDirectory, channel);
   try {
-    return await redriveByCopy(sqs, url, deployment.lane_queues[channel], options);
+    return await redriveByCopy(sqs, url, deployment.lane_queues, options);
   } finally {
     unlock();
   }

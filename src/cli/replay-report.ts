@@ -15,6 +15,7 @@ const MEANING: Readonly<Record<Exclusion, string>> = {
   replayed: 'this replay has sent it already',
   beyond_limit: 'beyond --limit',
   INVALID_RECIPIENT: 'wrong recipient: correct it first; --include-stopped takes it',
+  failed_over: 'failed over to another channel; replay their successors',
   CANCELLED: 'cancelled; --include-stopped takes it',
 };
 

@@ -1,5 +1,6 @@
 import type { Random } from './backoff.ts';
 import { type ClaimStep, planClaim, type RowChange, reasonNotToSend } from './claim-plan.ts';
+import { failOver, type SuccessorStore } from './failover.ts';
 import { giveUp, judge, putOff, type Verdict } from './judge.ts';
 import type { NotificationRow, RetryRecord } from './notification.ts';
 import type { ProviderGate } from './provider-gate.ts';
@@ -72,6 +73,7 @@ export interface DeliverDeps extends SendDeps {
   readonly records: RecordStore;
   readonly retries: RetryQueue;
   readonly gate: ProviderGate;
+  readonly successors: SuccessorStore;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
   readonly random: Random;
@@ -146,9 +148,11 @@ async function takeOver(
   const record = await deps.records.find(row.log_id, row.last_attempt);
   const now = deps.clock();
   if (record !== undefined && isOfClaim(record, row, deps)) {
-    const settled = await deps.rows.settle(row, settlementFromRecord(row, record, received, now));
+    const { verdict, message } = await failOver(row, verdictOf(record), received.message.run_id, deps);
+    const settled = await deps.rows.settle(row, settlementFromRecord(row, record, received, now, verdict));
     if (!settled) return { disposition: done, dropped: 'another worker settled it' };
-    return { disposition: dispositionOf(verdictOf(record)), attempt: row.last_attempt, verdict: verdictOf(record) };
+    const queued = message && (await queueAt(message, deps));
+    return { ...queued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict };
   }
   if (!alone) return { disposition: { do: 'isolate' } };
   const died = diedAttempt(row, received, now);
@@ -200,7 +204,7 @@ async function makeAttempt(
   const provider_down = admission?.do === 'send' && result ? await admission.heard(result) : false;
   const attempt = { row, first_attempt_at, now: ended, forced_dead: step.forced_dead ?? false, provider_down };
   const held = admission?.do === 'hold' ? admission : undefined;
-  const verdict = result
+  const judged = result
     ? judge(result, attempt, deps.policy, deps.random)
     : held
       ? putOff(held.until, held.error_type, attempt, deps.policy)
@@ -214,17 +218,19 @@ async function makeAttempt(
     received,
     started,
     ended,
-    verdict,
+    verdict: judged,
     ...(result && { result }),
     ...(held && { held_by: held.breaker }),
   };
   const record = recordOf(ending);
   await putInsistently(record, deps);
+  const { verdict, message } = await failOver(row, judged, received.message.run_id, deps);
   const report = { attempt: row.last_attempt, verdict, record, ...(held && { held_by: held.breaker }) };
-  if (!(await deps.rows.settle(row, settlementOf(ending)))) {
+  if (!(await deps.rows.settle(row, settlementOf({ ...ending, verdict })))) {
     return { ...report, disposition: done, dropped: 'the claim was lost before the outcome could be settled' };
   }
-  return { ...report, ...(await queueNearRetry(received.message, verdict, deps)), disposition: dispositionOf(verdict) };
+  const next = message ?? nearRetry(received.message, verdict, deps);
+  return { ...report, ...(next && (await queueAt(next, deps))), disposition: dispositionOf(verdict) };
 }
 
 async function putInsistently(record: RetryRecord, { records, pause }: DeliverDeps): Promise<void> {
@@ -238,17 +244,18 @@ async function putInsistently(record: RetryRecord, { records, pause }: DeliverDe
   }
 }
 
-async function queueNearRetry(
-  message: QueueMessage,
-  verdict: Verdict,
-  deps: DeliverDeps,
-): Promise<Pick<DeliveryReport, 'requeue_error'>> {
-  if (verdict.status !== 'RETRY') return {};
-  const wait = epochMs(verdict.next_retry_at) - deps.clock().getTime();
-  if (wait > MAX_DELAY_MS) return {};
+/** The message for a retry that SQS can delay until its time. */
+function nearRetry(message: QueueMessage, verdict: Verdict, { clock }: DeliverDeps): QueueMessage | undefined {
+  if (verdict.status !== 'RETRY') return undefined;
   const { options: _, ...plain } = message;
+  const wait = epochMs(verdict.next_retry_at) - clock().getTime();
+  return wait > MAX_DELAY_MS ? undefined : { ...plain, due: verdict.next_retry_at };
+}
+
+async function queueAt(message: QueueMessage, deps: DeliverDeps): Promise<Pick<DeliveryReport, 'requeue_error'>> {
+  const wait = epochMs(message.due) - deps.clock().getTime();
   try {
-    await deps.retries.send({ ...plain, due: verdict.next_retry_at }, Math.max(0, Math.ceil(wait / 1000)));
+    await deps.retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(0, Math.ceil(wait / 1000))));
     return {};
   } catch (requeue_error) {
     // Not lost: the row is in the work index, and the next sweep finds it. Reporting failure would repeat the claim.

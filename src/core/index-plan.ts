@@ -26,6 +26,8 @@ export type IndexPlan =
   | { readonly do: 'ignore' };
 
 const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
+/** Where it goes on when it is given up (failover.ts); few rows have them. */
+const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
 
 /** TEXT columns that may be as long as a body, and would make every change of state as dear as one. */
 const NOTES = ['response_message', 'error_details'] as const;
@@ -43,7 +45,7 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
   const { log_id, tenant_id } = row;
   if (typeof log_id !== 'string' || row['is_deleted'] === true) return { do: 'ignore' };
   const delivered = row['send_status'] === 'SUCCESS';
-  const inline = CONTENT_COLUMNS.some((column) => typeof row[column] === 'string');
+  const inline = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => typeof row[column] === 'string');
   const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
   if (typeof tenant_id !== 'string' || tenant_id === '') {
     return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: [] };
@@ -63,11 +65,12 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
 }
 
 function isContent(column: string): boolean {
-  return CONTENT_COLUMNS.some((candidate) => candidate === column);
+  return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((candidate) => candidate === column);
 }
 
 function moveContent(row: ForeignRow) {
-  return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...NOTES] };
+  const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
+  return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
 }
 
 /** What a malformed row is told. */
@@ -143,8 +146,15 @@ function contentOf(row: ForeignRow): NotificationContent {
     ...(typeof subject === 'string' && subject !== '' && { subject }),
     body: String(row['message_body']),
     format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
+    ...fallbackOf(row),
     ...Object.fromEntries(NOTES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
+}
+
+function fallbackOf(row: ForeignRow): Pick<NotificationContent, 'fallback'> {
+  const { fallback_channel, fallback_recipient: recipient, fallback_integration_config_id: integration } = row;
+  if (typeof fallback_channel !== 'string' || typeof recipient !== 'string') return {};
+  return { fallback: { recipient, ...(typeof integration === 'string' && { integration_config_id: integration }) } };
 }
 
 function timeOf(row: ForeignRow, column: string): Date | undefined {

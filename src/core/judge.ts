@@ -21,6 +21,8 @@ export type Verdict =
       /** Why nothing more is tried. */
       readonly failure_reason: ErrorType;
       readonly dead_letter: boolean;
+      /** It goes on on its fallback channel. */
+      readonly successor_log_id?: string;
     };
 
 /** An attempt under judgement. */

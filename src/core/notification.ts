@@ -54,6 +54,11 @@ export interface NotificationRow {
   readonly integration_config_id?: string;
   /** Where there is no integration: the host of a recipient that is an https URL (provider-key.ts). */
   readonly provider_host?: string;
+  /** Where it goes on when it is given up; the recipient there is kept with the content. */
+  readonly fallback_channel?: Channel;
+  /** The notification that goes on in its place, and the other way round (failover.ts). */
+  readonly successor_log_id?: string;
+  readonly predecessor_log_id?: string;
   readonly recipient_type?: RecipientType;
   readonly notification_id?: string;
   /** Logically deleted: nothing is sent any more. */
@@ -66,6 +71,8 @@ export interface NotificationContent {
   readonly subject?: string;
   readonly body: string;
   readonly format: MessageFormat;
+  /** To whom it goes when it is given up; stored as the successor's, and never read here. */
+  readonly fallback?: { readonly recipient: string; readonly integration_config_id?: string };
   /** What the row's writer noted of its own attempt: TEXT columns of any length. */
   readonly response_message?: string;
   readonly error_details?: string;

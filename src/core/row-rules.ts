@@ -81,6 +81,8 @@ const COLUMN_RULES: readonly ColumnRule[] = [
   ),
   ...['created_by', 'updated_by'].map((column) => text(column, 50)),
   text('recipient_address', 500),
+  text('fallback_recipient', 500),
+  text('fallback_integration_config_id', 50),
   text('subject', 500),
   text('response_code', 20),
   ...['message_body', 'response_message', 'error_message'].map(freeText),
@@ -90,6 +92,7 @@ const COLUMN_RULES: readonly ColumnRule[] = [
     CHANNELS.map((channel) => channel.toUpperCase()),
   ),
   oneOf('channel', 'chk_notification_log_type', CHANNELS),
+  oneOf('fallback_channel', 'fallback', CHANNELS),
   oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
   oneOf('message_format', 'chk_notification_log_format', MESSAGE_FORMATS),
   boolean('is_deleted'),
@@ -126,6 +129,12 @@ const ROW_RULES: readonly RowRule[] = [
       typeof channel !== 'string' || typeof type !== 'string' || channel.toUpperCase() === type,
   },
   {
+    column: 'fallback_channel',
+    rule: 'fallback',
+    expected: `one of ${CHANNELS.join(', ')}, where there is a fallback_recipient`,
+    holds: (row) => isAbsent(row['fallback_recipient']) || !isAbsent(row['fallback_channel']),
+  },
+  {
     column: 'send_attempts',
     rule: 'chk_notification_log_attempts_limit',
     expected: 'at most max_retry_count + 1',
@@ -143,7 +152,8 @@ export function rowFaults(row: ForeignRow): RowFault[] {
 
 /** The rules for content, where a row brings it along. */
 export function contentFaults(row: ForeignRow): RowFault[] {
-  return [required('recipient_address'), required('message_body')]
+  const fallback = isAbsent(row['fallback_channel']) ? [] : [required('fallback_recipient')];
+  return [required('recipient_address'), required('message_body'), ...fallback]
     .filter(({ column, holds }) => !holds(row[column]))
     .map(({ column, rule, expected }) => ({ column, rule, expected }));
 }

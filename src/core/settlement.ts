@@ -118,6 +118,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
         ...(result === undefined && attempt.counted && uncount(row)),
         send_status: 'FAILED',
         failure_reason: verdict.failure_reason,
+        ...(verdict.successor_log_id !== undefined && { successor_log_id: verdict.successor_log_id }),
       } as const;
       if (!verdict.dead_letter) return { set: gaveUp, remove: ['work_queue'] };
       return {
@@ -157,6 +158,7 @@ export function settlementFromRecord(
   record: RetryRecord,
   received: ReceivedMessage,
   now: Date,
+  verdict = verdictOf(record),
 ): RowChange {
   return settlementOf({
     row,
@@ -166,7 +168,7 @@ export function settlementFromRecord(
     received,
     started: new Date(record.retry_at),
     ended: record.retry_status === 'SUCCESS' ? new Date(record.retry_at) : now,
-    verdict: verdictOf(record),
+    verdict,
     ...(record.retry_status !== 'SKIPPED' && { result: resultOf(record) }),
   });
 }

@@ -121,7 +121,7 @@ describe('dlq redrive', () => {
     const url = ops.deployment.dead_letter_queues.webhook;
     const again = messageFor(deadRow('g-1'));
     let died: Promise<string> | undefined;
-    const result = await redriveByCopy(ops.sqs, url, ops.deployment.lane_queues.webhook, {
+    const result = await redriveByCopy(ops.sqs, url, ops.deployment.lane_queues, {
       pause: async () => void (await died),
       onProgress: () => {
         died ??= ops.sendDeadLetter('webhook', again);

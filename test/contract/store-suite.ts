@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import type { ClaimStore, RecordStore } from '../../src/core/deliver.ts';
+import { failOver, type SuccessorStore, successorId } from '../../src/core/failover.ts';
 import type { IndexStore } from '../../src/core/index-row.ts';
+import { giveUp } from '../../src/core/judge.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import type { ForeignRow } from '../../src/core/row-rules.ts';
 import type { ContentStore } from '../../src/core/send.ts';
 import { retryLogId } from '../../src/core/settlement.ts';
@@ -16,6 +19,7 @@ export interface StoreUnderTest {
   readonly contents: ContentStore;
   readonly dueIndex: DueIndex;
   readonly indexStore: IndexStore;
+  readonly successors: SuccessorStore;
   /** Puts a row as any writer could. */
   put(row: ForeignRow): Promise<void>;
   get(log_id: string): Promise<ForeignRow | undefined>;
@@ -200,6 +204,44 @@ export function storeSuite(store: () => StoreUnderTest): void {
     expect((await store().contents.read(owner)).body).toBe('second');
     await put('211000000000000000000000', 'third');
     expect((await store().contents.read(owner)).body).toBe('third');
+  });
+
+  it('continues a notification on its fallback channel: content and row once, linked, due at once', async () => {
+    const row = fresh({ fallback_channel: 'email', last_attempt: 3 });
+    const { log_id, tenant_id } = row;
+    const owner = { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '1' };
+    const fallback = { recipient: 'yamada@example.com', integration_config_id: 'IC9' };
+    await store().indexStore.putContent(owner, { ...CONTENT, body: '本文'.repeat(2_000), fallback });
+    const deps = { successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
+    const verdict = giveUp('MAX_RETRIES', 'SERVER_OVERLOAD');
+    const first = await failOver(row, verdict, 'sweep-1', deps);
+    const again = await failOver(row, verdict, 'sweep-2', { ...deps, clock: () => at(60_000) });
+    expect(again).toEqual({ ...first, message: { ...first.message, run_id: 'sweep-2' } });
+    expect(first).toMatchObject({
+      verdict: { successor_log_id: successorId(log_id), dead_letter: false },
+      message: { log_id: successorId(log_id), channel: 'email', due: T0.toISOString() },
+    });
+    const successor = await store().rows.read(successorId(log_id));
+    expect(successor).toMatchObject({ predecessor_log_id: log_id, integration_config_id: 'IC9', attempts_left: 6 });
+    expect(await store().contents.read({ log_id: successorId(log_id), tenant_id })).toEqual({
+      ...CONTENT,
+      body: '本文'.repeat(2_000),
+      recipient: 'yamada@example.com',
+    });
+    const { claimed } = await store().rows.claim(messageFor(fresh(), first.message ?? {}), UNTIL);
+    expect(claimed).toBe(true);
+  });
+
+  it('gives up as usual what has no fallback recipient stored, or whose successor’s name is taken', async () => {
+    const row = fresh({ fallback_channel: 'email' });
+    const { log_id, tenant_id } = row;
+    const deps = { successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
+    const verdict = giveUp('EXPIRED', 'NETWORK_TIMEOUT');
+    expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
+    const owner = { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '1' };
+    await store().indexStore.putContent(owner, { ...CONTENT, fallback: { recipient: 'yamada@example.com' } });
+    await store().put({ log_id: successorId(log_id), tenant_id, send_status: 'SUCCESS' });
+    expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
   });
 
   it('takes a foreign row in whose failure_reason is NULL, but none that was given up', async () => {

@@ -7,6 +7,7 @@ import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/index-store.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/item.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createSuccessorStore } from '../../src/adapters/dynamodb/successor-store.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
@@ -21,6 +22,7 @@ describe('storage in memory', () => {
     contents: tables.contents,
     dueIndex: tables.dueIndex,
     indexStore: tables,
+    successors: tables.successors,
     put: async (row) => void tables.log.set(String(row['log_id']), { ...row }),
     get: async (log_id) => tables.log.get(log_id),
   }));
@@ -40,6 +42,7 @@ describe.each(availableEngines())('storage on %s', (engine) => {
       records: createRecordStore(client, tables.notification_retry_log),
       contents: createContentStore(client, tables.notification_content, cipher),
       dueIndex: createDueIndex(client, tables.notification_log),
+      successors: createSuccessorStore(client, tables),
       indexStore: createIndexStore({ client, tables, cipher, hashKey: async () => 'key' }),
       async put(row) {
         await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));

@@ -37,6 +37,7 @@ function setUp(
     contents: tables.contents,
     sender,
     gate: OPEN_GATE,
+    successors: tables.successors,
     retries: { send: async (message, delay_seconds) => void queued.push({ message, delay_seconds }) },
     policy: DEFAULT_RETRY_POLICY,
     clock: () => NOW,

@@ -59,6 +59,29 @@ describe('a row that someone else wrote', () => {
     expect(index(without)).not.toHaveProperty('set.provider_host');
   });
 
+  it('keeps its fallback recipient with the content, and in the row no more than the channel', () => {
+    const plan = index({
+      ...sample,
+      fallback_channel: 'email',
+      fallback_recipient: 'yamada@example.com',
+      fallback_integration_config_id: 'IC009',
+    });
+    expect(plan).toMatchObject({
+      do: 'index',
+      remove: expect.arrayContaining(['fallback_recipient', 'fallback_integration_config_id']),
+      content: { fallback: { recipient: 'yamada@example.com', integration_config_id: 'IC009' } },
+    });
+  });
+
+  it.each([
+    ['a channel that there is not', { fallback_channel: 'fax', fallback_recipient: 'x' }, 'fallback_channel'],
+    ['no recipient', { fallback_channel: 'email' }, 'fallback_recipient'],
+    ['no channel', { fallback_recipient: 'yamada@example.com' }, 'fallback_channel'],
+    ['a recipient that is too long', { fallback_channel: 'email', fallback_recipient: 'x'.repeat(501) }, 'fallback_r'],
+  ])('is set aside when its fallback has %s', (_, changes, column) => {
+    expect(index({ ...sample, ...changes })).toMatchObject({ do: 'set_aside', why: expect.stringContaining(column) });
+  });
+
   it.each([
     ['next_retry_at in the future', { next_retry_at: at(60_000).toISOString() }, at(60_000)],
     ['next_retry_at in the past', { next_retry_at: at(-60_000).toISOString() }, T0],

@@ -39,6 +39,7 @@ describe('a row with every column of the table document', () => {
         contents: tables.contents,
         sender: { send: async () => ({ ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message }) },
         gate: OPEN_GATE,
+        successors: tables.successors,
         retries: { send: async () => {} },
         policy,
         clock,

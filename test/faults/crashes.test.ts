@@ -18,8 +18,13 @@ const scenarios: [string, Script][] = [
 ];
 
 /** A day in the life of one notification, with a death in the worker invocation `victim`. */
-async function live(script: Script, victim: number, crash_at: number): Promise<{ world: World; calls: number }> {
-  const world = await World.of([{ log_id: 'log-1', priority: 'info', script }]);
+async function live(
+  script: Script,
+  victim: number,
+  crash_at: number,
+  fallback = false,
+): Promise<{ world: World; calls: number }> {
+  const world = await World.of([{ log_id: 'log-1', priority: 'info', script, fallback }]);
   let calls = 0;
   let invocation = 0;
   for (let round = 0; round < 40; round++) {
@@ -49,6 +54,29 @@ describe('a worker that dies before or after any external call', () => {
       }
     }
     expect(deaths).toBeGreaterThan(5);
+  });
+
+  it.each([
+    ['its recipient is wrong', refuse('INVALID_RECIPIENT', 9)],
+    ['it is exhausted', refuse('SERVER_OVERLOAD', 20)],
+  ])('continues on the fallback channel, once, what is given up as %s', async (_, script) => {
+    let deaths = 0;
+    for (let victim = 0; victim < 6; victim++) {
+      const { calls } = await live(script, victim, -1, true);
+      for (let crash_at = 0; crash_at < 2 * calls; crash_at++) {
+        const { world } = await live(script, victim, crash_at, true);
+        assertInvariants(world);
+        const [row, successor, ...more] = world.rows();
+        expect(row, `death ${crash_at} in invocation ${victim}`).toMatchObject({
+          send_status: 'FAILED',
+          successor_log_id: 'log-1-fallback',
+        });
+        expect(successor).toMatchObject({ send_status: 'SUCCESS', channel: 'email', predecessor_log_id: 'log-1' });
+        expect(more).toEqual([]);
+        deaths += 1;
+      }
+    }
+    expect(deaths).toBeGreaterThan(20);
   });
 
   it('leaves a dead letter that an operator can redrive', async () => {

@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
+import { successorId } from '../../src/core/failover.ts';
 import { limitOf } from '../../src/core/judge.ts';
+import type { NotificationRow } from '../../src/core/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import type { World } from './world.ts';
 
@@ -19,15 +21,32 @@ export function assertInvariants(world: World): void {
     expect(accepted, name(3)).toBeLessThanOrEqual(1 + (world.excused.get(log_id) ?? 0));
     expect(row.send_attempts, name(4)).toBeLessThanOrEqual(limitOf(row, DEFAULT_RETRY_POLICY) + 1);
     const attempts = world.records(log_id).map(({ retry_attempt }) => retry_attempt);
-    const expected = Array.from({ length: row.last_attempt }, (_, i) => i + 1);
+    // A given row was sent once already; a successor never was.
+    const first = row.predecessor_log_id === undefined ? 1 : 0;
+    const expected = Array.from({ length: row.last_attempt + 1 - first }, (_, i) => i + first);
     expect(
       attempts.sort((a, b) => a - b),
       name(6),
     ).toEqual(expected);
     assertDelays(world, log_id);
+    assertFailedOver(world, row);
   }
   const queued = JSON.stringify([world.queue.messages, world.queue.dead_letters, world.reports]);
   expect(queued, 'invariant 9').not.toMatch(/"to |body/);
+}
+
+/** Given up and named a fallback: one successor, linked both ways, and nothing left that could send it again. */
+function assertFailedOver(world: World, row: NotificationRow): void {
+  const { log_id, failure_reason, fallback_channel, successor_log_id } = row;
+  const ends: (string | undefined)[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];
+  const expected = fallback_channel && ends.includes(failure_reason) ? successorId(log_id) : undefined;
+  expect(successor_log_id, `the successor of ${log_id}`).toBe(expected);
+  if (expected === undefined) return;
+  expect(world.tables.row(expected), `the successor of ${log_id}`).toMatchObject({
+    predecessor_log_id: log_id,
+    channel: fallback_channel,
+  });
+  expect(world.inIndex('dead', log_id), `${log_id} waits for an operator`).toBe(false);
 }
 
 function assertDelays(world: World, log_id: string): void {

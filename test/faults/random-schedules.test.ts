@@ -28,10 +28,17 @@ const refusal: fc.Arbitrary<Refused> = fc
   }));
 
 const notifications: fc.Arbitrary<Given[]> = fc
-  .array(fc.record({ priority: fc.constantFrom(...PRIORITIES), script: fc.array(refusal, { maxLength: 5 }) }), {
-    minLength: 1,
-    maxLength: 6,
-  })
+  .array(
+    fc.record({
+      priority: fc.constantFrom(...PRIORITIES),
+      script: fc.array(refusal, { maxLength: 5 }),
+      fallback: fc.boolean(),
+    }),
+    {
+      minLength: 1,
+      maxLength: 6,
+    },
+  )
   .map((list) => list.map((given, i) => ({ ...given, log_id: 'n'.repeat(i + 1) })));
 
 const faults: fc.Arbitrary<FaultPlan> = fc
@@ -100,6 +107,7 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, ou
     const ends = new Map<string, number>();
     let deaths = 0;
     let duplicates = 0;
+    let failedOver = 0;
     const breakers = { opened: 0, drained: 0, held: 0 };
     await fc.assert(
       fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), async (given, steps) => {
@@ -116,6 +124,7 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, ou
         assertInvariants(world);
         breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
         breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
+        failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
         for (const { send_status, failure_reason } of world.rows()) {
           const end = failure_reason ?? send_status;
           ends.set(end, (ends.get(end) ?? 0) + 1);
@@ -128,6 +137,7 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, ou
       expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
     expect(deaths).toBeGreaterThan(300);
     expect(duplicates).toBeGreaterThan(0);
+    expect(failedOver).toBeGreaterThan(100);
     for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(20);
   }, 120_000);
 });

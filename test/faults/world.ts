@@ -5,6 +5,7 @@ import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
 import { Breakers } from '../../src/core/breakers.ts';
 import type { DeliveryReport } from '../../src/core/deliver.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batch.ts';
+import { successorId } from '../../src/core/failover.ts';
 import { indexRow } from '../../src/core/index-row.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
 import { PRIORITIES, type Priority } from '../../src/core/priorities.ts';
@@ -26,6 +27,8 @@ export interface Given {
   readonly log_id: string;
   readonly priority: Priority;
   readonly script: Script;
+  /** It names a fallback. */
+  readonly fallback?: boolean;
 }
 
 /** The pipeline on the in-memory twins, with time, queues and deaths under the test's control. */
@@ -64,7 +67,7 @@ export class World {
   /** Starts with rows as BATCH-951 leaves them, taken into the index. */
   static async of(given: readonly Given[]): Promise<World> {
     const world = new World(given);
-    for (const { log_id, priority } of given) {
+    for (const { log_id, priority, fallback } of given) {
       const row = {
         log_id,
         tenant_id: `tenant-${log_id.length % 2}`,
@@ -75,6 +78,7 @@ export class World {
         // Half of them share one provider.
         ...(log_id.length % 2 === 0 && { integration_config_id: 'IC1' }),
         recipient_address: `to ${log_id}`,
+        ...(fallback && { fallback_channel: 'email', fallback_recipient: `to ${successorId(log_id)}` }),
         message_body: 'body',
       };
       world.tables.log.set(log_id, row);
@@ -146,7 +150,7 @@ export class World {
   }
 
   rows(): NotificationRow[] {
-    return this.given.flatMap(({ log_id }) => this.tables.row(log_id) ?? []);
+    return [...this.tables.log.keys()].flatMap((log_id) => this.tables.row(log_id) ?? []);
   }
 
   records(log_id: string) {
@@ -184,6 +188,7 @@ export class World {
       rows: through(worker, 'rows', this.tables.rows),
       records: through(worker, 'records', this.tables.records),
       contents: through(worker, 'contents', this.tables.contents),
+      successors: through(worker, 'successors', this.tables.successors),
       retries: through(worker, 'retries', {
         send: async (message, delay_seconds) => this.queue.send(message, delay_seconds),
       }),

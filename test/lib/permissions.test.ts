@@ -94,11 +94,16 @@ describe('the dispatcher', () => {
 });
 
 describe('a channel function', () => {
-  it('uses its own lanes only, and never puts a message into a dead-letter queue itself', () => {
-    const lanes = permissionsOf('SlackSenderRole').get('sqs:SendMessage');
+  it('takes from its own lanes only, and never puts a message into a dead-letter queue itself', () => {
+    const permissions = permissionsOf('SlackSenderRole');
 
-    expect(lanes).toMatch(/SlackExpress.*SlackStandard/);
-    expect(lanes).not.toMatch(/Email|Teams|Webhook|DeadLetters/);
+    expect(permissions.get('sqs:ReceiveMessage')).toMatch(/SlackExpress.*SlackStandard/);
+    expect(permissions.get('sqs:ReceiveMessage')).not.toMatch(/Email|Teams|Webhook|DeadLetters/);
+    // A successor goes to its fallback channel's lane.
+    for (const channel of ['Slack', 'Email', 'Teams', 'Webhook']) {
+      expect(permissions.get('sqs:SendMessage')).toMatch(new RegExp(`${channel}Express.*${channel}Standard`));
+    }
+    expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
   });
 
   it('opens recipients, but cannot make new ones or delete anything', () => {
@@ -108,7 +113,9 @@ describe('a channel function', () => {
     expect(permissions.get('kms:GenerateDataKey')).not.toContain('RecipientKey');
     expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan)/.test(action))).toEqual([]);
     expect(permissions.get('dynamodb:BatchWriteItem')).not.toMatch(/TablesLog|TablesContent/);
-    expect([...permissions.keys()]).not.toContain('dynamodb:PutItem');
+    // Successors.
+    expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog.*TablesContent/);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/RetryLog|PipelineState/);
   });
 
   it('touches nothing of the pipeline’s state but the breakers', () => {

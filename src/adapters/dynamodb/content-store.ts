@@ -64,6 +64,7 @@ async function getConsistently(client: DynamoDBClient, table: string, log_id: st
 
 /**
  * Stores a notification's content, its recipient encrypted.
+ * @param fallback as fallbackAttributes gives it, where the content names one
  * @throws ConditionalCheckFailedException when a later image's content is there already.
  */
 export async function putContent(
@@ -72,6 +73,7 @@ export async function putContent(
   cipher: RecipientCipher,
   owner: ContentOwner,
   content: NotificationContent,
+  fallback: Item = {},
 ): Promise<void> {
   const { log_id, tenant_id, expires_at, sequence } = owner;
   const item = toItem({
@@ -88,7 +90,7 @@ export async function putContent(
   await client.send(
     new PutItemCommand({
       TableName: table,
-      Item: { ...item, ...bodyAttribute(content.body), image_sequence },
+      Item: { ...item, ...fallback, ...bodyAttribute(content.body), image_sequence },
       ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
       ExpressionAttributeValues: { ':sequence': image_sequence },
     }),

@@ -9,6 +9,7 @@ import type { ForeignRow } from '../../core/row-rules.ts';
 import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
 import { recipientHash } from '../recipient/recipient-hash.ts';
 import { putContent } from './content-store.ts';
+import { fallbackAttributes } from './fallback-attributes.ts';
 import { toValue } from './item.ts';
 import { updateExpression } from './update-expression.ts';
 
@@ -28,6 +29,9 @@ const GUARDED = [
   'subject',
   'message_body',
   'message_format',
+  'fallback_channel',
+  'fallback_recipient',
+  'fallback_integration_config_id',
   'response_message',
   'error_details',
 ] as const;
@@ -65,10 +69,13 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
     },
 
     async putContent(owner, content) {
-      await putContent(client, tables.notification_content, cipher, owner, content).catch((error: unknown) => {
-        // A later image's content is there already; this one's row update will find the row changed.
-        if (!(error instanceof ConditionalCheckFailedException)) throw unstorable(error);
-      });
+      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, cipher, hashKey));
+      await putContent(client, tables.notification_content, cipher, owner, content, fallback).catch(
+        (error: unknown) => {
+          // A later image's content is there already; this one's row update will find the row changed.
+          if (!(error instanceof ConditionalCheckFailedException)) throw unstorable(error);
+        },
+      );
       return recipientHash(await hashKey(), owner.tenant_id, content.recipient);
     },
 

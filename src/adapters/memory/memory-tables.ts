@@ -1,7 +1,9 @@
 import type { RowChange } from '../../core/claim-plan.ts';
 import type { ClaimStore, RecordStore } from '../../core/deliver.ts';
+import type { SuccessorStore } from '../../core/failover.ts';
 import type { ContentOwner, IndexStore } from '../../core/index-row.ts';
 import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/notification.ts';
+import { providerHost } from '../../core/provider-key.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
 import { retryLogId } from '../../core/settlement.ts';
@@ -86,8 +88,31 @@ export class MemoryTables implements IndexStore {
       if (content.tenant_id !== tenant_id) {
         throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.');
       }
-      const { tenant_id: _, sequence: __, ...rest } = content;
+      const { tenant_id: _, sequence: __, fallback: ___, ...rest } = content;
       return rest;
+    },
+  };
+
+  readonly successors: SuccessorStore = {
+    copyContent: async (row, successor) => {
+      const content = this.content.get(row.log_id);
+      if (content?.fallback === undefined) return undefined;
+      const { sequence: _, fallback, ...rest } = content;
+      if (!this.content.has(successor.log_id)) {
+        this.content.set(successor.log_id, { ...rest, recipient: fallback.recipient, sequence: '0' });
+      }
+      const { integration_config_id } = fallback;
+      const provider_host = integration_config_id === undefined ? providerHost(fallback.recipient) : undefined;
+      return {
+        ...(integration_config_id !== undefined && { integration_config_id }),
+        ...(provider_host !== undefined && { provider_host }),
+        recipient_hash: `hash of ${row.tenant_id}/${fallback.recipient}`,
+      };
+    },
+    put: async (row) => {
+      const stored = this.row(row.log_id);
+      if (stored === undefined) this.log.set(row.log_id, { ...row });
+      return stored ?? row;
     },
   };
 

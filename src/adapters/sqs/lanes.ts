@@ -65,15 +65,15 @@ export function createSweepLanes(
   };
 }
 
-/** RetryQueue on one channel's lanes; a message that SQS refuses is rejected with the reason. */
+/** RetryQueue on the lanes, which a successor's may be another channel's; a message that SQS refuses is rejected with the reason. */
 export function createRetryQueue(
   client: SQSClient,
-  queues: Record<Lane, string>,
+  queues: PerLane<string>,
   { onRefused }: LaneOptions = {},
 ): RetryQueue {
   const send = gather<QueuedMessage, undefined>(
     async (messages) => {
-      const byQueue = Map.groupBy(messages, ({ message }) => queues[laneOf(message)]);
+      const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel][laneOf(message)]);
       const refused = (await Promise.all([...byQueue].map(([url, batch]) => sendBatch(client, url, batch)))).flat();
       report(refused, onRefused);
       const reasons = new Map(refused.map(({ queued, reason }) => [queued, reason]));

@@ -1,5 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { Lane } from '../../core/channels.ts';
+import type { PerLane } from '../../core/channels.ts';
 import type { QueueMessage } from '../../core/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
 import { createRetryQueue } from './lanes.ts';
@@ -21,7 +21,7 @@ const ROUND_MS = 1_000;
 export async function redriveByCopy(
   client: SQSClient,
   url: string,
-  lanes: Record<Lane, string>,
+  lanes: PerLane<string>,
   { rate, pause, onProgress }: RedriveOptions,
 ): Promise<RedriveResult> {
   const queue = createRetryQueue(client, lanes);

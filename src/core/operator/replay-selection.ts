@@ -23,6 +23,8 @@ export type Exclusion =
   /** This very replay has sent it already. */
   | 'replayed'
   | 'beyond_limit'
+  /** It goes on on its fallback channel; its successor can be replayed. */
+  | 'failed_over'
   | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;
 
 export interface Selection {
@@ -38,6 +40,7 @@ export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): E
   const notification = asNotification(row);
   if (notification.replay_id === selection.replay_id) return 'replayed';
   if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
+  if (notification.successor_log_id !== undefined && notification.failure_reason !== undefined) return 'failed_over';
   switch (stateOf(notification, now)) {
     case 'delivered':
       return 'delivered';

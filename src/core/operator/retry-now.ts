@@ -44,6 +44,9 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
       // One attempt, as `--force-retry` makes it; if it fails, the notification is dead again.
       return { do: 'queue', due: row.work_at ?? due, options: { force: true } };
     case 'stopped':
+      if (row.successor_log_id !== undefined) {
+        return refuse(`it goes on on its fallback channel as ${row.successor_log_id}; retry that one`);
+      }
       return row.failure_reason === 'INVALID_RECIPIENT'
         ? refuse(`INVALID_RECIPIENT: ${policyOf('INVALID_RECIPIENT').remedy}`)
         : { do: 'queue', due, change: revival(row, now, policy) };

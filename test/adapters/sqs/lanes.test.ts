@@ -50,7 +50,7 @@ describe('lanes that SQS refuses as a whole', () => {
 
   it('reject a retry with the reason', async () => {
     const missing = `${server.address}/000000000000/missing`;
-    const queue = createRetryQueue(clientOf(server.address), lanes(missing), { onRefused });
+    const queue = createRetryQueue(clientOf(server.address), everywhere(missing), { onRefused });
 
     await expect(queue.send(messageFor(dueRow()), 5)).rejects.toThrow(/SQS took no retry message: .*QueueDoesNotExist/);
     expect(refusals).toEqual([[expect.stringMatching(/QueueDoesNotExist/), 1]]);
