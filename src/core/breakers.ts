@@ -26,7 +26,7 @@ const KNOWN_AT_A_FAILURE_MS = 1_000;
  * Longest wait for company: of a failed attempt for those of its batch, so that it is judged by what all have met, and
  * of a notification for the probe that this worker is making.
  */
-const COMPANY_MS = 5_000;
+const COMPANY_MS = 3_000;
 
 /** Providers that a worker keeps outcomes of, for its memory's sake. */
 const MAX_WINDOWS = 2_000;
