@@ -2,6 +2,7 @@ import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Channel } from '../src/core/channels.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/channel-lanes.ts';
+import { DeliveryEvents } from './constructs/delivery-events.ts';
 import { DueIndexer } from './constructs/due-indexer.ts';
 import { emailEnvironment, emailPermission } from './constructs/email-provider.ts';
 import { Encryption } from './constructs/encryption.ts';
@@ -24,6 +25,7 @@ export class NotificationRetry extends Construct {
   readonly channels: Readonly<Record<Channel, ChannelLanes>>;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
+  readonly deliveryEvents: DeliveryEvents;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -59,12 +61,19 @@ export class NotificationRetry extends Construct {
     }
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
+    this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', {
+      config,
+      tables,
+      encryption,
+      email: channels.email,
+    });
     new Outputs(this, 'Outputs', {
       config,
       tables,
       channels,
       sweep: this.sweep,
       dueIndexer: this.dueIndexer,
+      deliveryEvents: this.deliveryEvents,
       encryption,
     });
 

@@ -102,7 +102,7 @@ const stageConfig = section({
   stage: v.pipe(v.string(stageName), v.regex(/^[a-z][a-z0-9-]{0,15}$/, stageName)),
   /** From address of e-mails, verified in SES (itself or its domain). */
   senderAddress: address,
-  /** SES configuration set for bounce, complaint and delivery events; absent: none. */
+  /** SES configuration set that exists already, and gets a destination for events; absent: one is made. */
   configurationSet: v.exactOptional(sesName),
   /** From addresses that e-mail integrations may use in place of senderAddress; the role may send as no others. */
   integrationSenders: v.optional(list(address, 'e-mail addresses'), []),

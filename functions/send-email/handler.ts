@@ -11,6 +11,6 @@ export const handler = bindChannel('email', env, (credentials) =>
     client: new SESClient({ maxAttempts: 1 }),
     credentials,
     from: env.EMAIL_SENDER,
-    ...(env.SES_CONFIGURATION_SET !== undefined && { configurationSet: env.SES_CONFIGURATION_SET }),
+    configurationSet: env.SES_CONFIGURATION_SET,
   }),
 );

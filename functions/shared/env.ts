@@ -89,7 +89,18 @@ export const emailEnv = v.object({
   ...senderEnv.entries,
   /** Verified sender address of this stage. */
   EMAIL_SENDER: name,
-  SES_CONFIGURATION_SET: v.optional(name),
+  /** Where an integration names none of its own. */
+  SES_CONFIGURATION_SET: name,
+});
+
+export const deliveryEventsEnv = v.object({
+  NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_RETRY_LOG_TABLE: name,
+  /** The e-mail channel's queue URLs as JSON: `{"express":url,"standard":url}`. */
+  LANE_QUEUES: json(queueUrls),
+  /** Queue that the function is fed from. */
+  DELIVERY_EVENTS_QUEUE: v.pipe(v.string(), v.url()),
+  RETRY_POLICY: json(retryPolicy),
 });
 
 /** What the construct has to set: the variable names, as text. */
@@ -98,10 +109,8 @@ type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
 export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
-/** A stage without a configuration set has no variable for it either. */
-type OnlyWhenConfigured = 'SES_CONFIGURATION_SET';
-export type EmailEnv = Omit<Deployed<typeof emailEnv>, OnlyWhenConfigured> &
-  Partial<Pick<Deployed<typeof emailEnv>, OnlyWhenConfigured>>;
+export type EmailEnv = Deployed<typeof emailEnv>;
+export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime on top of what the template says. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 

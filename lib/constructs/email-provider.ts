@@ -5,11 +5,16 @@ import type { EmailEnv, SenderEnv } from '../../functions/shared/env.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { WildcardPermission } from './wildcards.ts';
 
-/** EmailEnv beyond what every sender has; without a configuration set its variable is absent. */
+/** The configuration set of mails whose integration names none: the one that the configuration names, else our own. */
+export function configurationSetName({ configurationSet, stage }: StageConfig): string {
+  return configurationSet ?? `notification-retry-${stage}`;
+}
+
+/** EmailEnv beyond what every sender has. */
 export function emailEnvironment(config: StageConfig) {
   return {
     EMAIL_SENDER: config.senderAddress,
-    ...(config.configurationSet === undefined ? {} : { SES_CONFIGURATION_SET: config.configurationSet }),
+    SES_CONFIGURATION_SET: configurationSetName(config),
   } satisfies Omit<EmailEnv, keyof SenderEnv>;
 }
 
@@ -23,7 +28,7 @@ export function emailPermission(scope: Construct, config: StageConfig): Wildcard
     Stack.of(scope).formatArn({ service: 'ses', resource, resourceName });
   const senders = [config.senderAddress, ...config.integrationSenders];
   // SES asks for the right to a configuration set besides that to the identities.
-  const sets = [...(config.configurationSet ? [config.configurationSet] : []), ...config.integrationConfigurationSets];
+  const sets = [configurationSetName(config), ...config.integrationConfigurationSets];
   const identities = arn('identity', '*');
   return {
     statement: new PolicyStatement({

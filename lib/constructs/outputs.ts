@@ -4,6 +4,7 @@ import { CHANNELS, type Channel } from '../../src/core/channels.ts';
 import { sweepIntervalSeconds } from '../schedule.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
+import type { DeliveryEvents } from './delivery-events.ts';
 import type { DueIndexer } from './due-indexer.ts';
 import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
@@ -16,6 +17,7 @@ export interface OutputsProps {
   readonly channels: Readonly<Record<Channel, ChannelLanes>>;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
+  readonly deliveryEvents: DeliveryEvents;
   readonly encryption: Encryption;
 }
 
@@ -24,8 +26,9 @@ export interface OutputsProps {
  * construct sits, so a stack can hold one NotificationRetry only.
  */
 export class Outputs extends Construct {
-  constructor(scope: Construct, id: string, { config, tables, channels, sweep, dueIndexer, encryption }: OutputsProps) {
+  constructor(scope: Construct, id: string, props: OutputsProps) {
     super(scope, id);
+    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption } = props;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
 
@@ -36,6 +39,11 @@ export class Outputs extends Construct {
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
     this.output('DueIndexerFailures', dueIndexer.failures.queueUrl, 'URL of the queue of rows that were not taken in');
+    this.output(
+      'DeliveryEventFailures',
+      deliveryEvents.failures.queueUrl,
+      'URL of the queue of unapplied events of SES',
+    );
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');

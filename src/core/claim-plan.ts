@@ -1,3 +1,4 @@
+import { type ErrorType, policyOf } from './error-types.ts';
 import { deadlineOf, limitOf } from './judge.ts';
 import type { NotificationRow, Trigger } from './notification.ts';
 import { type ReceivedMessage, triggerOf } from './queue-message.ts';
@@ -18,13 +19,10 @@ export interface ClaimStep {
   readonly trigger: Trigger;
   /** Whether the attempt uses up one that is left; a forced one beyond the limit cannot. */
   readonly counted: boolean;
-  /** Give up instead of sending. */
-  readonly skip?: SkipReason;
+  /** Give up instead of sending: no attempt or time left, logically deleted, or pointless as a delivery event told. */
+  readonly skip?: ErrorType;
   readonly forced_dead?: boolean;
 }
-
-/** Why a claimed notification is not sent: no attempt left, no time left, or logically deleted. */
-export type SkipReason = 'MAX_RETRIES' | 'EXPIRED' | 'CANCELLED';
 
 export type ClaimPlan =
   | ClaimStep
@@ -75,7 +73,7 @@ function planDue(
   const options = message.options ?? {};
   const limit = options.max_retry_count ?? limitOf(row, policy);
   const left = options.max_retry_count === undefined ? row.attempts_left : Math.max(0, limit + 1 - row.send_attempts);
-  const skip = options.force && !row.is_deleted ? undefined : reasonToSkip(row, left, claim.now, policy);
+  const skip = options.force ? reasonNotToForce(row) : reasonToSkip(row, left, claim.now, policy);
   const counted = skip === undefined && left > 0;
   return {
     do: 'claim',
@@ -159,12 +157,19 @@ function count(row: NotificationRow, left: number, counted: boolean): Partial<No
 }
 
 /** Why a row that has attempts left is not sent all the same; one that was never attempted has no deadline yet. */
-export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): SkipReason | undefined {
+export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): ErrorType | undefined {
   if (row.is_deleted) return 'CANCELLED';
+  if (row.give_up !== undefined) return row.give_up;
   const late = row.first_attempt_at !== undefined && deadlineOf(row.first_attempt_at, row, policy) < now.getTime();
   return late ? 'EXPIRED' : undefined;
 }
 
-function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): SkipReason | undefined {
+/** An operator's force overrides limit and deadline, but sends nothing that was deleted or is known to be pointless. */
+function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
+  if (is_deleted) return 'CANCELLED';
+  return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
+}
+
+function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): ErrorType | undefined {
   return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
 }

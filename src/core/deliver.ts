@@ -1,5 +1,6 @@
 import type { Random } from './backoff.ts';
 import { type ClaimStep, planClaim, type RowChange, reasonNotToSend } from './claim-plan.ts';
+import { arrived } from './delivery-news.ts';
 import { failOver, type SuccessorStore } from './failover.ts';
 import { giveUp, judge, putOff, type Verdict } from './judge.ts';
 import type { NotificationRow, RetryRecord } from './notification.ts';
@@ -196,7 +197,8 @@ async function makeAttempt(
   deps: DeliverDeps,
 ): Promise<Outcome> {
   const forced = received.message.options?.force ?? false;
-  const admission = step.skip === undefined ? await deps.gate.admit(row, forced) : undefined;
+  const has_arrived = arrived(row.delivery_by_attempt);
+  const admission = step.skip === undefined && !has_arrived ? await deps.gate.admit(row, forced) : undefined;
   const started = deps.clock();
   const first_attempt_at = row.first_attempt_at ?? started.toISOString();
   const result = admission?.do === 'send' ? await send(row, started, deps) : undefined;
@@ -206,9 +208,11 @@ async function makeAttempt(
   const held = admission?.do === 'hold' ? admission : undefined;
   const judged = result
     ? judge(result, attempt, deps.policy, deps.random)
-    : held
-      ? putOff(held.until, held.error_type, attempt, deps.policy)
-      : giveUp(step.skip ?? 'UNKNOWN', row.error_type ?? step.skip ?? 'UNKNOWN');
+    : has_arrived
+      ? ({ status: 'SUCCESS' } as const)
+      : held
+        ? putOff(held.until, held.error_type, attempt, deps.policy)
+        : giveUp(step.skip ?? 'UNKNOWN', row.error_type ?? step.skip ?? 'UNKNOWN');
   const { trigger, counted } = step;
   const ending = {
     row,

@@ -36,6 +36,7 @@ export const METRICS = {
   OpenBreakers: { unit: 'Count', by: ['channel'], meaning: 'breakers that are open' },
   // Delivery events
   DeliveryEvents: { unit: 'Count', by: ['channel'], meaning: 'delivery events that found their notification' },
+  IgnoredEvents: { unit: 'Count', by: ['channel'], meaning: 'delivery events of no attempt of ours' },
   Bounced: { unit: 'Count', by: ['channel'], meaning: 'notifications that bounced, or drew a complaint' },
   Reconciled: { unit: 'Count', by: ['channel'], meaning: 'uncertain attempts that an event showed to be delivered' },
   // Intake API

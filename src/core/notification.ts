@@ -1,4 +1,5 @@
 import type { Channel } from './channels.ts';
+import type { DeliveryByAttempt } from './delivery-news.ts';
 import type { ErrorType } from './error-types.ts';
 import type { Priority } from './priorities.ts';
 
@@ -51,6 +52,18 @@ export interface NotificationRow {
   readonly response_code?: string;
   readonly response_message?: string;
   readonly sent_at?: string;
+  /** The earliest proof that it arrived; absent again when all there was has been withdrawn (delivery-news.ts). */
+  readonly delivered_at?: string;
+  readonly opened_at?: string;
+  /** The latest bounce. */
+  readonly bounced_at?: string;
+  readonly complained_at?: string;
+  /** The recipient complained, or the provider sends them nothing any more: never to be replayed. */
+  readonly suppressed?: true;
+  /** What the provider's events told of each attempt, by its number. */
+  readonly delivery_by_attempt?: DeliveryByAttempt;
+  /** An event showed that more attempts are pointless: the next message gives up with this reason, and sends nothing. */
+  readonly give_up?: ErrorType;
   readonly integration_config_id?: string;
   /** Where there is no integration: the host of a recipient that is an https URL (provider-key.ts). */
   readonly provider_host?: string;
@@ -63,6 +76,8 @@ export interface NotificationRow {
   readonly notification_id?: string;
   /** Logically deleted: nothing is sent any more. */
   readonly is_deleted?: boolean;
+  /** Stamped by every write of ours. */
+  readonly updated_at?: string;
 }
 
 /** A row of NotificationContent, decrypted: what is sent, and to whom. Never logged, never queued. */

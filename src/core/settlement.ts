@@ -25,9 +25,11 @@ export interface EndedAttempt {
 }
 
 /** Longest texts that keep a row and a retry record below one write unit of 1 KB each. */
-const ROW_TEXT = 100;
+export const ROW_TEXT = 100;
 const RECORD_TEXT = 120;
 const RECORD_DETAILS = 300;
+
+const ARRIVED = 'Nothing was sent: an event had shown that an earlier attempt arrived.';
 
 /** Deterministic, so that writing a record twice is harmless (design §4). */
 export function retryLogId(log_id: string, attempt: number): string {
@@ -45,13 +47,14 @@ export function recordOf(attempt: EndedAttempt): RetryRecord {
     tenant_id: row.tenant_id,
     channel: row.channel,
     retry_at: attempt.started.toISOString(),
-    retry_status: verdict.status === 'SUCCESS' ? 'SUCCESS' : result === undefined ? 'SKIPPED' : 'FAILED',
+    retry_status: result === undefined ? 'SKIPPED' : verdict.status === 'SUCCESS' ? 'SUCCESS' : 'FAILED',
     duration_ms: attempt.ended.getTime() - attempt.started.getTime(),
     trigger: attempt.trigger,
     run_id: received.message.run_id,
     ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
     ...(result && answerOf(result)),
     ...(attempt.held_by && { error_details: JSON.stringify({ breaker: attempt.held_by }) }),
+    ...(result === undefined && verdict.status === 'SUCCESS' && { response_message: ARRIVED }),
     ...(verdict.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
     ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),
@@ -85,7 +88,7 @@ const DEATH = ['failure_reason', 'dead_message_id', 'dead_run_id'] as const;
 
 /**
  * The change that ends an attempt. At most one attribute goes, for that is all PartiQL dialects agree on, except when a
- * forced attempt delivers a dead notification.
+ * forced attempt delivers a dead notification, or a delivery event told to give up.
  */
 export function settlementOf(attempt: EndedAttempt): RowChange {
   const { row, verdict, result, received } = attempt;
@@ -96,11 +99,17 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
     retry_count: Math.max(0, row.send_attempts - 1),
     ...rowAnswer(attempt),
   };
+  const spent = row.give_up === undefined ? [] : (['give_up'] as const);
   switch (verdict.status) {
     case 'SUCCESS':
       return {
-        set: { ...common, send_status: 'SUCCESS', sent_at: attempt.ended.toISOString() },
-        remove: row.failure_reason === undefined ? ['work_queue'] : ['work_queue', ...DEATH],
+        set: {
+          ...common,
+          ...(result === undefined && attempt.counted && uncount(row)),
+          send_status: 'SUCCESS',
+          sent_at: (result === undefined && row.delivered_at) || attempt.ended.toISOString(),
+        },
+        remove: ['work_queue', ...spent, ...(row.failure_reason === undefined ? [] : DEATH)],
       };
     case 'RETRY':
       return {
@@ -111,6 +120,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
           next_retry_at: verdict.next_retry_at,
           work_at: verdict.next_retry_at,
         },
+        remove: spent,
       };
     case 'FAILED': {
       const gaveUp = {
@@ -120,7 +130,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
         failure_reason: verdict.failure_reason,
         ...(verdict.successor_log_id !== undefined && { successor_log_id: verdict.successor_log_id }),
       } as const;
-      if (!verdict.dead_letter) return { set: gaveUp, remove: ['work_queue'] };
+      if (!verdict.dead_letter) return { set: gaveUp, remove: ['work_queue', ...spent] };
       return {
         set: {
           ...gaveUp,
@@ -129,6 +139,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
           dead_message_id: received.message_id,
           dead_run_id: received.message.run_id,
         },
+        remove: spent,
       };
     }
   }
@@ -174,7 +185,7 @@ export function settlementFromRecord(
 }
 
 /** The answer, as far as its record kept it. */
-function resultOf({ retry_status, error_type, response_code, response_message }: RetryRecord): SendResult {
+export function resultOf({ retry_status, error_type, response_code, response_message }: RetryRecord): SendResult {
   const code = response_code !== undefined && { response_code };
   if (retry_status === 'SUCCESS') return { ok: true, response_code: '', ...code };
   const type =

@@ -13,7 +13,7 @@ describe('NotificationRetry in a stack of another team', () => {
     const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: sender });
 
     const template = Template.fromStack(stack);
-    template.resourceCountIs('AWS::Lambda::Function', 6);
+    template.resourceCountIs('AWS::Lambda::Function', 7);
     template.hasOutput('NotificationLogTable', { Value: stack.resolve(retry.tables.log.tableName) });
     template.hasOutput('DispatcherFunction', { Value: stack.resolve(retry.sweep.dispatcher.functionName) });
     expect(Object.keys(retry.channels)).toEqual(['email', 'slack', 'teams', 'webhook']);

@@ -162,6 +162,23 @@ describe('a channel function', () => {
   });
 });
 
+describe('the function of delivery events', () => {
+  it('corrects rows and records and queues e-mails’ retries, but opens no recipient and no content', () => {
+    const permissions = permissionsOf('DeliveryEventsHandlerRole');
+
+    expect([...permissions.keys()].filter((action) => action.startsWith('dynamodb:')).sort()).toEqual([
+      'dynamodb:BatchGetItem',
+      'dynamodb:BatchWriteItem',
+      'dynamodb:GetItem',
+      'dynamodb:PartiQLUpdate',
+      'dynamodb:UpdateItem',
+    ]);
+    expect(JSON.stringify([...permissions])).not.toMatch(/TablesContent|RecipientKey|secretsmanager|ses:/);
+    expect(permissions.get('sqs:SendMessage')).toMatch(/EmailExpress.*EmailStandard/);
+    expect(permissions.get('sqs:SendMessage')).not.toMatch(/Slack|Teams|Webhook|DeadLetters|Failures/);
+  });
+});
+
 describe('the due-indexer', () => {
   it('adds keys and content, wraps recipients, and nothing else', () => {
     const permissions = permissionsOf('IndexerRole');

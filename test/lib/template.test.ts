@@ -146,7 +146,7 @@ describe('every lane', () => {
 describe('every function', () => {
   it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group that forgets', () => {
     const functions = resourcesOf(template, 'AWS::Lambda::Function');
-    expect(functions).toHaveLength(6);
+    expect(functions).toHaveLength(7);
     for (const { properties } of functions) {
       expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize: 256 });
       expect(properties).toHaveProperty('LoggingConfig.LogGroup.Ref');
@@ -240,6 +240,7 @@ describe('the outputs', () => {
   it('name what the job and operators need', () => {
     expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
       'DeadLetterQueues',
+      'DeliveryEventFailures',
       'DispatcherFunction',
       'DueIndexerFailures',
       'LaneQueues',

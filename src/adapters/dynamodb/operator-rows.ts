@@ -1,4 +1,5 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { EventRows } from '../../core/apply-delivery-event.ts';
 import type { RowChange } from '../../core/claim-plan.ts';
 import type { NotificationRow } from '../../core/notification.ts';
 import type { OperatorRows } from '../../core/operator/operator-rows.ts';
@@ -10,6 +11,7 @@ import { updateExpression } from './update-expression.ts';
 
 /** What has to be as it was read. The attempt's number changes with each claim, so a claim in between is noticed. */
 const GUARDED = ['send_status', 'last_attempt', 'work_queue', 'work_at'] as const;
+type Guarded = readonly (keyof NotificationRow)[];
 
 interface Change {
   readonly row: NotificationRow;
@@ -19,11 +21,20 @@ interface Change {
 
 /** OperatorRows on NotificationLog. Unlike the pipeline's own store it also changes rows that are in no work index. */
 export function createOperatorRows(client: DynamoDBClient, table: string, clock: Clock): OperatorRows {
+  return createRows(client, table, clock, GUARDED);
+}
+
+/** EventRows on NotificationLog: two events may come at once and leave status and place as they are. */
+export function createEventRows(client: DynamoDBClient, table: string, clock: Clock): EventRows {
+  return createRows(client, table, clock, [...GUARDED, 'updated_at']);
+}
+
+function createRows(client: DynamoDBClient, table: string, clock: Clock, guarded: Guarded): OperatorRows & EventRows {
   const changeMany = gather<Change, StatementResult>(
     (changes) =>
       executeStatements(
         client,
-        changes.map((change) => statementOf(table, change)),
+        changes.map((change) => statementOf(table, change, guarded)),
       ),
     { max: MAX_STATEMENTS, keyOf: ({ row }) => row.log_id },
   );
@@ -40,7 +51,9 @@ export function createOperatorRows(client: DynamoDBClient, table: string, clock:
 
     async change(row, change) {
       const stamped = stamp(row, change, clock().toISOString());
-      return fitsStatement(stamped) ? (await changeMany(stamped)).applied : changeOne(client, table, stamped);
+      return fitsStatement(stamped, guarded)
+        ? (await changeMany(stamped)).applied
+        : changeOne(client, table, stamped, guarded);
     },
   };
 }
@@ -51,23 +64,28 @@ function stamp(row: NotificationRow, { set, remove = [] }: RowChange, updated_at
 }
 
 /** What all PartiQL dialects agree on: one attribute removed, and conditions on attributes that are there. */
-function fitsStatement({ row, remove }: Change): boolean {
-  return remove.length <= 1 && row.last_attempt >= 0 && GUARDED.every((column) => row[column] !== undefined);
+function fitsStatement({ row, remove }: Change, guarded: Guarded): boolean {
+  return remove.length <= 1 && row.last_attempt >= 0 && guarded.every((column) => row[column] !== undefined);
 }
 
 /** A replay's way: 25 of these are one request (design §6). */
-function statementOf(table: string, { row, set, remove }: Change) {
+function statementOf(table: string, { row, set, remove }: Change, guarded: Guarded) {
   const Statement =
     `UPDATE "${table}" SET ${set.map(([name]) => `${name}=?`).join(', ')} ` +
     remove.map((name) => `REMOVE ${name} `).join('') +
-    `WHERE log_id=? AND ${GUARDED.map((column) => `${column}=?`).join(' AND ')}`;
-  const values = [...set.map(([, value]) => value), row.log_id, ...GUARDED.map((column) => row[column])];
+    `WHERE log_id=? AND ${guarded.map((column) => `${column}=?`).join(' AND ')}`;
+  const values = [...set.map(([, value]) => value), row.log_id, ...guarded.map((column) => row[column])];
   return { Statement, Parameters: values.map(toValue) };
 }
 
-async function changeOne(client: DynamoDBClient, table: string, { row, set, remove }: Change): Promise<boolean> {
+async function changeOne(
+  client: DynamoDBClient,
+  table: string,
+  { row, set, remove }: Change,
+  guarded: Guarded,
+): Promise<boolean> {
   const update = updateExpression({ set: Object.fromEntries(set), remove });
-  const guard = asRead(row);
+  const guard = asRead(row, guarded);
   try {
     await client.send(
       new UpdateItemCommand({
@@ -86,10 +104,13 @@ async function changeOne(client: DynamoDBClient, table: string, { row, set, remo
   }
 }
 
-function asRead(row: NotificationRow): { condition: string; names: Record<string, string>; values: Item } {
+function asRead(
+  row: NotificationRow,
+  guarded: Guarded,
+): { condition: string; names: Record<string, string>; values: Item } {
   const names: Record<string, string> = {};
   const values: Item = {};
-  const conditions = GUARDED.map((column, i) => {
+  const conditions = guarded.map((column, i) => {
     names[`#g${i}`] = column;
     if (row[column] === undefined) return `attribute_not_exists(#g${i})`;
     values[`:g${i}`] = toValue(row[column]);

@@ -8,6 +8,7 @@ import { mailbox } from './address.ts';
 import { bodyOf, subjectOf } from './body.ts';
 import { EMAIL_RULES } from './classification.ts';
 import { emailCredential } from './credential.ts';
+import { toTag } from './message-tag.ts';
 
 interface EmailSenderOptions {
   /** With `maxAttempts: 1`: the retries of the pipeline are the only ones (design §10). */
@@ -19,8 +20,8 @@ interface EmailSenderOptions {
 }
 
 /**
- * E-mail through SES v1. Every mail carries the tags `log_id` and `tenant_id` (see providerSafeId), by which SES's
- * events find their notification. An integration may set its own `from` and `configuration_set`; one that has no
+ * E-mail through SES v1. Every mail carries the tags `log_id` and `attempt`, by which SES's events find their attempt
+ * (message-tag.ts), and `tenant_id`. An integration may set its own `from` and `configuration_set`; one that has no
  * secret uses the stage's, since there is nothing secret that it could lack.
  */
 export function createEmailSender({ client, credentials, from, configurationSet }: EmailSenderOptions): Sender {
@@ -58,9 +59,10 @@ const BAD_ADDRESS: Refused = {
   message: 'the recipient is not one e-mail address of the form local@domain.tld (ASCII before the @)',
 };
 
-function tagsOf({ log_id, tenant_id }: Delivery): MessageTag[] {
+function tagsOf({ log_id, tenant_id, attempt }: Delivery): MessageTag[] {
   return [
-    { Name: 'log_id', Value: providerSafeId(log_id) },
+    { Name: 'log_id', Value: toTag(log_id) },
+    { Name: 'attempt', Value: String(attempt) },
     { Name: 'tenant_id', Value: providerSafeId(tenant_id) },
   ];
 }

@@ -1,3 +1,4 @@
+import type { EventRows } from '../../core/apply-delivery-event.ts';
 import type { RowChange } from '../../core/claim-plan.ts';
 import type { ClaimStore, RecordStore } from '../../core/deliver.ts';
 import type { SuccessorStore } from '../../core/failover.ts';
@@ -10,6 +11,9 @@ import { retryLogId } from '../../core/settlement.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../core/sweep.ts';
 import type { Clock } from '../../core/time.ts';
 import { workQueueOf } from '../../core/work-index.ts';
+
+/** What has to be as it was read. */
+const GUARDED = ['send_status', 'last_attempt', 'work_queue', 'work_at'] as const;
 
 type StoredRow = Record<string, unknown>;
 
@@ -57,10 +61,7 @@ export class MemoryTables implements IndexStore {
     },
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      const row = this.row(was.log_id);
-      const same = (['send_status', 'last_attempt', 'work_queue', 'work_at'] as const).every(
-        (name) => row?.[name] === was[name],
-      );
+      const same = this.#isAsRead(was, GUARDED);
       if (same) this.#apply(was.log_id, change);
       return same;
     },
@@ -69,6 +70,15 @@ export class MemoryTables implements IndexStore {
       const held = row?.send_status === 'SENDING' && row.last_attempt === last_attempt;
       if (held) this.#apply(log_id, change);
       return held;
+    },
+  };
+
+  readonly eventRows: EventRows = {
+    read: async (log_id) => this.row(log_id),
+    change: async (was, change) => {
+      const same = this.#isAsRead(was, [...GUARDED, 'updated_at']);
+      if (same) this.#apply(was.log_id, change);
+      return same;
     },
   };
 
@@ -149,6 +159,11 @@ export class MemoryTables implements IndexStore {
 
   async hasContent(log_id: string): Promise<boolean> {
     return this.content.has(log_id);
+  }
+
+  #isAsRead(was: NotificationRow, columns: readonly (keyof NotificationRow)[]): boolean {
+    const row = this.row(was.log_id);
+    return columns.every((name) => row?.[name] === was[name]);
   }
 
   #apply(log_id: string, { set, remove = [] }: RowChange): void {

@@ -1,0 +1,97 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { createEventRows } from '../../src/adapters/dynamodb/operator-rows.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
+import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
+import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
+import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/apply-delivery-event.ts';
+import { createDynamoDb, createSqs, toRetryPolicy } from '../shared/bindings.ts';
+import { countDeliveryEvent } from '../shared/delivery-event-metrics.ts';
+import { deliveryEventsEnv, parseEnv } from '../shared/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+
+export interface DeliveryEventsDeps extends DeliveryEventDeps {
+  readonly sqs: SQSClient;
+  /** URL of the queue that the function is fed from. */
+  readonly queue: string;
+}
+
+/**
+ * What SES tells of e-mails after it took them. What is no event of ours, or could not be applied, comes back until SQS
+ * moves it to the dead-letter queue; an event of an attempt that is under way comes back when that is over.
+ */
+export function createHandler(deps: DeliveryEventsDeps, observability: Observability) {
+  return async (event: SQSEvent): Promise<SQSBatchResponse> => {
+    const results = await Promise.all(event.Records.map((record) => handle(record, deps, observability)));
+    const back = results.filter((result) => result !== undefined);
+    const late = await returnToQueue(deps.sqs, deps.queue, back);
+    if (late > 0)
+      observability.logger.warn('events come back later than asked: their visibility could not be set', { late });
+    return { batchItemFailures: back.map(({ itemIdentifier }) => ({ itemIdentifier })) };
+  };
+}
+
+/** Seconds until an event is tried again that our own storage failed. */
+const AFTER_FAULT_SECONDS = 60;
+
+interface Back {
+  readonly itemIdentifier: string;
+  readonly receipt_handle: string;
+  readonly after_seconds: number;
+}
+
+/** @returns undefined when the event is done with */
+async function handle(
+  { messageId, receiptHandle, body }: SQSRecord,
+  deps: DeliveryEventDeps,
+  { logger, metrics }: Observability,
+): Promise<Back | undefined> {
+  const back = (after_seconds: number) => ({ itemIdentifier: messageId, receipt_handle: receiptHandle, after_seconds });
+  let event: ReturnType<typeof parseDeliveryEvent>;
+  try {
+    event = parseDeliveryEvent(body);
+  } catch (error) {
+    logger.error('unreadable event: it goes to the DLQ', { message_id: messageId, error: error as Error });
+    return back(0);
+  }
+  if (event === undefined) {
+    countDeliveryEvent(metrics, undefined);
+    return undefined;
+  }
+  const { log_id, attempt } = event;
+  try {
+    const { requeue_error, ...report } = await applyDeliveryEvent(event, deps);
+    countDeliveryEvent(metrics, report);
+    if (requeue_error !== undefined) {
+      logger.warn('retry could not be queued; the next sweep finds it', { log_id, error: requeue_error as Error });
+    }
+    logger.info('delivery event', report);
+    return report.again_after_seconds === undefined ? undefined : back(report.again_after_seconds);
+  } catch (error) {
+    logger.error('event could not be applied; it comes back', { log_id, attempt, error: error as Error });
+    return back(AFTER_FAULT_SECONDS);
+  }
+}
+
+function bind() {
+  const env = parseEnv(deliveryEventsEnv, process.env);
+  const observability = createObservability();
+  observability.metrics.setDefaultDimensions({ channel: 'email' });
+  const dynamodb = createDynamoDb();
+  const sqs = createSqs();
+  const clock = () => new Date();
+  const deps: DeliveryEventsDeps = {
+    rows: createEventRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+    retries: createRetryQueue(sqs, env.LANE_QUEUES),
+    policy: toRetryPolicy(env.RETRY_POLICY),
+    clock,
+    random: Math.random,
+    sqs,
+    queue: env.DELIVERY_EVENTS_QUEUE,
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

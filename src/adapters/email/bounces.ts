@@ -1,0 +1,55 @@
+import type { ProviderErrorType } from '../../core/error-types.ts';
+
+/** What SES says of a bounce, without the diagnostic text: that likes to quote whom the mail was for. */
+export interface Bounce {
+  /** `Permanent`, `Transient` or `Undetermined`. */
+  readonly type: string;
+  readonly sub_type: string;
+  /** Enhanced status code of RFC 3463, where the receiving server gave one. */
+  readonly status?: string;
+}
+
+interface BounceRule {
+  readonly type: string;
+  readonly sub_type?: readonly string[];
+  readonly means: ProviderErrorType;
+  readonly because: string;
+}
+
+/** The first rule that fits decides; what no rule knows is UNKNOWN, and so retried. */
+export const BOUNCE_RULES: readonly BounceRule[] = [
+  {
+    type: 'Permanent',
+    means: 'INVALID_RECIPIENT',
+    because: 'The address does not exist, or the receiving server wants nothing for it: SES calls it a hard bounce.',
+  },
+  {
+    type: 'Transient',
+    sub_type: ['MessageTooLarge', 'ContentRejected', 'AttachmentRejected'],
+    means: 'FORMAT_ERROR',
+    because: 'Transient means that the address is good; but the same message will come back again.',
+  },
+  {
+    type: 'Transient',
+    sub_type: ['MailboxFull'],
+    means: 'SERVER_OVERLOAD',
+    because: 'Somebody has to make room first, which takes longer than a disturbance.',
+  },
+];
+
+/** SES sends nothing to an address on its suppression lists; a mail for one is accepted, and bounces. */
+const SUPPRESSED = ['Suppressed', 'OnAccountSuppressionList', 'UnsubscribedRecipient'];
+
+export function errorOfBounce({ type, sub_type }: Bounce): ProviderErrorType {
+  const rule = BOUNCE_RULES.find((one) => one.type === type && (one.sub_type?.includes(sub_type) ?? true));
+  return rule?.means ?? 'UNKNOWN';
+}
+
+export function isSuppressed({ sub_type }: Bounce): boolean {
+  return SUPPRESSED.includes(sub_type);
+}
+
+export function describeBounce({ type, sub_type, status }: Bounce): string {
+  const why = isSuppressed({ type, sub_type }) ? 'SES has the recipient on a suppression list' : 'the mail bounced';
+  return `${why}: ${type}, ${sub_type}${status === undefined ? '' : `, ${status}`}`;
+}

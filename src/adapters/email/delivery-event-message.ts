@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import type { DeliveryEvent, Told } from '../../core/delivery-event.ts';
+import { describeBounce, errorOfBounce, isSuppressed } from './bounces.ts';
+import { fromTag } from './message-tag.ts';
+
+/** A word of SES's own, such as `Bounce` or `MailboxFull`; anything longer is text, which might quote somebody. */
+const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
+
+/**
+ * The message in the queue of delivery events: what the rules of lib/constructs/delivery-event-rules.ts pick out of SES's
+ * events. Those name the recipient and quote the subject, and nothing in a queue may (design §7.9).
+ */
+const message = v.object({
+  version: v.literal(1),
+  /** SES's name of the event. */
+  event: word,
+  at: v.pipe(v.string(), v.isoTimestamp()),
+  log_id: v.pipe(v.string(), v.regex(/^[\w-]{1,256}$/)),
+  attempt: v.pipe(v.string(), v.regex(/^\d{1,9}$/), v.transform(Number)),
+  provider_message_id: v.pipe(v.string(), v.regex(/^[\w.@-]{1,100}$/)),
+  bounce: v.optional(v.object({ type: word, sub_type: word, status: v.exactOptional(word) })),
+});
+type Message = v.InferOutput<typeof message>;
+
+/**
+ * Reads a message's body.
+ * @returns undefined for an event that tells us nothing
+ * @throws Error that names every field that is missing or wrong; it quotes no value.
+ */
+export function parseDeliveryEvent(body: string): DeliveryEvent | undefined {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), message), body);
+  if (!parsed.success) {
+    const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected}`);
+    throw new Error(`The message is no delivery event of ours: ${faults.join('; ')}`);
+  }
+  const { log_id, attempt, at, provider_message_id } = parsed.output;
+  const told = toldBy(parsed.output);
+  return told && { log_id: fromTag(log_id), attempt, at: new Date(at).toISOString(), provider_message_id, told };
+}
+
+function toldBy({ event, bounce }: Message): Told | undefined {
+  switch (event) {
+    case 'Delivery':
+      return { kind: 'delivered' };
+    case 'Open':
+      return { kind: 'opened' };
+    case 'Complaint':
+      return { kind: 'complained' };
+    case 'Reject':
+      return failed(event, 'SES found a virus in the mail and did not send it');
+    case 'Rendering Failure':
+      return failed(event, 'SES could not fill in the template');
+    case 'Bounce':
+      if (bounce === undefined) throw new Error('The message is no delivery event of ours: bounce must be Object');
+      return {
+        kind: 'failed',
+        answer: {
+          error_type: errorOfBounce(bounce),
+          message: describeBounce(bounce),
+          ...(bounce.status !== undefined && { response_code: bounce.status.slice(0, 20) }),
+          details: { event, ...bounce },
+        },
+        ...(isSuppressed(bounce) && { suppressed: true }),
+      };
+    default:
+      return undefined;
+  }
+}
+
+function failed(event: string, message: string): Told {
+  return { kind: 'failed', answer: { error_type: 'FORMAT_ERROR', message, details: { event } } };
+}
