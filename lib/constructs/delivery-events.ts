@@ -24,8 +24,8 @@ import { allow, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from './service-function.ts';
 
-/** Nobody waits for an event, so a batch may fill up. */
-const BATCH_WINDOW = Duration.seconds(2);
+/** Nobody waits for an event. */
+const BATCH_WINDOW = Duration.seconds(1);
 const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
 /** An event of an attempt under way comes back when the claim is over: once, or when retries follow each other closely, more. */
 const MAX_RECEIVE_COUNT = 8;

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { awsClients } from './aws-clients.ts';
 import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
+import { eventBus, type Publish } from './event-bus.ts';
 import { type FunctionFleet, startFunctions } from './function-fleet.ts';
 import { type LocalOverrides, overridden } from './lambda/environment.ts';
 import { startLambdaApi } from './lambda-api.ts';
@@ -87,7 +88,9 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   const synthesis = synthesized(options, workDir, stopping);
   const ports = await choosePorts(home);
   const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), ports, stopping);
-  const simulations = await startSimulations(standIns.ses, dataDir, ports, stopping);
+  // Whatever is sent before the rules are known has nobody to tell.
+  let publish: Publish = async () => {};
+  const simulations = await startSimulations(standIns.ses, dataDir, ports, stopping, (event) => publish(event));
   const secretsFile = join(home, 'secrets.json');
   prepareSecrets(secretsFile, simulations.simulator);
 
@@ -100,6 +103,11 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     createTables(clients.dynamodb, plan.tables),
     createQueues(clients.sqs, standIns.sqs, plan.queues),
   ]);
+
+  const put = async (queue: string, body: string) => {
+    await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(standIns.sqs, queue), MessageBody: body }));
+  };
+  publish = eventBus(plan.eventRules, put, log);
 
   onProgress(`${plan.functions.length} functions and their event sources`);
   let endpoints: Endpoints | undefined;
@@ -131,9 +139,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     ...(dataDir === undefined ? {} : { dataDir }),
     invoke: functions.invokeNow,
     log,
-    giveUp: async (queue, body) => {
-      await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(standIns.sqs, queue), MessageBody: body }));
-    },
+    giveUp: put,
   });
   const { caughtUp, stop } = sources;
   stopping.add('event sources', stop);

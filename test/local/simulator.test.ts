@@ -3,6 +3,7 @@ import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { WebClient } from '@slack/web-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HttpServer } from '../../src/local/http-server.ts';
+import type { JsonObject } from '../../src/local/json.ts';
 import { type Received, ReceivedLog } from '../../src/local/simulator/received.ts';
 import { startSesProxy } from '../../src/local/simulator/ses-proxy.ts';
 import { startSimulator } from '../../src/local/simulator/simulator.ts';
@@ -17,11 +18,12 @@ describe('the simulated providers', () => {
   let simulator: HttpServer;
   let ses: SesStandIn;
   let email: HttpServer;
+  const events: JsonObject[] = [];
 
   beforeAll(async () => {
     simulator = await startSimulator(received);
     ses = await startSes(join(directory.path, 'ses.log'));
-    email = await startSesProxy(ses.endpoint, received);
+    email = await startSesProxy(ses.endpoint, received, async (event) => void events.push(event));
   });
   beforeEach(() => received.clear());
   afterAll(async () => {
@@ -171,7 +173,7 @@ describe('the simulated providers', () => {
   });
 
   it.each([
-    ['bounce@example.com', 'MessageRejected'],
+    ['missing@example.com', 'MessageRejected'],
     ['throttle@example.com', 'Throttling'],
     ['unauthorized+1@example.com', 'AccessDenied'],
     ['error-AccountSendingPausedException@example.com', 'AccountSendingPausedException'],

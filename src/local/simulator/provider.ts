@@ -59,7 +59,7 @@ export async function respond(
 }
 
 /** One notification at one address. Retries of Slack and Teams are recognised by being the same, word for word. */
-function keyOf({ channel, target, log_id, body }: Call): string {
+export function keyOf({ channel, target, log_id, body }: Call): string {
   const what = log_id ?? createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return `${channel} ${target} ${what}`;
 }

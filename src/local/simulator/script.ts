@@ -14,7 +14,7 @@
  * | `drop` | closes the connection without an answer |
  * | `gone` | the receiver is no more: 410, Slack `is_archived`, e-mail MessageRejected |
  * | `missing` | there is no such recipient: 404, Slack `channel_not_found`, e-mail MessageRejected |
- * | `bounce` | as `missing` |
+ * | `bounce` | as `missing`; an e-mail is accepted, and bounces (mail-fate.ts) |
  * | `unauthorized` | the credential is refused: 401, Slack `invalid_auth`, e-mail AccessDenied |
  * | `forbidden` | the permission is missing: 403, Slack `missing_scope`, e-mail MailFromDomainNotVerifiedException |
  * | `malformed` | the message is refused: 400, Slack `invalid_blocks`, e-mail InvalidParameterValue |

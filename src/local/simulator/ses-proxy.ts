@@ -1,15 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import type { Publish } from '../event-bus.ts';
 import { type HttpServer, serve } from '../http-server.ts';
-import { type Answer, type Call, respond } from './provider.ts';
+import { fateOf, type Happening, isFate, isUnanswered } from './mail-fate.ts';
+import { type Answer, type Call, keyOf, respond } from './provider.ts';
 import type { ReceivedLog } from './received.ts';
 import type { Refusal, Verdict } from './script.ts';
+import { type SentMail, sesEvent } from './ses-events.ts';
+
+/** Milliseconds between a mail and its events, and between these: less than any retry waits. */
+const EVENT_DELAY_MS = 200;
 
 /**
- * Stands before the SES stand-in, which accepts everything, and lets scripted recipients fail (script.ts: the local part
- * is the word, so `bounce@example.com` is rejected). All else goes through unchanged, its web page and `GET /store` too.
+ * Stands before the SES stand-in, which accepts everything, and lets scripted recipients fail (the local part is the word):
+ * what SES says to a mail is script.ts's, what becomes of one that it took is mail-fate.ts's, and is told to `publish` if
+ * the mail names a configuration set. All else goes through unchanged, its web page and `GET /store` too.
  */
-export function startSesProxy(upstream: string, received: ReceivedLog, port = 0): Promise<HttpServer> {
+export function startSesProxy(
+  upstream: string,
+  received: ReceivedLog,
+  publish: Publish,
+  port = 0,
+): Promise<HttpServer> {
   return serve(
     async (request, response, body) => {
       const fields =
@@ -17,13 +30,41 @@ export function startSesProxy(upstream: string, received: ReceivedLog, port = 0)
       if (fields === undefined || !fields.get('Action')?.startsWith('Send')) {
         return write(response, await forward(upstream, request, body));
       }
-      await respond(emailCall(fields), request, response, received, async (verdict) =>
-        verdict.kind === 'accept' ? forward(upstream, request, body) : refusal(verdict),
-      );
+      const call = emailCall(fields);
+      const { word } = call;
+      const fate = fateOf(word, received.history(keyOf(call)).attempts);
+      await respond(isFate(word) ? { ...call, word: 'ok' } : call, request, response, received, async (verdict) => {
+        if (verdict.kind !== 'accept') return refusal(verdict);
+        const answer = await forward(upstream, request, body);
+        void tell(sentMail(fields, call, answer), fate, publish);
+        if (isUnanswered(word)) response.destroy();
+        return answer;
+      });
     },
     port,
     'the SES stand-in',
   );
+}
+
+/** As SES does, only of mails that name a configuration set. */
+async function tell(mail: SentMail, fate: readonly Happening[], publish: Publish): Promise<void> {
+  if (mail.configuration_set === '') return;
+  for (const happening of fate) {
+    await setTimeout(EVENT_DELAY_MS, undefined, { ref: false });
+    await publish(sesEvent(mail, happening, new Date()));
+  }
+}
+
+function sentMail(fields: URLSearchParams, { target }: Call, { body }: Answer): SentMail {
+  return {
+    message_id: /<MessageId>([^<]+)</.exec(body)?.[1] ?? randomUUID(),
+    from: fields.get('Source') ?? '',
+    to: target,
+    subject: fields.get('Message.Subject.Data') ?? '',
+    configuration_set: fields.get('ConfigurationSetName') ?? '',
+    tags: tagsOf(fields),
+    sent: new Date(),
+  };
 }
 
 function emailCall(fields: URLSearchParams): Call {
@@ -33,7 +74,7 @@ function emailCall(fields: URLSearchParams): Call {
     fields.get('Destinations.member.1') ??
     /^To:\s*(?:.*<)?([^<>\s]+@[^<>\s]+)/im.exec(raw)?.[1] ??
     '';
-  const id = tag(fields, 'log_id') ?? /^X-SES-MESSAGE-TAGS:.*\blog_id=([\w-]+)/im.exec(raw)?.[1];
+  const id = tagsOf(fields)['log_id'] ?? /^X-SES-MESSAGE-TAGS:.*\blog_id=([\w-]+)/im.exec(raw)?.[1];
   const body = raw === '' ? JSON.stringify(readable(fields)) : raw;
   return {
     channel: 'email',
@@ -44,11 +85,12 @@ function emailCall(fields: URLSearchParams): Call {
   };
 }
 
-function tag(fields: URLSearchParams, name: string): string | undefined {
+function tagsOf(fields: URLSearchParams): Record<string, string> {
+  const tags: Record<string, string> = {};
   for (let index = 1; fields.has(`Tags.member.${index}.Name`); index++) {
-    if (fields.get(`Tags.member.${index}.Name`) === name) return fields.get(`Tags.member.${index}.Value`) ?? undefined;
+    tags[fields.get(`Tags.member.${index}.Name`) ?? ''] = fields.get(`Tags.member.${index}.Value`) ?? '';
   }
-  return undefined;
+  return tags;
 }
 
 function readable(fields: URLSearchParams) {

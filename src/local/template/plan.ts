@@ -1,6 +1,7 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type Json, type JsonObject, objectAt } from '../json.ts';
 import type { SynthesizedStack } from './assembly.ts';
+import { type EventRulePlan, eventRulesFrom } from './event-rules.ts';
 import { mappingFrom, type QueueMappingPlan, type StreamMappingPlan } from './event-sources.ts';
 import { type FunctionPlan, functionFrom } from './functions.ts';
 import { resolve } from './intrinsics.ts';
@@ -18,6 +19,7 @@ export interface LocalPlan {
   readonly queueMappings: readonly QueueMappingPlan[];
   readonly streamMappings: readonly StreamMappingPlan[];
   readonly schedules: readonly SchedulePlan[];
+  readonly eventRules: readonly EventRulePlan[];
   /** The stack's outputs by their logical id. */
   readonly outputs: Readonly<Record<string, string>>;
 }
@@ -72,6 +74,7 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       ...ofType('AWS::Events::Rule').flatMap((one) => schedulesOfRule(one.id, one.properties())),
       ...ofType('AWS::Scheduler::Schedule').flatMap((one) => schedulesOfScheduler(one.id, one.properties())),
     ],
+    eventRules: ofType('AWS::Events::Rule').flatMap((one) => eventRulesFrom(one.id, one.properties())),
     outputs: Object.fromEntries(
       Object.entries(stack.outputs).map(([id, output]) => [
         id,

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../local/tiny-app.ts';
+import { Flow } from './harness.ts';
+
+const flow = new Flow();
+/** Longer than an event takes from SES to the row, so that what it prevents would be seen to happen if it did not. */
+const BASE_INTERVAL_SECONDS = 6;
+const row = (log_id: string, local: string, changes: Record<string, unknown> = {}) => ({
+  log_id,
+  tenant_id: 'TENANT001',
+  notification_type: 'EMAIL',
+  recipient_type: 'USER',
+  recipient_address: `${local}@example.com`,
+  subject: 'very private subject',
+  message_body: `本文 ${log_id}`,
+  send_status: 'FAILED',
+  priority_level: 'MEDIUM',
+  ...changes,
+});
+const until = (log_id: string, expected: Record<string, unknown>) =>
+  eventually(async () => {
+    const found = await flow.row(log_id);
+    return Object.entries(expected).every(([name, value]) => found[name] === value) ? found : undefined;
+  }, 60_000);
+const sent = async (log_id: string) => (await flow.received(`channel=email&log_id=${log_id}`)).length;
+
+beforeAll(() => flow.start({ baseIntervalSeconds: BASE_INTERVAL_SECONDS }), 180_000);
+afterAll(async () => {
+  await flow.stop();
+  flow.remove();
+}, 60_000);
+
+describe('what SES tells of an e-mail after it took it', () => {
+  beforeAll(async () => {
+    await flow.put([
+      row('e-ok', 'hanako.secret'),
+      row('e-open', 'open+hanako.secret'),
+      row('e-complaint', 'complaint+hanako.secret'),
+      row('e-bounce', 'bounce+hanako.secret'),
+      row('e-soft', 'softbounce+hanako.secret'),
+      row('e-lost', 'unanswered+hanako.secret'),
+      row('e-reject', 'reject+hanako.secret'),
+      row('mail@日本', 'ok+hanako.secret'),
+    ]);
+    await flow.job('--wait');
+  }, 60_000);
+
+  it.each(['e-ok', 'e-open', 'e-complaint', 'mail@日本'])(
+    'dates the delivery of %s',
+    async (log_id) => {
+      const found = await eventually(async () => {
+        const now = await flow.row(log_id);
+        return now['delivered_at'] === undefined ? undefined : now;
+      }, 30_000);
+      expect(found).toMatchObject({ send_status: 'SUCCESS', delivered_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+      expect(await sent(log_id === 'mail@日本' ? 'b64_bWFpbEDml6XmnKw' : log_id)).toBe(1);
+    },
+    60_000,
+  );
+
+  it('dates an opening and a complaint, and suppresses who complained', async () => {
+    await eventually(async () => (await flow.row('e-open'))['opened_at'], 30_000);
+    const complained = await until('e-complaint', { suppressed: true });
+    expect(complained).toMatchObject({ send_status: 'SUCCESS', complained_at: expect.any(String) });
+  }, 60_000);
+
+  it('stops a notification that bounced for good, with its reason and without a dead letter', async () => {
+    expect(await until('e-bounce', { send_status: 'FAILED' })).toMatchObject({
+      failure_reason: 'INVALID_RECIPIENT',
+      error_type: 'INVALID_RECIPIENT',
+      error_message: 'the mail bounced: Permanent, General, 5.1.1',
+      bounced_at: expect.any(String),
+    });
+    expect(await flow.row('e-bounce')).not.toHaveProperty('work_queue');
+    expect(await flow.records('e-bounce')).toMatchObject([
+      { retry_attempt: 1, retry_status: 'FAILED', error_type: 'INVALID_RECIPIENT' },
+      { retry_attempt: 2, retry_status: 'SKIPPED', failure_reason: 'INVALID_RECIPIENT' },
+    ]);
+    expect(await sent('e-bounce')).toBe(1);
+  }, 60_000);
+
+  it('sends a mail in which SES found a virus to the dead letters', async () => {
+    expect(await until('e-reject', { send_status: 'FAILED' })).toMatchObject({ failure_reason: 'FORMAT_ERROR' });
+    await eventually(async () => ((await flow.deadLetters('email')) === 1 ? true : undefined), 30_000);
+    expect(await sent('e-reject')).toBe(1);
+  }, 60_000);
+
+  it('does not send again what arrived although SES’s answer was lost', async () => {
+    const found = await until('e-lost', { send_status: 'SUCCESS' });
+    expect(found).toMatchObject({ delivered_at: expect.any(String), send_attempts: 2 });
+    expect(await flow.records('e-lost')).toMatchObject([
+      { retry_attempt: 1, retry_status: 'SUCCESS', provider_message_id: expect.any(String) },
+    ]);
+  }, 60_000);
+
+  it('tries again after a soft bounce, and delivers', async () => {
+    const found = await eventually(async () => {
+      const now = await flow.row('e-soft');
+      return now['last_attempt'] === 2 && now['delivered_at'] !== undefined ? now : undefined;
+    }, 60_000);
+    expect(found).toMatchObject({ send_status: 'SUCCESS', send_attempts: 3, bounced_at: expect.any(String) });
+    expect((await flow.records('e-soft')).map(({ retry_status }) => retry_status)).toEqual(['FAILED', 'SUCCESS']);
+    expect(await sent('e-soft')).toBe(2);
+  }, 90_000);
+
+  it('has in the end sent nothing twice, and told nobody whom to', async () => {
+    expect(await flow.job('--dry-run')).toMatchObject({ due: 0 });
+    expect(await sent('e-lost')).toBe(1);
+    expect(flow.logs()).not.toMatch(/hanako|private subject/);
+    expect(await flow.dump()).not.toMatch(/hanako/);
+  }, 60_000);
+});
