@@ -12,6 +12,7 @@ const MEANING: Readonly<Record<Exclusion, string>> = {
   deleted: 'its writer deleted it (is_deleted)',
   dropped: 'its dead letter was dropped; --include-stopped takes it',
   set_aside: 'malformed when it came; its writer has to correct it',
+  recipient_suppressed: 'the recipient complained, or SES sends them nothing any more',
   replayed: 'this replay has sent it already',
   beyond_limit: 'beyond --limit',
   INVALID_RECIPIENT: 'wrong recipient: correct it first; --include-stopped takes it',

@@ -1,10 +1,12 @@
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { MemoryQueue } from '../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { applyDeliveryEvent } from '../../src/core/apply-delivery-event.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
 import { Breakers } from '../../src/core/breakers.ts';
 import type { DeliveryReport } from '../../src/core/deliver.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batch.ts';
+import type { DeliveryEvent } from '../../src/core/delivery-event.ts';
 import { successorId } from '../../src/core/failover.ts';
 import { indexRow } from '../../src/core/index-row.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
@@ -130,6 +132,20 @@ export class World {
       else this.queue.returnAfter(id, disposition.do === 'return' ? disposition.after_seconds : 0);
     });
     return worker;
+  }
+
+  /** One invocation of the function of delivery events; true when the event is done with. */
+  async tell(event: DeliveryEvent, plan: FaultPlan = {}): Promise<boolean> {
+    const worker = new Worker(plan);
+    try {
+      const { rows: _, records, retries, policy, clock, random } = this.#deps(worker);
+      const rows = through(worker, 'rows', this.tables.eventRows);
+      const report = await applyDeliveryEvent(event, { rows, records, retries, policy, clock, random });
+      return report.again_after_seconds === undefined;
+    } catch (error) {
+      ignoreFaults(error);
+      return false;
+    }
   }
 
   /** Works without faults until no message is visible. */

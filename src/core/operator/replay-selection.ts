@@ -20,6 +20,8 @@ export type Exclusion =
   | 'dropped'
   /** Malformed when it came: there is nothing to send. */
   | 'set_aside'
+  /** They complained, or the provider sends them nothing any more. */
+  | 'recipient_suppressed'
   /** This very replay has sent it already. */
   | 'replayed'
   | 'beyond_limit'
@@ -41,6 +43,7 @@ export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): E
   if (notification.replay_id === selection.replay_id) return 'replayed';
   if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
   if (notification.successor_log_id !== undefined && notification.failure_reason !== undefined) return 'failed_over';
+  if (notification.suppressed) return 'recipient_suppressed';
   switch (stateOf(notification, now)) {
     case 'delivered':
       return 'delivered';

@@ -48,6 +48,8 @@ describe('whether a replay takes a row', () => {
     ['CANCELLED', { ...stopped, failure_reason: 'CANCELLED' }, {}],
     ['dropped', { ...stopped, failure_reason: 'AUTH_FAILED' }, {}],
     ['set_aside', { ...aside }, { include_stopped: true }],
+    ['recipient_suppressed', { ...stopped, suppressed: true }, { include_stopped: true }],
+    ['recipient_suppressed', { ...dead, suppressed: true }, {}],
     ['deleted', { ...dead, is_deleted: true }, {}],
     ['replayed', { ...dead, replay_id: 'this' }, {}],
     [undefined, { ...dead, replay_id: 'another' }, {}],

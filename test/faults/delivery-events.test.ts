@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DeliveryEvent, Told } from '../../src/core/delivery-event.ts';
+import { arrived } from '../../src/core/delivery-news.ts';
+import type { ProviderErrorType } from '../../src/core/error-types.ts';
+import { PRIORITIES } from '../../src/core/priorities.ts';
+import { eventOf, PERMANENT, TRANSIENT, VIRUS } from '../support/delivery-events.ts';
+import type { FaultPlan } from './worker.ts';
+import { type Given, World } from './world.ts';
+
+const MINUTE = 60_000;
+const NEWS: Told[] = [{ kind: 'delivered' }, { kind: 'opened' }, { kind: 'complained' }, PERMANENT, TRANSIENT, VIRUS];
+
+const script = fc.array(
+  fc
+    .constantFrom<ProviderErrorType>('NETWORK_TIMEOUT', 'UNKNOWN', 'SERVER_OVERLOAD', 'AUTH_FAILED')
+    .map((error_type) => ({ ok: false as const, error_type, message: 'uncertain' })),
+  { maxLength: 4 },
+);
+const notifications: fc.Arbitrary<Given[]> = fc
+  .array(fc.record({ priority: fc.constantFrom(...PRIORITIES), script }), { minLength: 1, maxLength: 3 })
+  .map((list) => list.map((given, i) => ({ ...given, log_id: 'n'.repeat(i + 1) })));
+const faults: fc.Arbitrary<FaultPlan> = fc
+  .option(fc.nat({ max: 14 }), { nil: undefined, freq: 3 })
+  .map((crash_at) => (crash_at === undefined ? {} : { crash_at }));
+
+type Step =
+  | { do: 'sweep' | 'redrive' }
+  | { do: 'work'; plan: FaultPlan }
+  | { do: 'tell'; which: number; attempt: number; told: Told; plan: FaultPlan; times: number }
+  | { do: 'advance'; minutes: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('sweep' as const, 'redrive' as const) }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('work' as const), plan: faults }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('tell' as const),
+      which: fc.nat({ max: 2 }),
+      attempt: fc.nat({ max: 3 }),
+      told: fc.constantFrom(...NEWS),
+      plan: faults,
+      times: fc.integer({ min: 1, max: 2 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
+  },
+);
+
+/** A world whose provider tells more about attempts that were really made, and an eye on what it must not do. */
+class Correspondence {
+  readonly world: World;
+  /** Events that came back. */
+  #open: DeliveryEvent[] = [];
+  readonly #sendsWhenArrived = new Map<string, number>();
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  async take(action: Step): Promise<void> {
+    const { world } = this;
+    if (action.do === 'sweep') await world.sweep();
+    if (action.do === 'redrive') world.queue.redrive();
+    if (action.do === 'work') await world.work(action.plan);
+    if (action.do === 'advance') world.advance(action.minutes * MINUTE);
+    if (action.do === 'tell') await this.#tell(action);
+    this.check();
+  }
+
+  /** Everything comes to its end: what came back, and what is due. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < 6; round++) {
+      await this.world.settleDown();
+      await this.#again();
+      this.check();
+    }
+    expect(this.#open).toEqual([]);
+  }
+
+  /** Whoever has a notification gets it no second time. */
+  check(): void {
+    for (const { log_id, delivery_by_attempt } of this.world.rows()) {
+      const sends = this.world.provider.sends.get(log_id) ?? 0;
+      const before = this.#sendsWhenArrived.get(log_id);
+      if (!arrived(delivery_by_attempt)) this.#sendsWhenArrived.delete(log_id);
+      else if (before === undefined) this.#sendsWhenArrived.set(log_id, sends);
+      else expect(sends, `${log_id} was sent again after it had arrived`).toBe(before);
+    }
+  }
+
+  async #tell({ which, attempt, told, plan, times }: Extract<Step, { do: 'tell' }>): Promise<void> {
+    const { given } = this.world;
+    const { log_id = '' } = given[which % given.length] ?? {};
+    const made = this.world.records(log_id).filter(({ retry_status }) => retry_status !== 'SKIPPED');
+    const record = made[attempt % made.length];
+    if (record === undefined) return;
+    const event = eventOf(told, {
+      log_id,
+      attempt: record.retry_attempt,
+      at: this.world.clock().toISOString(),
+      provider_message_id: record.provider_message_id ?? `message-${record.retry_attempt}`,
+    });
+    for (let i = 0; i < times; i++) if (!(await this.world.tell(event, plan))) this.#open.push(event);
+    await this.#again();
+  }
+
+  async #again(): Promise<void> {
+    const open = this.#open;
+    this.#open = [];
+    for (const event of open) if (!(await this.world.tell(event))) this.#open.push(event);
+  }
+}
+
+describe('delivery events in any order, twice and late, among attempts, redrives and deaths', () => {
+  it('never send again what arrived, never lose what did not, and leave a true history', async () => {
+    const ends = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {
+        const told = new Correspondence(await World.of(given));
+        const { world } = told;
+        await world.sweep();
+        await world.work();
+        for (const action of steps) await told.take(action);
+        await told.settle();
+        for (const row of world.rows()) {
+          const { log_id, delivery_by_attempt = {}, send_status, failure_reason } = row;
+          const end = arrived(delivery_by_attempt) ? 'arrived' : (failure_reason ?? send_status);
+          ends.set(end, (ends.get(end) ?? 0) + 1);
+          expect(send_status === 'SUCCESS' || failure_reason !== undefined, `${log_id}: ${send_status}`).toBe(true);
+          expect(world.inIndex('due', log_id)).toBe(false);
+          expect(row).not.toHaveProperty('give_up');
+          if (arrived(delivery_by_attempt)) expect(row).toMatchObject({ send_status: 'SUCCESS' });
+          expect(row.delivered_at !== undefined).toBe(arrived(delivery_by_attempt));
+          const records = world.records(log_id);
+          expect(records.map(({ retry_attempt }) => retry_attempt).sort((a, b) => a - b)).toEqual(
+            Array.from({ length: row.last_attempt }, (_, i) => i + 1),
+          );
+          for (const { retry_attempt, retry_status } of records) {
+            const news = delivery_by_attempt[retry_attempt];
+            if (news !== undefined) expect(retry_status).toBe(news === 'bounced' ? 'FAILED' : 'SUCCESS');
+          }
+        }
+      }),
+      { numRuns: Number(process.env['FAULT_RUNS'] ?? 500) },
+    );
+    for (const end of ['arrived', 'SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'MAX_RETRIES'])
+      expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
+  }, 120_000);
+});

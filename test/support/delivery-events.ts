@@ -1,0 +1,58 @@
+import type { DeliveryEvent, Told } from '../../src/core/delivery-event.ts';
+import type { ProviderErrorType } from '../../src/core/error-types.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
+import { retryLogId } from '../../src/core/settlement.ts';
+import { at, dueRow, T0 } from './rows.ts';
+
+export const bounced = (error_type: ProviderErrorType): Told => ({
+  kind: 'failed',
+  answer: { error_type, message: `the mail bounced: ${error_type}` },
+});
+
+export const PERMANENT = bounced('INVALID_RECIPIENT');
+export const TRANSIENT = bounced('UNKNOWN');
+export const VIRUS = bounced('FORMAT_ERROR');
+
+export function eventOf(told: Told, changes: Partial<DeliveryEvent> = {}): DeliveryEvent {
+  const attempt = changes.attempt ?? 2;
+  return {
+    log_id: 'log-1',
+    attempt,
+    at: at(1000).toISOString(),
+    provider_message_id: `message-${attempt}`,
+    told,
+    ...changes,
+  };
+}
+
+/** An attempt's record; one that SES accepted knows the message's id. */
+export function recordOf(attempt: number, error_type?: RetryRecord['error_type']): RetryRecord {
+  return {
+    retry_log_id: retryLogId('log-1', attempt),
+    original_log_id: 'log-1',
+    retry_attempt: attempt,
+    tenant_id: 'tenant-1',
+    channel: 'email',
+    retry_at: T0.toISOString(),
+    retry_status: error_type === undefined ? 'SUCCESS' : 'FAILED',
+    duration_ms: 5,
+    trigger: 'sweep',
+    run_id: 'sweep-1',
+    ...(error_type === undefined ? { provider_message_id: `message-${attempt}` } : { error_type }),
+  };
+}
+
+const email = { channel: 'email', send_attempts: 3, attempts_left: 3, last_attempt: 2 } as const;
+
+/** After its third attempt: which SES accepted. */
+export function acceptedRow(changes: Partial<NotificationRow> = {}): NotificationRow {
+  const { work_queue: _, ...row } = dueRow({ ...email, send_status: 'SUCCESS', sent_at: T0.toISOString() });
+  return { ...row, ...changes };
+}
+
+/** … of which nobody knows what SES made of it. */
+export function uncertainRow(changes: Partial<NotificationRow> = {}): NotificationRow {
+  const next_retry_at = at(600_000).toISOString();
+  const work_at = next_retry_at;
+  return dueRow({ ...email, send_status: 'RETRY', error_type: 'NETWORK_TIMEOUT', next_retry_at, work_at, ...changes });
+}
