@@ -55,7 +55,7 @@ export interface NotificationRow {
   /** The earliest proof that it arrived; absent again when all there was has been withdrawn (delivery-news.ts). */
   readonly delivered_at?: string;
   readonly opened_at?: string;
-  /** The latest bounce. */
+  /** The latest bounce that counted when it was told. */
   readonly bounced_at?: string;
   readonly complained_at?: string;
   /** The recipient complained, or the provider sends them nothing any more: never to be replayed. */

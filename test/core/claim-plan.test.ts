@@ -65,6 +65,10 @@ describe('a message', () => {
     const row = dueRow({ first_attempt_at: at(-7 * 3_600_000).toISOString() });
     expect(plan(row)).toMatchObject({ do: 'claim', skip: 'EXPIRED', counted: false });
   });
+
+  it('for a row that a delivery event told to give up claims it only for that', () => {
+    expect(plan(dueRow({ give_up: 'INVALID_RECIPIENT' }))).toMatchObject({ skip: 'INVALID_RECIPIENT', counted: false });
+  });
 });
 
 describe('a run with max_retry_count', () => {
@@ -91,6 +95,17 @@ describe('a forced run', () => {
     const step = plan(row, messageFor(row, { options: { force: true } }));
     expect(step).toMatchObject({ do: 'claim', counted: false, change: { set: { attempts_left: 0, last_attempt: 6 } } });
     expect(step.do === 'claim' && (step.skip ?? step.change.set.send_attempts)).toBeUndefined();
+  });
+
+  it.each([
+    ['EXPIRED', undefined],
+    ['MAX_RETRIES', undefined],
+    ['INVALID_RECIPIENT', 'INVALID_RECIPIENT'],
+    ['FORMAT_ERROR', 'FORMAT_ERROR'],
+  ] as const)('attempts what an event told to give up only where that may help: %s', (give_up, expected) => {
+    const row = dueRow({ give_up });
+    const step = plan(row, messageFor(row, { options: { force: true } }));
+    expect(step.do === 'claim' && step.skip).toBe(expected);
   });
 
   it('attempts a dead notification once', () => {

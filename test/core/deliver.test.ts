@@ -158,6 +158,45 @@ describe('an attempt', () => {
     expect(records).toEqual([expect.objectContaining({ retry_status: 'SKIPPED', failure_reason: 'EXPIRED' })]);
   });
 
+  it.each([
+    ['for a retry', {}],
+    ['to be given up', { give_up: 'MAX_RETRIES' }],
+    ['without an attempt left', { attempts_left: 0 }],
+  ] as const)('on what an event showed to have arrived is not made: it is SUCCESS, %s', async (_, changes) => {
+    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const delivered_at = T0.toISOString();
+    const { report, row, records } = await deliverOne(
+      put(dueRow({ ...changes, delivered_at, delivery_by_attempt: { 0: 'delivered' } })),
+    );
+    expect(deliveries).toEqual([]);
+    expect(report?.disposition).toEqual({ do: 'done' });
+    expect(row).toMatchObject({ send_status: 'SUCCESS', send_attempts: 1, sent_at: delivered_at });
+    for (const name of ['work_queue', 'give_up', 'failure_reason']) expect(row).not.toHaveProperty(name);
+    expect(records).toMatchObject([{ retry_attempt: 1, retry_status: 'SKIPPED' }]);
+  });
+
+  it.each([
+    ['FORMAT_ERROR', { do: 'dead_letter' }],
+    ['INVALID_RECIPIENT', { do: 'done' }],
+  ] as const)(
+    'that an event showed to be pointless is not made, and the reason is not kept for a redrive: %s',
+    async (give_up, disposition) => {
+      const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+      const { report, row } = await deliverOne(
+        put(dueRow({ give_up, error_type: give_up, error_message: 'it bounced' })),
+      );
+      expect(deliveries).toEqual([]);
+      expect(report?.disposition).toEqual(disposition);
+      expect(row).toMatchObject({
+        send_status: 'FAILED',
+        failure_reason: give_up,
+        error_message: 'it bounced',
+        send_attempts: 1,
+      });
+      expect(row).not.toHaveProperty('give_up');
+    },
+  );
+
   it('on a notification that was logically deleted is not made: CANCELLED, and no dead letter', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
     const { report, row } = await deliverOne(put(dueRow({ is_deleted: true })));

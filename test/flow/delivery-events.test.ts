@@ -22,7 +22,8 @@ const until = (log_id: string, expected: Record<string, unknown>) =>
     const found = await flow.row(log_id);
     return Object.entries(expected).every(([name, value]) => found[name] === value) ? found : undefined;
   }, 60_000);
-const sent = async (log_id: string) => (await flow.received(`channel=email&log_id=${log_id}`)).length;
+const sent = async (log_id: string) =>
+  (await flow.received(`channel=email&log_id=${encodeURIComponent(log_id)}`)).length;
 
 beforeAll(() => flow.start({ baseIntervalSeconds: BASE_INTERVAL_SECONDS }), 180_000);
 afterAll(async () => {
@@ -53,7 +54,7 @@ describe('what SES tells of an e-mail after it took it', () => {
         return now['delivered_at'] === undefined ? undefined : now;
       }, 30_000);
       expect(found).toMatchObject({ send_status: 'SUCCESS', delivered_at: expect.stringMatching(/^\d{4}-.*Z$/) });
-      expect(await sent(log_id === 'mail@日本' ? 'b64_bWFpbEDml6XmnKw' : log_id)).toBe(1);
+      expect(await sent(log_id)).toBe(1);
     },
     60_000,
   );

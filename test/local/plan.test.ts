@@ -148,6 +148,35 @@ describe('the plan of a stack', () => {
     ]);
   });
 
+  it('reads rules that wait for events, and names a target that it cannot deliver to', () => {
+    const rule = (target: object, more = {}) => ({
+      Type: 'AWS::Events::Rule',
+      Properties: { EventPattern: { source: ['aws.ses'] }, Targets: [{ Id: 'x', ...target }], ...more },
+    });
+    const Arn = { 'Fn::GetAtt': ['Lane', 'Arn'] };
+    const InputTransformer = { InputPathsMap: { id: '$.detail.id' }, InputTemplate: '{"id":<id>}' };
+    const { eventRules, schedules } = plan({
+      Lane,
+      Dead,
+      Whole: rule({ Arn }),
+      Part: rule({ Arn, InputTransformer }),
+      Off: rule({ Arn }, { State: 'DISABLED' }),
+    });
+    expect(eventRules).toEqual([
+      { id: 'Whole', pattern: { source: ['aws.ses'] }, queueName: 'lane' },
+      {
+        id: 'Part',
+        pattern: { source: ['aws.ses'] },
+        queueName: 'lane',
+        transformer: { paths: { id: '$.detail.id' }, template: '{"id":<id>}' },
+      },
+    ]);
+    expect(schedules).toEqual([]);
+    expect(() => plan({ Other: rule({ Arn: 'arn:aws:states:us-east-1:1:stateMachine:x' }) })).toThrow(
+      /Other: the local runtime delivers events to queues, not to arn:aws:states/,
+    );
+  });
+
   it('resolves outputs and parameters with a default', () => {
     const { outputs } = plan(
       {},

@@ -9,7 +9,7 @@ import { startSesProxy } from '../../src/local/simulator/ses-proxy.ts';
 import { startSimulator } from '../../src/local/simulator/simulator.ts';
 import { REVOKED_TOKEN } from '../../src/local/simulator/slack.ts';
 import { type SesStandIn, startSes } from '../../src/local/stand-ins/ses.ts';
-import { scratch } from './tiny-app.ts';
+import { eventually, scratch } from './tiny-app.ts';
 
 describe('the simulated providers', () => {
   const directory = scratch();
@@ -148,7 +148,7 @@ describe('the simulated providers', () => {
     });
   });
 
-  const send = (to: string, id = 'n1') => {
+  const send = (to: string, id = 'n1', configurationSet?: string) => {
     const client = new SESClient({
       endpoint: email.url,
       region: 'us-east-1',
@@ -161,6 +161,7 @@ describe('the simulated providers', () => {
         Destination: { ToAddresses: [to] },
         Message: { Subject: { Data: '件名' }, Body: { Text: { Data: '本文' } } },
         Tags: [{ Name: 'log_id', Value: id }],
+        ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
       }),
     );
   };
@@ -179,6 +180,34 @@ describe('the simulated providers', () => {
     ['error-AccountSendingPausedException@example.com', 'AccountSendingPausedException'],
   ])("plays SES's refusal for %s: %s", async (to, name) => {
     await expect(send(to)).rejects.toMatchObject({ name });
+  });
+
+  it.each([
+    ['ok@example.com', ['Delivery']],
+    ['bounce@example.com', ['Bounce']],
+    ['complaint+1@example.com', ['Delivery', 'Complaint']],
+  ])('takes an e-mail to %s and tells what becomes of it: %j', async (to, expected) => {
+    events.length = 0;
+    await send(to, 'mail-1', 'events');
+    const told = await eventually(() => (events.length === expected.length ? events : undefined));
+    expect(told.map(({ detail }) => detail)).toMatchObject(
+      expected.map((eventType) => ({
+        eventType,
+        mail: { destination: [to], tags: { log_id: ['mail-1'], 'ses:configuration-set': ['events'] } },
+      })),
+    );
+  });
+
+  it('breaks the connection before SES’s answer, though the e-mail is taken', async () => {
+    await expect(send('unanswered@example.com', 'mail-2')).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(await list('?log_id=mail-2')).toMatchObject([{ accepted: true, answer: '200, unheard' }]);
+  });
+
+  it('tells nothing of an e-mail without a configuration set, as SES', async () => {
+    events.length = 0;
+    await send('ok@example.com');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(events).toEqual([]);
   });
 
   it('lets an e-mail through after the failures that its address asks for', async () => {

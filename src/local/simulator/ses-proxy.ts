@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
+import { fromTag } from '../../adapters/email/message-tag.ts';
 import type { Publish } from '../event-bus.ts';
 import { type HttpServer, serve } from '../http-server.ts';
 import { fateOf, type Happening, isFate, isUnanswered } from './mail-fate.ts';
@@ -81,7 +82,7 @@ function emailCall(fields: URLSearchParams): Call {
     word: recipient.replace(/@.*/, ''),
     target: recipient,
     body,
-    ...(id === undefined ? {} : { log_id: id }),
+    ...(id === undefined ? {} : { log_id: fromTag(id) }),
   };
 }
 

@@ -55,8 +55,10 @@ describe('an e-mail', () => {
       'Message.Body.Text.Charset': 'UTF-8',
       'Tags.member.1.Name': 'log_id',
       'Tags.member.1.Value': 'NL-1',
-      'Tags.member.2.Name': 'tenant_id',
-      'Tags.member.2.Value': 'TENANT001',
+      'Tags.member.2.Name': 'attempt',
+      'Tags.member.2.Value': '1',
+      'Tags.member.3.Name': 'tenant_id',
+      'Tags.member.3.Value': 'TENANT001',
       ConfigurationSetName: 'events',
     });
   });
@@ -99,7 +101,7 @@ describe('an e-mail', () => {
 
   it('has a tag of allowed characters when its log_id has others', async () => {
     await sender.send(to({}, { log_id: 'NL 1' }), NEVER);
-    expect(sent()['Tags.member.1.Value']).toMatch(/^NL_1_[0-9a-f]{8}$/);
+    expect(sent()['Tags.member.1.Value']).toBe('b64_TkwgMQ');
   });
 
   it.each([

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BOUNCE_RULES, describeBounce, errorOfBounce } from '../../../src/adapters/email/bounces.ts';
+import { parseDeliveryEvent } from '../../../src/adapters/email/delivery-event-message.ts';
+import { fromTag, toTag } from '../../../src/adapters/email/message-tag.ts';
+
+const MESSAGE = {
+  version: 1,
+  event: 'Delivery',
+  at: '2026-03-01T10:30:00Z',
+  log_id: 'NL-1',
+  attempt: '3',
+  provider_message_id: '0100-abc-000000',
+};
+const parse = (changes: object) => parseDeliveryEvent(JSON.stringify({ ...MESSAGE, ...changes }));
+
+describe('a message about an e-mail', () => {
+  it('tells of an attempt, at a time with milliseconds', () => {
+    expect(parse({})).toEqual({
+      log_id: 'NL-1',
+      attempt: 3,
+      at: '2026-03-01T10:30:00.000Z',
+      provider_message_id: '0100-abc-000000',
+      told: { kind: 'delivered' },
+    });
+  });
+
+  it.each(['Send', 'Click', 'DeliveryDelay', 'Subscription'])('tells nothing when it is a %s', (event) => {
+    expect(parse({ event })).toBeUndefined();
+  });
+
+  it.each([
+    ['no JSON', '{', /body/],
+    ['no attempt', JSON.stringify({ ...MESSAGE, attempt: undefined }), /attempt/],
+    ['a wrong attempt', JSON.stringify({ ...MESSAGE, attempt: '-1' }), /attempt/],
+    ['no time', JSON.stringify({ ...MESSAGE, at: 'yesterday' }), /at must be/],
+    ['a bounce without its kind', JSON.stringify({ ...MESSAGE, event: 'Bounce' }), /bounce must be/],
+    ['a text in place of a word', JSON.stringify({ ...MESSAGE, event: 'Bounce of taro@example.com' }), /event must be/],
+  ])('is refused with the name of the fault, and without its text: %s', (_, body, fault) => {
+    expect(() => parseDeliveryEvent(body)).toThrow(fault);
+    expect(() => parseDeliveryEvent(body)).not.toThrow(/taro|yesterday/);
+  });
+
+  it.each(['Reject', 'Rendering Failure'])('%s is the message’s fault', (event) => {
+    expect(parse({ event })).toMatchObject({ told: { kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } } });
+  });
+});
+
+describe('a bounce', () => {
+  it.each([
+    ['Permanent', 'General', 'INVALID_RECIPIENT'],
+    ['Permanent', 'NoEmail', 'INVALID_RECIPIENT'],
+    ['Permanent', 'OnAccountSuppressionList', 'INVALID_RECIPIENT'],
+    ['Transient', 'General', 'UNKNOWN'],
+    ['Transient', 'MailboxFull', 'SERVER_OVERLOAD'],
+    ['Transient', 'MessageTooLarge', 'FORMAT_ERROR'],
+    ['Transient', 'ContentRejected', 'FORMAT_ERROR'],
+    ['Transient', 'AttachmentRejected', 'FORMAT_ERROR'],
+    ['Transient', 'CustomTimeoutExceeded', 'UNKNOWN'],
+    ['Undetermined', 'Undetermined', 'UNKNOWN'],
+  ])('%s, %s means %s', (type, sub_type, expected) => {
+    expect(errorOfBounce({ type, sub_type })).toBe(expected);
+    expect(parse({ event: 'Bounce', bounce: { type, sub_type } })).toMatchObject({
+      told: { answer: { error_type: expected, message: expect.stringContaining(`${type}, ${sub_type}`) } },
+    });
+  });
+
+  it('has a reason on every line of its table', () => {
+    for (const { because } of BOUNCE_RULES) expect(because).toMatch(/\.$/);
+  });
+
+  it('by SES itself says so, and suppresses the recipient', () => {
+    const bounce = { type: 'Permanent', sub_type: 'OnAccountSuppressionList', status: '5.1.1' };
+    expect(describeBounce(bounce)).toBe(
+      'SES has the recipient on a suppression list: Permanent, OnAccountSuppressionList, 5.1.1',
+    );
+    expect(parse({ event: 'Bounce', bounce })).toMatchObject({ told: { suppressed: true } });
+    expect(parse({ event: 'Bounce', bounce: { ...bounce, sub_type: 'General' } })).not.toHaveProperty(
+      'told.suppressed',
+    );
+  });
+});
+
+describe('an id as a message tag', () => {
+  it('is itself where SES takes it', () => {
+    expect(toTag('0198c3f2-7a44_x')).toBe('0198c3f2-7a44_x');
+  });
+
+  it('fits SES’s rules and is read again, whatever it is', () => {
+    const id = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }),
+      fc.constantFrom('b64_', 'b64_YQ', 'mail@日本'),
+    );
+    fc.assert(
+      fc.property(id, (log_id) => {
+        fc.pre(log_id.isWellFormed());
+        expect(toTag(log_id)).toMatch(/^[\w-]{1,256}$/);
+        expect(fromTag(toTag(log_id))).toBe(log_id);
+      }),
+    );
+  });
+});

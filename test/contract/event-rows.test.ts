@@ -1,0 +1,119 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toItem } from '../../src/adapters/dynamodb/item.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/operator-rows.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { applyDeliveryEvent, type EventRows } from '../../src/core/apply-delivery-event.ts';
+import type { RecordStore } from '../../src/core/deliver.ts';
+import type { NotificationRow } from '../../src/core/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import type { DynamodbEngine } from '../../src/local/stand-ins/dynamodb.ts';
+import { acceptedRow, eventOf, PERMANENT, recordOf, uncertainRow } from '../support/delivery-events.ts';
+import { hasDynamodbLocal, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { at } from '../support/rows.ts';
+import { createTables } from '../support/tables.ts';
+
+interface Store {
+  readonly rows: EventRows;
+  readonly records: RecordStore;
+  put(row: NotificationRow): Promise<void>;
+}
+
+let time = 0;
+const clock = () => at(time++);
+const stamped = (row: NotificationRow) => ({ ...row, updated_at: clock().toISOString() });
+
+/** What every implementation of EventRows must do. */
+function suite(store: () => Store): void {
+  let serial = 0;
+  const put = async (row: NotificationRow) => {
+    const own = stamped({ ...row, log_id: `log-${++serial}` });
+    await store().put(own);
+    return own;
+  };
+
+  it.each([
+    ['in no index', acceptedRow()],
+    ['in the index', uncertainRow()],
+  ])('change a row that is %s once, and not after anything else did', async (_, given) => {
+    const { log_id } = await put(given);
+    const read = await store().rows.read(log_id);
+    if (read === undefined) throw new Error('the row is not there');
+    const set = { delivered_at: at(0).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
+    expect(await store().rows.change(read, { set })).toBe(true);
+    expect(await store().rows.read(log_id)).toMatchObject(set);
+    // Status, attempt and place are as they were read.
+    expect(await store().rows.change(read, { set: { opened_at: at(0).toISOString() } })).toBe(false);
+    expect(await store().rows.read(log_id)).not.toHaveProperty('opened_at');
+  });
+
+  it('know no row that is not there', async () => {
+    expect(await store().rows.read('none')).toBeUndefined();
+  });
+
+  it('serve an event that reconciles, and one that takes that back', async () => {
+    const { log_id } = await put({ ...uncertainRow(), last_attempt: 2 });
+    const { rows, records } = store();
+    const own = { retry_log_id: `${log_id}#2`, original_log_id: log_id };
+    await records.put({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...own, next_retry_at: at(9).toISOString() });
+    const deps = {
+      rows,
+      records,
+      retries: { send: async () => {} },
+      policy: DEFAULT_RETRY_POLICY,
+      clock,
+      random: () => 0,
+    };
+    await applyDeliveryEvent(eventOf({ kind: 'delivered' }, { log_id }), deps);
+    const reconciled = await rows.read(log_id);
+    expect(reconciled).toMatchObject({ send_status: 'SUCCESS', delivered_at: at(1000).toISOString() });
+    for (const name of ['work_queue', 'next_retry_at']) expect(reconciled).not.toHaveProperty(name);
+    expect(await records.find(log_id, 2)).toMatchObject({ retry_status: 'SUCCESS' });
+    for (const name of ['error_type', 'next_retry_at']) expect(await records.find(log_id, 2)).not.toHaveProperty(name);
+
+    await applyDeliveryEvent(eventOf(PERMANENT, { log_id }), deps);
+    const bounced = await rows.read(log_id);
+    expect(bounced).toMatchObject({ send_status: 'RETRY', give_up: 'INVALID_RECIPIENT' });
+    expect(bounced).toMatchObject({
+      work_queue: expect.stringMatching(/^due#/),
+      delivery_by_attempt: { 2: 'bounced' },
+    });
+    for (const name of ['delivered_at', 'sent_at']) expect(bounced).not.toHaveProperty(name);
+    expect(await records.find(log_id, 2)).toMatchObject({ retry_status: 'FAILED', error_type: 'INVALID_RECIPIENT' });
+  });
+}
+
+describe('rows as delivery events change them, in memory', () => {
+  const tables = new MemoryTables(clock);
+  const put = async (row: NotificationRow) => void tables.log.set(row.log_id, { ...row });
+  suite(() => ({ rows: tables.eventRows, records: tables.records, put }));
+});
+
+const engines: [string, DynamodbEngine, boolean][] = [
+  ['dynoxide', 'dynoxide', process.platform === 'linux' && process.arch === 'x64'],
+  ['DynamoDB Local', 'dynamodb-local', hasDynamodbLocal()],
+];
+
+describe.each(engines.filter(([, , available]) => available))(
+  'rows as delivery events change them, on %s',
+  (_, engine) => {
+    let dynamodb: TestDynamoDb;
+    let store: Store;
+    beforeAll(async () => {
+      dynamodb = await startTestDynamoDb(engine);
+      const { client } = dynamodb;
+      const tables = await createTables(client, 'events');
+      store = {
+        rows: createEventRows(client, tables.notification_log, clock),
+        records: createRecordStore(client, tables.notification_retry_log),
+        async put(row) {
+          await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));
+        },
+      };
+    }, 120_000);
+    afterAll(() => dynamodb?.stop());
+
+    suite(() => store);
+  },
+);
