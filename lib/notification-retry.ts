@@ -61,12 +61,7 @@ export class NotificationRetry extends Construct {
     }
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
-    this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', {
-      config,
-      tables,
-      encryption,
-      email: channels.email,
-    });
+    this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     new Outputs(this, 'Outputs', {
       config,
       tables,

@@ -96,8 +96,7 @@ export const emailEnv = v.object({
 export const deliveryEventsEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
-  /** The e-mail channel's queue URLs as JSON: `{"express":url,"standard":url}`. */
-  LANE_QUEUES: json(queueUrls),
+  LANE_QUEUES: allQueueUrls,
   /** Queue that the function is fed from. */
   DELIVERY_EVENTS_QUEUE: v.pipe(v.string(), v.url()),
   RETRY_POLICY: json(retryPolicy),

@@ -12,7 +12,7 @@ import {
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { DeliveryEventsEnv } from '../../functions/shared/env.ts';
-import type { Lane } from '../../src/core/channels.ts';
+import type { Channel } from '../../src/core/channels.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
@@ -23,6 +23,7 @@ import type { NotificationTables } from './notification-tables.ts';
 import { allow, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from './service-function.ts';
+import { laneUrls } from './sweep.ts';
 
 /** Nobody waits for an event. */
 const BATCH_WINDOW = Duration.seconds(1);
@@ -46,7 +47,7 @@ export interface DeliveryEventsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
-  readonly email: ChannelLanes;
+  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
 }
 
 /** What SES tells of e-mails after it took them: from the configuration sets by EventBridge and a queue to a function. */
@@ -105,7 +106,7 @@ export class DeliveryEvents extends Construct {
     });
   }
 
-  private eventsFunction({ config, tables, encryption, email }: DeliveryEventsProps): ServiceFunction {
+  private eventsFunction({ config, tables, encryption, channels }: DeliveryEventsProps): ServiceFunction {
     return new ServiceFunction(this, 'Handler', {
       config,
       name: 'delivery-events',
@@ -114,10 +115,7 @@ export class DeliveryEvents extends Construct {
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
-        LANE_QUEUES: Stack.of(this).toJsonString({
-          express: email.express.queueUrl,
-          standard: email.standard.queueUrl,
-        } satisfies Record<Lane, string>),
+        LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         DELIVERY_EVENTS_QUEUE: this.queue.queueUrl,
         RETRY_POLICY: retryPolicyJson(config),
       } satisfies DeliveryEventsEnv,
@@ -126,7 +124,7 @@ export class DeliveryEvents extends Construct {
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
         useTables(encryption.dataKey),
         // A bounced notification's next attempt is queued at once, if it is near.
-        allow(['sqs:SendMessage'], [email.express.queueArn, email.standard.queueArn]),
+        allow(['sqs:SendMessage'], [channels.email.express.queueArn, channels.email.standard.queueArn]),
       ],
     });
   }

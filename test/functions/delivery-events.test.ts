@@ -5,6 +5,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { CHANNELS } from '../../src/core/channels.ts';
 import { METRICS } from '../../src/core/metrics.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
@@ -31,11 +32,12 @@ describe('the function of delivery events', () => {
   let serial = 0;
 
   beforeAll(async () => {
+    const lanes = { express: 'http://127.0.0.1/e', standard: 'http://127.0.0.1/s' };
     // The module binds itself to its environment on import, as Lambda loads it.
     Object.assign(process.env, {
       NOTIFICATION_LOG_TABLE: 'log',
       NOTIFICATION_RETRY_LOG_TABLE: 'records',
-      LANE_QUEUES: JSON.stringify({ express: 'http://127.0.0.1/e', standard: 'http://127.0.0.1/s' }),
+      LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, lanes]))),
       DELIVERY_EVENTS_QUEUE: 'http://127.0.0.1/events',
       RETRY_POLICY: JSON.stringify({
         base_interval_seconds: 300,
