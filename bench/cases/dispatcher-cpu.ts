@@ -4,6 +4,7 @@ import { PRIORITIES } from '../../src/core/priorities.ts';
 import type { SweepResult } from '../../src/core/sweep-tally.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
+import { REFERENCE_NOTE, toReference } from '../reference-machine.ts';
 import { bodyOf } from '../setup/body.ts';
 import { bundle } from '../setup/bundle.ts';
 import { queueAt } from '../setup/lane-queue.ts';
@@ -30,18 +31,25 @@ export const dispatcherCpu: Benchmark = {
       const samples = await deployed(world);
       context.step(`dispatcher-cpu: the plain reading over ${PLAIN_DUE} due`);
       const plain = await plainDispatcher(world);
-      const call = await singleCall(world);
+      const call = Math.min(...(await singleCall(world)));
+      const scaled = toReference(call);
+      // What else the machine does only ever adds to it.
+      const [least, leastPlain] = [Math.min(...samples), Math.min(...plain)];
       return [
         {
           id: 'dispatcher_cpu',
           what: 'CPU of the dispatcher for a notification',
-          // What else the machine does only ever adds to it.
-          figure: Math.min(...samples),
+          figure: scaled(least),
           unit: 'µs',
           budget: { max: 100 },
-          plain: Math.min(...plain),
-          note: `least of ${SWEEPS} sweeps over ${DUE.toLocaleString('en')} due, after ${WARM_UP} to warm up; the budget was set where a single GetItem takes 470 µs`,
-          details: { median: median(samples), 'a single GetItem': Math.min(...call) },
+          plain: scaled(leastPlain),
+          note: `least of ${SWEEPS} sweeps over ${DUE.toLocaleString('en')} due, after ${WARM_UP} to warm up; ${REFERENCE_NOTE}`,
+          details: {
+            'µs, least': least,
+            'µs, median': median(samples),
+            'µs, plain reading': leastPlain,
+            'µs, a single GetItem': call,
+          },
         },
       ];
     } finally {

@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type AwsClients, awsClients } from '../../src/local/aws-clients.ts';
 import { functionEnvironment, type ServiceEndpoints } from '../../src/local/lambda/environment.ts';
@@ -114,7 +114,10 @@ async function start(
           ...environment,
         },
         logFile: log(service),
-        nodeOptions: [...nodeOptions, ...profiling(profiles, bundle ?? service)],
+        nodeOptions: [
+          ...nodeOptions,
+          ...profiling(profiles, bundle === undefined ? service : basename(dirname(bundle))),
+        ],
       });
       stopping.add(service, () => started.stop());
       return started;
@@ -126,7 +129,7 @@ async function start(
 /** The last one of a name stays: the measured run comes after what is set up with the same function. */
 function profiling(directory: string | undefined, name: string): string[] {
   if (directory === undefined) return [];
-  return ['--cpu-prof', `--cpu-prof-dir=${directory}`, `--cpu-prof-name=${basename(name)}.cpuprofile`];
+  return ['--cpu-prof', `--cpu-prof-dir=${directory}`, `--cpu-prof-name=${name}.cpuprofile`];
 }
 
 /** Nobody reads it here, it costs no capacity, and the stand-in gets slower with every record in it. */

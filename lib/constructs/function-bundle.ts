@@ -8,7 +8,7 @@ const PROJECT_ROOT = join(import.meta.dirname, '..', '..');
 /**
  * How every function is bundled. Chunks of their own (`splitting`) hold what is loaded on first use: in one file it
  * would be compiled at every cold start, and what it shares with the rest could neither be shaken nor hoisted
- * (docs/decisions/0060).
+ * (docs/decisions/0060). What is CommonJS has no named exports there, and is loaded through a module of ours.
  */
 export const BUNDLE_OPTIONS = {
   absWorkingDir: PROJECT_ROOT,

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { FetchFunction, Logger, LogLevel, WebClient } from '@slack/web-api';
+import type { FetchFunction, WebClient } from '@slack/web-api';
 import { createPoster, type HttpAnswer, NetworkFault, type PosterOptions } from '../http/post.ts';
 
 const MAX_CLIENTS = 200;
@@ -83,29 +83,9 @@ export function createSlackApi({ slackApiUrl, ...http }: SlackApiOptions = {}): 
 
 /** Loaded on first use: a function whose integrations are incoming webhooks never needs it. */
 async function createClient(token: string, fetch: FetchFunction, slackApiUrl?: string): Promise<WebClient> {
-  const { WebClient } = await import('@slack/web-api');
-  return new WebClient(token, {
-    // The retries of the pipeline are the only ones (design §10).
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    allowAbsoluteUrls: false,
-    maxRequestConcurrency: Number.POSITIVE_INFINITY,
-    logger: SILENT,
-    fetch,
-    ...(slackApiUrl && { slackApiUrl }),
-  });
+  const { createWebClient } = await import('./web-client.ts');
+  return createWebClient(token, fetch, slackApiUrl);
 }
-
-/** The client logs what it sends. */
-const SILENT: Logger = {
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-  setLevel() {},
-  getLevel: () => 'error' as LogLevel,
-  setName() {},
-};
 
 /** The client wraps what its fetch throws. */
 function networkFaultOf(error: unknown): unknown {

@@ -7,7 +7,7 @@ import type { IntegrationCredentials } from '../secrets/integration-credentials.
 import { WEBHOOK_RULES } from './classification.ts';
 import { webhookCredential } from './credential.ts';
 import { webhookPayload } from './payload.ts';
-import { createWebhookSigner, type WebhookSigner } from './signature.ts';
+import type { WebhookSigner } from './signature.ts';
 
 interface WebhookSenderOptions extends TargetPosterOptions {
   readonly credentials: IntegrationCredentials;
@@ -20,7 +20,12 @@ interface WebhookSenderOptions extends TargetPosterOptions {
  */
 export function createWebhookSender({ credentials, ...http }: WebhookSenderOptions): Sender {
   const poster = createTargetPoster(http);
-  const signer = createWebhookSigner();
+  let loading: Promise<WebhookSigner> | undefined;
+  // Loaded on first use: many an endpoint has no secret, and so no signature.
+  const signer = () => {
+    loading ??= import('./signature.ts').then((module) => module.createWebhookSigner());
+    return loading;
+  };
   return {
     async send(delivery, signal) {
       const loaded = await credentials.load(webhookCredential, delivery);
@@ -43,7 +48,7 @@ const NO_TARGET: Refused = {
 
 interface Posting {
   readonly poster: TargetPoster;
-  readonly signer: WebhookSigner;
+  readonly signer: () => Promise<WebhookSigner>;
   readonly delivery: Delivery;
   readonly target: string;
   readonly secrets: readonly string[];
@@ -59,7 +64,7 @@ async function post({ poster, signer, delivery, target, secrets, signal }: Posti
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(delivery.at.getTime() / 1000)),
   };
-  if (secrets.length > 0) headers['webhook-signature'] = signer.sign(secrets, id, delivery.at, body);
+  if (secrets.length > 0) headers['webhook-signature'] = (await signer()).sign(secrets, id, delivery.at, body);
   try {
     const answer = await poster.post(target, { headers, body }, signal);
     if (answer.status >= 200 && answer.status < 300) return { ok: true, response_code: String(answer.status) };

@@ -1,0 +1,12 @@
+/** Microseconds of CPU that a single GetItem takes on the machine where the CPU budgets were set (design §6). */
+const REFERENCE_CALL_US = 470;
+
+export const REFERENCE_NOTE = `scaled to a machine where a single GetItem takes ${REFERENCE_CALL_US} µs of CPU, as the budget was set on one; as measured here:`;
+
+/**
+ * Turns CPU times measured here into the reference machine's.
+ * @param call_us of a single GetItem, measured in the same run
+ */
+export function toReference(call_us: number): (cpu: number) => number {
+  return (cpu) => (cpu * REFERENCE_CALL_US) / call_us;
+}
