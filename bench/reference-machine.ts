@@ -1,7 +1,7 @@
 /** Microseconds of CPU that a single GetItem takes on the machine where the CPU budgets were set (design §6). */
 const REFERENCE_CALL_US = 470;
 
-export const REFERENCE_NOTE = `scaled to a machine where a single GetItem takes ${REFERENCE_CALL_US} µs of CPU, as the budget was set on one; as measured here:`;
+export const REFERENCE_NOTE = `scaled to a machine where a single GetItem takes ${REFERENCE_CALL_US} µs of CPU, as the budget was set on one; measured here`;
 
 /**
  * Turns CPU times measured here into the reference machine's.
