@@ -1,13 +1,18 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Channel } from '../src/core/channels.ts';
+import { Alarms } from './constructs/alarms.ts';
+import { Alerts } from './constructs/alerts.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/channel-lanes.ts';
+import { StageDashboard } from './constructs/dashboard.ts';
 import { DeliveryEvents } from './constructs/delivery-events.ts';
 import { DueIndexer } from './constructs/due-indexer.ts';
 import { emailEnvironment, emailPermission } from './constructs/email-provider.ts';
 import { Encryption } from './constructs/encryption.ts';
+import { Monitor } from './constructs/monitor.ts';
 import { NotificationTables } from './constructs/notification-tables.ts';
 import { Outputs } from './constructs/outputs.ts';
+import { ServiceFunction } from './constructs/service-function.ts';
 import { laneUrls, Sweep } from './constructs/sweep.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './stage-config.ts';
 
@@ -26,6 +31,8 @@ export class NotificationRetry extends Construct {
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
   readonly deliveryEvents: DeliveryEvents;
+  readonly alerts: Alerts;
+  readonly monitor: Monitor;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -62,6 +69,9 @@ export class NotificationRetry extends Construct {
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
+    this.alerts = new Alerts(this, 'Alerts', config);
+    this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
+    this.watch(config);
     new Outputs(this, 'Outputs', {
       config,
       tables,
@@ -70,6 +80,7 @@ export class NotificationRetry extends Construct {
       dueIndexer: this.dueIndexer,
       deliveryEvents: this.deliveryEvents,
       encryption,
+      alerts: this.alerts,
     });
 
     if (/[@.]example(\.(com|net|org))?$/.test(config.senderAddress)) {
@@ -78,5 +89,13 @@ export class NotificationRetry extends Construct {
         'senderAddress is a placeholder that SES never sends from: set an address that is verified in SES',
       );
     }
+  }
+
+  /** Alarms and dashboard, of all functions there are: to be called once these are made. */
+  private watch(config: StageConfig): void {
+    const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
+    const subjects = { config, channels: this.channels, functions, notTakenIn: this.dueIndexer.failures };
+    const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
+    new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }
 }

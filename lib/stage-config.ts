@@ -88,6 +88,19 @@ const breaker = section({
   drainPerSecond: v.optional(numberBetween(0.1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.drain_per_second),
 });
 
+function scheduleExpression(standard: string) {
+  return v.optional(
+    v.pipe(
+      v.string(explain('must be a schedule expression, such as cron(30 * * * ? *)')),
+      v.rawCheck(({ dataset, addIssue }) => {
+        const fault = dataset.typed ? scheduleFault(dataset.value) : undefined;
+        if (fault !== undefined) addIssue({ message: fault });
+      }),
+    ),
+    standard,
+  );
+}
+
 const stageName = explain('must be a lower-case letter followed by at most 15 of a-z, 0-9 and -');
 /** Without what it is: addresses do not belong in errors. */
 const sender = ({ received }: { readonly received: string }) =>
@@ -109,16 +122,7 @@ const stageConfig = section({
   /** Configuration sets that e-mail integrations may name, and those that SES applies to a sender by itself. */
   integrationConfigurationSets: v.optional(list(sesName, 'names of SES configuration sets'), []),
   /** When the dispatcher sweeps: EventBridge cron or rate, UTC; every hour at minute 30 (batch-952 §1). */
-  schedule: v.optional(
-    v.pipe(
-      v.string(explain('must be a schedule expression, such as cron(30 * * * ? *)')),
-      v.rawCheck(({ dataset, addIssue }) => {
-        const fault = dataset.typed ? scheduleFault(dataset.value) : undefined;
-        if (fault !== undefined) addIssue({ message: fault });
-      }),
-    ),
-    'cron(30 * * * ? *)',
-  ),
+  schedule: scheduleExpression('cron(30 * * * ? *)'),
   /** The unit of backoff in seconds, 1 to 86,400 (batch-952 §5.1). */
   baseIntervalSeconds: v.optional(numberBetween(1, 86_400, 'seconds'), DEFAULT_RETRY_POLICY.base_interval_ms / 1000),
   /** Retries after the first send, 0 to 100 a priority (batch-952 §5.2). */
@@ -132,6 +136,34 @@ const stageConfig = section({
   breaker: v.optional(breaker, {}),
   /** Most concurrent batches a lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   concurrency: perChannel(),
+  /** When the monitor looks: EventBridge cron or rate, UTC. */
+  monitorSchedule: scheduleExpression('rate(5 minutes)'),
+  /** Who gets alarms and notices by e-mail, after confirming SNS's message; others subscribe to the topic. */
+  alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
+  /** Thresholds of the alarms; each rings above its own (docs/runbook.md has a section for each). */
+  alarms: v.optional(
+    section({
+      /** Growth of a channel's dead-letter queue (retry-and-idempotency-design.md §6). */
+      deadLettersPerHour: v.optional(wholeBetween(0, 1_000_000, 'messages'), 10),
+      /** Of a channel's attempts in 15 minutes, if these are at least retryFailureMinimum. */
+      retryFailurePercent: v.optional(numberBetween(0, 100, '%'), 5),
+      retryFailureMinimum: v.optional(wholeBetween(1, 1_000_000, 'attempts'), 20),
+      /** From queue to attempt, on average of five minutes. */
+      processingDelayMinutes: v.optional(numberBetween(0, 1440, 'minutes'), 5),
+      /** Without a scheduled sweep; absent: 2, or two pauses of the schedule where these are longer. */
+      sweepMissingHours: v.exactOptional(wholeBetween(1, 168, 'hours')),
+      /** Since when the oldest due notification may be due; absent: 120, or two pauses of the schedule. */
+      oldestDueMinutes: v.exactOptional(numberBetween(1, 10_080, 'minutes')),
+      /** Of any one function, in five minutes. */
+      functionErrors: v.optional(wholeBetween(0, 1_000_000, 'errors'), 0),
+      functionThrottles: v.optional(wholeBetween(0, 1_000_000, 'throttles'), 0),
+      openBreakers: v.optional(wholeBetween(0, 1_000_000, 'breakers'), 0),
+      /** Of the requests with an idempotency key in an hour, if these are at least idempotentRepeatMinimum. */
+      idempotentRepeatPercent: v.optional(numberBetween(0, 100, '%'), 50),
+      idempotentRepeatMinimum: v.optional(wholeBetween(1, 1_000_000, 'requests'), 20),
+    }),
+    {},
+  ),
   /** Days that log lines are kept, one of CloudWatch's steps. */
   logRetentionDays: v.optional(
     v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`)),

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
+import { createSweepLog } from '../../src/adapters/dynamodb/sweep-log.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/sweep-event.ts';
 import { newRunId } from '../../src/core/queue-message.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep.ts';
+import type { SweepLog } from '../../src/core/sweep-record.ts';
 import type { SweepResult } from '../../src/core/sweep-tally.ts';
 import { createDynamoDb, createSqs } from '../shared/bindings.ts';
 import { count } from '../shared/count.ts';
@@ -14,6 +16,7 @@ import { createObservability, type Observability, withObservability } from '../s
 
 export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
   readonly newId: () => string;
+  readonly log: SweepLog;
   /** Starts this function again with the event, without waiting for it. */
   readonly continueWith: (event: SweepEvent) => Promise<void>;
 }
@@ -26,7 +29,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
   return async (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SweepResult> => {
     const { request, from, scheduled, run_id: given } = parseSweepEvent(event);
     const run_id = given ?? newRunId(scheduled ? 'sweep' : 'manual', deps.newId());
-    const started = deps.clock().getTime();
+    const started = deps.clock();
     const outOfTime = () => context.getRemainingTimeInMillis() < RESERVE_MS;
     const { result, next } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
     if (next)
@@ -36,10 +39,19 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
         cursor: { ...next, after: [...next.after], busy: [...next.busy] },
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
+    if (result.dry_run) return result;
+    const duration_ms = deps.clock().getTime() - started.getTime();
     count(metrics, 'SweepDue', result.due);
     count(metrics, 'SweepDispatched', result.dispatched);
     count(metrics, 'SweepSkipped', result.skipped);
-    count(metrics, 'SweepDuration', deps.clock().getTime() - started);
+    count(metrics, 'SweepDuration', duration_ms);
+    if (scheduled && next === undefined) count(metrics, 'Sweeps');
+    const { due, dispatched, skipped } = result;
+    const started_at = from?.started ?? started.toISOString();
+    await deps.log
+      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined })
+      // Only operators read it, and failing now would sweep everything again.
+      .catch((error: unknown) => logger.warn('the sweep could not be recorded', { run_id, error: error as Error }));
     return result;
   };
 }
@@ -48,8 +60,10 @@ function bind() {
   const env = parseEnv(dispatcherEnv, process.env);
   const observability = createObservability();
   const lambda = new LambdaClient({});
+  const dynamodb = createDynamoDb();
   const deps: DispatcherDeps = {
-    index: createDueIndex(createDynamoDb(), env.NOTIFICATION_LOG_TABLE),
+    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
+    log: createSweepLog(dynamodb, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
       onRefused: (reason, count) =>
         observability.logger.error('messages not queued; the next sweep finds them', { reason, count }),

@@ -3,6 +3,7 @@ import { createIndexStore } from '../../src/adapters/dynamodb/index-store.ts';
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/index-row.ts';
 import { createDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
+import { count } from '../shared/count.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/env.ts';
 import { createKeys } from '../shared/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
@@ -14,9 +15,9 @@ import { createObservability, type Observability, withObservability } from '../s
 export function createHandler(deps: IndexDeps, { logger, metrics }: Observability) {
   return async (event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
     const results = await Promise.all(newestImages(event.Records).map((record) => indexRecord(record, deps, logger)));
-    for (const [outcome, metric] of Object.entries(METRICS)) {
-      const count = results.filter((result) => result.outcome === outcome).length;
-      if (count > 0) metrics.addMetric(metric, 'Count', count);
+    for (const [outcome, metric] of COUNTED) {
+      const rows = results.filter((result) => result.outcome === outcome).length;
+      if (rows > 0) count(metrics, metric, rows);
     }
     const failed = results.find(({ outcome }) => outcome === 'failed');
     // Lambda reads the stream on from the first failure, so one is enough.
@@ -24,7 +25,11 @@ export function createHandler(deps: IndexDeps, { logger, metrics }: Observabilit
   };
 }
 
-const METRICS = { indexed: 'RowsIndexed', set_aside: 'RowsSetAside', outdated: 'RowsOutdated' } as const;
+const COUNTED = [
+  ['indexed', 'RowsIndexed'],
+  ['set_aside', 'RowsSetAside'],
+  ['outdated', 'RowsOutdated'],
+] as const;
 
 /** A row that was changed twice is only taken as it was left; the records stay in the stream's order. */
 function newestImages(records: readonly DynamoDBRecord[]): DynamoDBRecord[] {

@@ -29,10 +29,8 @@ export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Ob
     const outOfTime = () => context.getRemainingTimeInMillis() < deps.reserve_ms;
     const readable = messages.filter((message) => message !== undefined);
     const reports = await deliverBatch(readable, { ...deps.deliver, outOfTime });
-    for (const report of reports) {
-      logDelivery(logger, report);
-      countOutcomes(metrics, report);
-    }
+    for (const report of reports) logDelivery(logger, report);
+    countOutcomes(metrics, readable, reports);
     const byId = new Map(readable.map(({ message_id }, i) => [message_id, reports[i]]));
     const back = event.Records.map((record) => ({
       record,

@@ -51,6 +51,7 @@ const localOnly = {
 
 export const dispatcherEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   /** Seconds between two scheduled sweeps: a lane with a backlog gets only what became due within them. */
   SWEEP_INTERVAL_SECONDS: seconds,
@@ -65,6 +66,15 @@ export const dueIndexerEnv = v.object({
   /** Secret with the key of the recipients' searchable hash. */
   RECIPIENT_HASH_SECRET: v.optional(name),
   ...localOnly,
+});
+
+export const monitorEnv = v.object({
+  NOTIFICATION_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  /** SNS topic of whoever operates the stage. */
+  ALERTS_TOPIC_ARN: name,
+  /** Name of the stack, by which the operator commands find it. */
+  STACK_NAME: name,
 });
 
 export const senderEnv = v.object({
@@ -107,6 +117,7 @@ type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string }
 type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof localOnly>;
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
 export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
+export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;

@@ -3,6 +3,7 @@ import { Construct } from 'constructs';
 import { CHANNELS, type Channel } from '../../src/core/channels.ts';
 import { sweepIntervalSeconds } from '../schedule.ts';
 import type { StageConfig } from '../stage-config.ts';
+import type { Alerts } from './alerts.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { DeliveryEvents } from './delivery-events.ts';
 import type { DueIndexer } from './due-indexer.ts';
@@ -19,6 +20,7 @@ export interface OutputsProps {
   readonly dueIndexer: DueIndexer;
   readonly deliveryEvents: DeliveryEvents;
   readonly encryption: Encryption;
+  readonly alerts: Alerts;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface OutputsProps {
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, props: OutputsProps) {
     super(scope, id);
-    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption } = props;
+    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts } = props;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
 
@@ -47,6 +49,7 @@ export class Outputs extends Construct {
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
+    this.output('AlertsTopic', alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
     this.output('RecipientHashSecret', encryption.recipientHashSecret.secretArn, "Key of the recipients' hash");
   }
 

@@ -13,11 +13,6 @@ export function useTables(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
 }
 
-/** As useTables, for a function that only reads. */
-export function readTables(dataKey: Key): PolicyStatement {
-  return allow(['kms:Decrypt', 'kms:DescribeKey'], [dataKey.keyArn]);
-}
-
 /** Looks at the breakers and makes their transitions; the rest of the pipeline's state is others'. */
 export function useBreakers(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({

@@ -6,6 +6,11 @@ import type { Construct } from 'constructs';
 import { isProduction, type StageConfig } from '../stage-config.ts';
 import { functionBundle } from './function-bundle.ts';
 
+/** Namespace of the stage's own metrics. */
+export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
+  return `notification-retry/${stage}`;
+}
+
 export interface ServiceFunctionProps {
   readonly config: StageConfig;
   /** Folder under functions/ with the handler; also the service name in logs and metrics. */
@@ -23,6 +28,8 @@ export interface ServiceFunctionProps {
 /** One of the project's Lambda functions: arm64, with a role and a log of its own. */
 export class ServiceFunction extends LambdaFunction {
   readonly ownRole: Role;
+  /** Its folder under functions/. */
+  readonly service: string;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     const { config, name } = props;
@@ -50,12 +57,13 @@ export class ServiceFunction extends LambdaFunction {
       logGroup,
       environment: {
         POWERTOOLS_SERVICE_NAME: name,
-        POWERTOOLS_METRICS_NAMESPACE: `notification-retry/${config.stage}`,
+        POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
         POWERTOOLS_LOG_LEVEL: config.logLevel,
         ...props.environment,
       },
     });
     this.ownRole = role;
+    this.service = name;
   }
 }
 

@@ -11,7 +11,7 @@ import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
-import { allow, readTables } from './permissions.ts';
+import { allow, useTables } from './permissions.ts';
 import { ServiceFunction } from './service-function.ts';
 
 export interface SweepProps {
@@ -52,12 +52,15 @@ export class Sweep extends Construct {
       feedsItself: true,
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         SWEEP_INTERVAL_SECONDS: String(sweepIntervalSeconds(config.schedule)),
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
-        readTables(encryption.dataKey),
+        // Each sweep leaves a record of itself.
+        allow(['dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
+        useTables(encryption.dataKey),
         allow(
           ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
           lanes.map((lane) => lane.queueArn),

@@ -18,10 +18,10 @@ export interface DueItem {
 export type PageCursor = Readonly<Record<string, unknown>>;
 
 export interface DueIndex {
-  /** One page of a partition, oldest first, up to and including `until`. */
+  /** One page of a partition, oldest first, from `from` (else the beginning) up to `until`, both included. */
   page(
     work_queue: string,
-    options: { until: string; limit: number; after?: PageCursor },
+    options: { until: string; limit: number; from?: string; after?: PageCursor },
   ): Promise<{ items: DueItem[]; next?: PageCursor }>;
 }
 

@@ -15,8 +15,12 @@ async function main(): Promise<number> {
   }
   const signal = untilSignal();
   const { empty, help: _, ...options } = command;
-  const runtime = await startUnlessStopped({ ...options, onProgress: showStep }, signal);
+  const runtime = await startUnlessStopped({ ...options, onProgress: showStep, onNotice: showNotice }, signal);
   return typeof runtime === 'number' ? runtime : run(runtime, empty, signal);
+}
+
+function showNotice(subject: string): void {
+  showStep(`notice: ${subject}; its text is in notices.log of the logs`);
 }
 
 async function run(runtime: LocalRuntime, empty: boolean, signal: Promise<number>): Promise<number> {

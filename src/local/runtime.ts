@@ -7,11 +7,12 @@ import { eventBus, type Publish } from './event-bus.ts';
 import { type FunctionFleet, startFunctions } from './function-fleet.ts';
 import { type LocalOverrides, overridden } from './lambda/environment.ts';
 import { startLambdaApi } from './lambda-api.ts';
+import { showNotices } from './notices.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
 import { choosePorts } from './ports.ts';
 import { lockDirectory } from './processes/directory-lock.ts';
 import { killStale, recordProcesses } from './processes/stale.ts';
-import { parseSchedule, secondsBetweenRuns, startSchedule } from './schedule.ts';
+import { parseSchedule, secondsBetweenRuns, startSchedule, type Timing, timedSchedules } from './schedule.ts';
 import { prepareSecrets } from './secrets-file.ts';
 import { startSimulations } from './simulations.ts';
 import { type Sources, startSources } from './sources/sources.ts';
@@ -32,7 +33,7 @@ export interface LocalRuntimeOptions {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers; without them the base interval shortens theirs in proportion. */
   readonly breaker?: LocalOverrides['breaker'];
-  /** `cron(…)` or `rate(…)` in place of the template's schedule, or `off`. */
+  /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */
   readonly schedule?: string;
   /** Port of the API and the status page; 0 or undefined: any free one. */
   readonly port?: number;
@@ -42,6 +43,8 @@ export interface LocalRuntimeOptions {
   readonly assemblyDir?: string;
   /** Hears what is being started. */
   readonly onProgress?: (step: string) => void;
+  /** Hears the subjects of the notices to operators; their texts are in the logs, in `notices.log`. */
+  readonly onNotice?: (subject: string) => void;
   /** Gives up starting; of no more effect once the runtime is up. */
   readonly signal?: AbortSignal;
 }
@@ -108,6 +111,15 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     await clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(standIns.sqs, queue), MessageBody: body }));
   };
   publish = eventBus(plan.eventRules, put, log);
+  const notices = await showNotices({
+    clients,
+    sqsEndpoint: standIns.sqs,
+    topics: plan.topics,
+    file: join(logs, 'notices.log'),
+    onNotice: (subject) => options.onNotice?.(subject),
+    log,
+  });
+  stopping.add('notices', () => notices.stop());
 
   onProgress(`${plan.functions.length} functions and their event sources`);
   let endpoints: Endpoints | undefined;
@@ -144,7 +156,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   const { caughtUp, stop } = sources;
   stopping.add('event sources', stop);
   functions.beforeScheduled(() => caughtUp(10_000));
-  if (options.schedule !== 'off') startSchedules(plan, timing, functions, stopping, log);
+  startSchedules(plan, options.schedule === 'off' ? 'off' : timing, functions, stopping, log);
 
   endpoints = describeRuntime(overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']), {
     endpoints: {
@@ -218,13 +230,13 @@ function takeDirectories(options: LocalRuntimeOptions, stopping: Stopping): Dire
 
 function startSchedules(
   plan: LocalPlan,
-  timing: ReturnType<typeof parseSchedule> | undefined,
+  sweep: Timing | 'off' | undefined,
   functions: FunctionFleet,
   stopping: Stopping,
   log: (line: string) => void,
 ): void {
-  for (const schedule of plan.schedules) {
-    const stop = startSchedule(schedule, timing ?? parseSchedule(schedule.expression), async (name, event) => {
+  for (const { schedule, timing } of timedSchedules(plan, sweep)) {
+    const stop = startSchedule(schedule, timing, async (name, event) => {
       const result = await functions.invoke(name, event);
       if (result !== undefined && !result.ok) log(`${name}, scheduled: ${result.error.errorMessage}`);
     });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Cron } from 'croner';
+import type { LocalPlan } from './template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './template/references.ts';
 import type { SchedulePlan } from './template/schedules.ts';
 
@@ -38,6 +39,22 @@ export function secondsBetweenRuns(timing: Timing, from: Date): number {
   const [first, second] = new Cron(timing.pattern, { ...CRON_OPTIONS, paused: true }).nextRuns(2, from);
   if (first === undefined || second === undefined) return 1;
   return Math.max(1, Math.round((second.getTime() - first.getTime()) / 1000));
+}
+
+/**
+ * When each schedule of the stack runs.
+ * @param sweep what the sweep does in place of what the stack says; other schedules keep their own. The sweep's function is
+ * the one that is told how long its schedule pauses.
+ */
+export function timedSchedules(
+  { schedules, functions }: Pick<LocalPlan, 'schedules' | 'functions'>,
+  sweep: Timing | 'off' | undefined,
+): { readonly schedule: SchedulePlan; readonly timing: Timing }[] {
+  const sweeps = functions.filter(({ environment }) => environment['SWEEP_INTERVAL_SECONDS'] !== undefined);
+  return schedules.flatMap((schedule) => {
+    const given = sweeps.some(({ name }) => name === schedule.functionName) ? sweep : undefined;
+    return given === 'off' ? [] : [{ schedule, timing: given ?? parseSchedule(schedule.expression) }];
+  });
 }
 
 /** Runs `fire` at every time of the schedule with the event for its target. @returns what stops it */

@@ -60,13 +60,16 @@ describe('no role', () => {
 });
 
 describe('the dispatcher', () => {
-  it('reads the work index, fills lanes, continues itself and writes no table', () => {
+  it('reads the work index, fills lanes, continues itself and writes nothing but its own record', () => {
     const permissions = permissionsOf('DispatcherRole');
 
     expect([...permissions.keys()].sort()).toEqual([
       'dynamodb:Query',
+      'dynamodb:UpdateItem',
       'kms:Decrypt',
       'kms:DescribeKey',
+      'kms:Encrypt',
+      'kms:GenerateDataKey',
       'lambda:InvokeFunction',
       'logs:CreateLogStream',
       'logs:PutLogEvents',
@@ -74,6 +77,8 @@ describe('the dispatcher', () => {
       'sqs:SendMessage',
     ]);
     expect(permissions.get('dynamodb:Query')).toContain('/index/work_index');
+    expect(permissions.get('dynamodb:UpdateItem')).toMatch(/^[^/]*TablesPipelineState[^/]*$/);
+    expect(permissions.get('dynamodb:UpdateItem')).not.toContain('TablesLog');
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
     expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
   });
@@ -192,5 +197,22 @@ describe('the due-indexer', () => {
     expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual(
       [],
     );
+  });
+});
+
+describe('the monitor', () => {
+  it('reads the index and the dead rows, keeps its mark, and publishes to the alerts topic', () => {
+    const permissions = permissionsOf('MonitorRole');
+
+    expect([...permissions.keys()].filter((action) => !/^(kms|logs):/.test(action)).sort()).toEqual([
+      'dynamodb:BatchGetItem',
+      'dynamodb:GetItem',
+      'dynamodb:PutItem',
+      'dynamodb:Query',
+      'sns:Publish',
+    ]);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog|TablesContent|TablesRetryLog/);
+    expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesRetryLog/);
+    expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
   });
 });

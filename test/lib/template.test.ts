@@ -239,6 +239,7 @@ describe('the stream of NotificationLog', () => {
 describe('the outputs', () => {
   it('name what the job and operators need', () => {
     expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
+      'AlertsTopic',
       'DeadLetterQueues',
       'DeliveryEventFailures',
       'DispatcherFunction',

@@ -116,6 +116,15 @@ describe('the plan of a stack', () => {
     ]);
   });
 
+  it('knows its topics; whom they mail does not matter here, but what they would call does', () => {
+    const topic = { Topic: { Type: 'AWS::SNS::Topic', Properties: {} } };
+    const subscription = (Protocol: string) => ({
+      Subscription: { Type: 'AWS::SNS::Subscription', Properties: { Protocol, TopicArn: { Ref: 'Topic' } } },
+    });
+    expect(plan({ ...topic, ...subscription('email') }).topics).toEqual(['tiny-Topic']);
+    expect(() => plan({ ...topic, ...subscription('lambda') })).toThrow(/Subscription is an AWS::SNS::Subscription/);
+  });
+
   it('reads schedules of rules and of the scheduler, and leaves out those that are switched off', () => {
     const target = { Arn: { 'Fn::GetAtt': ['Worker', 'Arn'] } };
     const { schedules } = plan({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { parseSchedule, secondsBetweenRuns, startSchedule } from '../../src/local/schedule.ts';
+import { parseSchedule, secondsBetweenRuns, startSchedule, timedSchedules } from '../../src/local/schedule.ts';
 
 const plan = { id: 'Rule', expression: '', timezone: 'UTC', functionName: 'f' };
 
@@ -48,6 +48,22 @@ describe('schedules', () => {
       { source: 'aws.events', 'detail-type': 'Scheduled Event', time: '2026-03-01T00:11:00Z', detail: {} },
     ]);
     expect(fired('rate(1 minute)', 60_000, { dry_run: true }).events).toEqual(['{"dry_run":true}']);
+  });
+
+  it.each([
+    ['as the stack says', undefined, [{ pattern: '0 30 * * * * *' }, { everySeconds: 300 }]],
+    ['by another schedule', { everySeconds: 10 }, [{ everySeconds: 10 }, { everySeconds: 300 }]],
+    ['not at all', 'off', [{ everySeconds: 300 }]],
+  ] as const)('lets the sweep run %s, and leaves other schedules alone', (_, sweep, expected) => {
+    const one = (name: string, environment: Record<string, string> = {}) => ({
+      ...{ name, environment, codeDirectory: '', handler: '', timeoutSeconds: 1, memoryMegabytes: 1 },
+    });
+    const functions = [one('sweep', { SWEEP_INTERVAL_SECONDS: '3600' }), one('look')];
+    const schedules = [
+      { ...plan, functionName: 'sweep', expression: 'cron(30 * * * ? *)' },
+      { ...plan, functionName: 'look', expression: 'rate(5 minutes)' },
+    ];
+    expect(timedSchedules({ schedules, functions }, sweep).map(({ timing }) => timing)).toEqual(expected);
   });
 
   it.each([

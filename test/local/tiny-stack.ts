@@ -48,6 +48,7 @@ export function writeTinyStack(directory: string, resultFile: string): void {
           Environment: {
             Variables: {
               POWERTOOLS_SERVICE_NAME: 'worker',
+              SWEEP_INTERVAL_SECONDS: '3600',
               RETRY_POLICY: json({ base_interval_seconds: 300, max_retries: {} }),
             },
           },

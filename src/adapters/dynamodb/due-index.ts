@@ -6,13 +6,13 @@ import { WORK_INDEX } from './schema.ts';
 /** DueIndex on NotificationLog's work index. */
 export function createDueIndex(client: DynamoDBClient, table: string): DueIndex {
   return {
-    async page(work_queue, { until, limit, after }) {
+    async page(work_queue, { until, limit, from = '0', after }) {
       const { Items = [], LastEvaluatedKey } = await client.send(
         new QueryCommand({
           TableName: table,
           IndexName: WORK_INDEX,
-          KeyConditionExpression: 'work_queue = :queue AND work_at <= :until',
-          ExpressionAttributeValues: { ':queue': { S: work_queue }, ':until': { S: until } },
+          KeyConditionExpression: 'work_queue = :queue AND work_at BETWEEN :from AND :until',
+          ExpressionAttributeValues: { ':queue': { S: work_queue }, ':from': { S: from }, ':until': { S: until } },
           Limit: limit,
           ...(after && { ExclusiveStartKey: after as Item }),
         }),

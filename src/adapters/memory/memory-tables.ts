@@ -127,9 +127,10 @@ export class MemoryTables implements IndexStore {
   };
 
   readonly dueIndex: DueIndex = {
-    page: async (work_queue, { until, limit, after }) => {
+    page: async (work_queue, { until, limit, from = '0', after }) => {
+      const inside = (work_at: string) => work_at >= from && work_at <= until;
       const items = [...this.log.values()]
-        .filter((row) => row['work_queue'] === work_queue && String(row['work_at']) <= until)
+        .filter((row) => row['work_queue'] === work_queue && inside(String(row['work_at'])))
         .map((row) => row as unknown as DueItem)
         .sort((a, b) => compare(position(a), position(b)))
         .filter((item) => after === undefined || position(item) > String(after['position']));

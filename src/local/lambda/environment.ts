@@ -5,6 +5,7 @@ import { LOCAL_REGION } from '../template/references.ts';
 /** Where a function finds the services that it calls. */
 export interface ServiceEndpoints {
   readonly dynamodb: string;
+  /** SQS and SNS. */
   readonly sqs: string;
   readonly ses: string;
   readonly lambda: string;
@@ -47,6 +48,7 @@ export function functionEnvironment(
     AWS_ENDPOINT_URL: endpoints.lambda,
     AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
+    AWS_ENDPOINT_URL_SNS: endpoints.sqs,
     AWS_ENDPOINT_URL_SES: endpoints.ses,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     ...overridden(plan.environment, overrides),

@@ -9,12 +9,15 @@ import { type QueuePlan, queueFrom } from './queues.ts';
 import { localReferences, type Place, physicalName } from './references.ts';
 import { type SchedulePlan, schedulesOfRule, schedulesOfScheduler } from './schedules.ts';
 import { tableFrom } from './tables.ts';
+import { subscribesMachine } from './topics.ts';
 
 /** What of a stack is run locally, with every reference resolved. */
 export interface LocalPlan {
   readonly tables: readonly CreateTableCommandInput[];
   /** Dead-letter queues before the queues that name them. */
   readonly queues: readonly QueuePlan[];
+  /** Names of the SNS topics. */
+  readonly topics: readonly string[];
   readonly functions: readonly FunctionPlan[];
   readonly queueMappings: readonly QueueMappingPlan[];
   readonly streamMappings: readonly StreamMappingPlan[];
@@ -28,7 +31,6 @@ export interface LocalPlan {
 const NEEDED_BUT_UNKNOWN = [
   'AWS::StepFunctions::StateMachine',
   'AWS::Pipes::Pipe',
-  'AWS::SNS::Subscription',
   'AWS::Kinesis::Stream',
   'AWS::RDS::DBInstance',
   'AWS::ECS::Service',
@@ -49,7 +51,10 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
   const resolvedProperties = (id: string, properties: Json): JsonObject =>
     objectAt(resolve(properties, references, id), `${id}.Properties`);
 
-  const [unknown] = ofType(...NEEDED_BUT_UNKNOWN);
+  const [unknown] = [
+    ...ofType(...NEEDED_BUT_UNKNOWN),
+    ...ofType('AWS::SNS::Subscription').filter((one) => subscribesMachine(one.properties())),
+  ];
   if (unknown !== undefined) {
     const type = String(stack.resources[unknown.id]?.['Type']);
     throw new Error(`${unknown.id} is an ${type}, which the local runtime cannot run: add it to src/local/template`);
@@ -64,6 +69,7 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
     queues: ofType('AWS::SQS::Queue')
       .map((one) => queueFrom(one.name, one.properties()))
       .sort((one, other) => Number(one.deadLetterQueue !== undefined) - Number(other.deadLetterQueue !== undefined)),
+    topics: ofType('AWS::SNS::Topic').map(({ name }) => name),
     // A function without an asset of ours is the CDK's own helper, such as the one that sets log retention.
     functions: ofType('AWS::Lambda::Function')
       .filter((one) => one.metadata['aws:asset:path'] !== undefined && one.metadata['aws:asset:is-bundled'] !== false)

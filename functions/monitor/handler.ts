@@ -1,0 +1,63 @@
+import { SNSClient } from '@aws-sdk/client-sns';
+import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
+import { createNoticeMark } from '../../src/adapters/dynamodb/notice-mark.ts';
+import { countOpenBreakers } from '../../src/adapters/dynamodb/open-breakers.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
+import { createPublisher } from '../../src/adapters/sns/publish-notice.ts';
+import { CHANNELS, type Channel } from '../../src/core/channels.ts';
+import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/report-deaths.ts';
+import { workFigures } from '../../src/core/monitor/work-figures.ts';
+import type { Clock } from '../../src/core/time.ts';
+import { createDynamoDb } from '../shared/bindings.ts';
+import { count, countBy } from '../shared/count.ts';
+import { monitorEnv, parseEnv } from '../shared/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+
+export interface MonitorDeps extends ReportDeathsDeps {
+  readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;
+  readonly clock: Clock;
+}
+
+/** Looks at what no other function can measure, for it shows when nothing happens; and tells operators what died. */
+export function createHandler(deps: MonitorDeps, { logger, metrics }: Observability) {
+  return async (): Promise<void> => {
+    const now = deps.clock();
+    // One that fails must not silence the others.
+    const looks = await Promise.allSettled([
+      workFigures(deps.index, now).then((figures) => {
+        for (const channel of CHANNELS) {
+          countBy(metrics, 'OldestDueAge', { channel }, figures[channel].oldest_due_seconds);
+          countBy(metrics, 'DeadNotifications', { channel }, figures[channel].dead);
+        }
+      }),
+      deps.openBreakers(now).then((open) => {
+        for (const channel of CHANNELS) countBy(metrics, 'OpenBreakers', { channel }, open[channel]);
+      }),
+      reportDeaths(deps, now).then((deaths) => {
+        count(metrics, 'DeathsTold', deaths);
+        logger.info('monitor', { deaths_told: deaths });
+      }),
+    ]);
+    const failed = looks.flatMap((look) => (look.status === 'rejected' ? [look.reason] : []));
+    if (failed.length > 0) throw new AggregateError(failed, `The monitor failed: ${failed.map(String).join('; ')}`);
+  };
+}
+
+function bind() {
+  const env = parseEnv(monitorEnv, process.env);
+  const observability = createObservability();
+  const dynamodb = createDynamoDb();
+  const clock = () => new Date();
+  const deps: MonitorDeps = {
+    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
+    rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
+    openBreakers: (now) => countOpenBreakers(dynamodb, env.PIPELINE_STATE_TABLE, now),
+    publish: createPublisher(new SNSClient({}), env.ALERTS_TOPIC_ARN),
+    stack: env.STACK_NAME,
+    clock,
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

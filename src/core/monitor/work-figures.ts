@@ -1,0 +1,41 @@
+import { CHANNELS, type Channel } from '../channels.ts';
+import { PRIORITIES } from '../priorities.ts';
+import type { DueIndex } from '../sweep.ts';
+import { epochMs } from '../time.ts';
+import { allShards } from '../work-index.ts';
+
+export interface WorkFigures {
+  /** Seconds since the oldest due notification became due; 0 when none is due. */
+  readonly oldest_due_seconds: number;
+  readonly dead: number;
+}
+
+/** The oldest of a partition come first; a page as long as this shows every channel, unless one floods the others. */
+const OLDEST_READ = 100;
+/** What is counted of a partition at most: beyond 32,000 dead in all, the figure is a lower bound. */
+const DEAD_READ = 1_000;
+const END_OF_TIME = '9999-12-31T23:59:59.999Z';
+
+/** Looks at the work index with one page a partition, whatever there is in it: at most 64 queries. */
+export async function workFigures(index: DueIndex, now: Date): Promise<Record<Channel, WorkFigures>> {
+  const due = await firstPages('due', index, { until: now.toISOString(), limit: OLDEST_READ });
+  const dead = await firstPages('dead', index, { until: END_OF_TIME, limit: DEAD_READ });
+  const figures = CHANNELS.map((channel) => {
+    const times = due.filter((item) => item.channel === channel).map(({ work_at }) => epochMs(work_at));
+    const oldest = times.reduce((least, time) => Math.min(least, time), now.getTime());
+    return [
+      channel,
+      {
+        oldest_due_seconds: (now.getTime() - oldest) / 1000,
+        dead: dead.filter((item) => item.channel === channel).length,
+      },
+    ] as const;
+  });
+  return Object.fromEntries(figures) as Record<Channel, WorkFigures>;
+}
+
+async function firstPages(state: 'due' | 'dead', index: DueIndex, page: { until: string; limit: number }) {
+  const partitions = PRIORITIES.flatMap((priority) => allShards(state, priority));
+  const pages = await Promise.all(partitions.map((partition) => index.page(partition, page)));
+  return pages.flatMap(({ items }) => items);
+}
