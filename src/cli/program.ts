@@ -16,6 +16,7 @@ import { addSpoolList } from './spool-list-command.ts';
 import { addSpoolResend } from './spool-resend-command.ts';
 import { addSpoolShow } from './spool-show-command.ts';
 import { addStatus } from './status-command.ts';
+import { addSweeps } from './sweeps-command.ts';
 
 /**
  * Runs one of the operator commands.
@@ -61,6 +62,7 @@ Examples:
   npm run ops -- dlq redrive --channel slack`,
     );
   addStatus(program, context);
+  addSweeps(program, context);
   addList(program, context);
   addShow(program, context);
   addRetry(program, context);

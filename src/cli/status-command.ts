@@ -1,17 +1,22 @@
 import type { Command } from 'commander';
 import { createBreakerStore } from '../adapters/dynamodb/breaker-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/due-index.ts';
+import { lastSweeps } from '../adapters/dynamodb/sweep-log.ts';
 import { queueCounts } from '../adapters/sqs/queue-counts.ts';
 import { type BreakerStatus, breakerStatus } from '../core/operator/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../core/operator/lane-status.ts';
 import { describeBreakers } from './breaker-table.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
+import { describeSweeps } from './sweeps-command.ts';
 import { ago, table } from './table.ts';
+
+/** Enough to see that the schedule is alive. */
+const SWEEPS = 3;
 
 export function addStatus(program: Command, context: CliContext): void {
   const command = program
     .command('status')
-    .description('what is due, waiting, in flight and dead, for each channel and lane')
+    .description('what is due, waiting, in flight and dead, for each channel and lane; and the last sweeps')
     .addHelpText(
       'after',
       `
@@ -41,11 +46,13 @@ async function showStatus(session: Session): Promise<number> {
     createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),
   ]);
   const down = breakerStatus(breakers, now);
-  terminal.print(
-    session.json
-      ? `${JSON.stringify(lanes.map((lane) => withBreakers(lane, down)))}\n`
-      : `${describe(lanes, session, now)}${describeBreakers(down, session, now)}`,
-  );
+  if (session.json) {
+    terminal.print(`${JSON.stringify(lanes.map((lane) => withBreakers(lane, down)))}\n`);
+    return 0;
+  }
+  const sweeps = await lastSweeps(dynamodb, tables.pipeline_state, SWEEPS);
+  terminal.print(`${describe(lanes, session, now)}${describeBreakers(down, session, now)}`);
+  if (sweeps.length > 0) terminal.print(`\n${describeSweeps(sweeps, session)}`);
   return 0;
 }
 

@@ -160,6 +160,14 @@ export function storeSuite(store: () => StoreUnderTest): void {
     expect(first.items[0]).toMatchObject({ tenant_id: 'tenant-1', channel: 'webhook', priority: 'normal' });
   });
 
+  it('lists what is in a partition of the work index from a time on, both ends included', async () => {
+    const work_queue = `dead#info#${9000 + ++serial}`;
+    const time = (s: number) => at(s * 1000).toISOString();
+    await Promise.all([1, 2, 3, 4].map((s) => putFresh({ work_queue, work_at: time(s) })));
+    const { items } = await store().dueIndex.page(work_queue, { from: time(2), until: time(3), limit: 9 });
+    expect(items.map(({ work_at }) => work_at)).toEqual([time(2), time(3)]);
+  });
+
   it('takes a settled row out of the work index', async () => {
     const work_queue = `due#info#${8000 + ++serial}`;
     const row = await putFresh({ work_queue });

@@ -50,28 +50,31 @@ export function deathNotice(
   { stack, from, until }: { readonly stack: string; readonly from: string | undefined; readonly until: string },
 ): Notice {
   const total = countOf(causes);
-  const ops = `NOTIFICATION_RETRY_STACK=${stack} npm run ops --`;
   const rest = causes.slice(MAX_CAUSES);
   const since = from === undefined ? 'before' : `from ${from} to`;
   const blocks = [
     `${notifications(total)} given up ${since} ${until}, and waiting for an operator.`,
-    ...causes.slice(0, MAX_CAUSES).map((cause) => describe(cause, ops)),
+    ...causes.slice(0, MAX_CAUSES).map(describe),
     ...(rest.length > 0
-      ? [`${rest.length} more causes, of ${notifications(countOf(rest))}: ${ops} list --status dead`]
+      ? [`${rest.length} more causes, of ${notifications(countOf(rest))}: ${OPS} list --status dead`]
       : []),
+    `One of them with all its attempts: ${OPS} show LOG_ID`,
+    `For the commands: export NOTIFICATION_RETRY_STACK=${stack}`,
     'What to do: docs/runbook.md#dead-letters-redrive',
   ];
   return { subject: clip(`${stack}: ${notifications(total)} given up`, 100), text: `${blocks.join('\n\n')}\n` };
 }
 
-function describe({ channel, integration, failure_reason, error_type, log_ids }: Cause, ops: string): string {
+const OPS = 'npm run ops --';
+
+function describe({ channel, integration, failure_reason, error_type, log_ids }: Cause): string {
   const last = error_type === failure_reason ? '' : `, at last ${error_type}`;
   const examples = log_ids.slice(0, MAX_EXAMPLES).map((log_id) => clip(log_id, ID_LENGTH));
   return [
     `${log_ids.length} × ${channel}, integration ${clip(integration, ID_LENGTH)}: ${failure_reason}${last}`,
     `  ${policyOf(failure_reason).remedy}`,
-    `  ${ops} list --status dead --channel ${channel} --error-type ${error_type}`,
-    ...examples.map((log_id) => `  ${ops} show ${log_id}`),
+    `  ${log_ids.length > examples.length ? 'Such as ' : ''}${examples.join(', ')}`,
+    `  ${OPS} list --status dead --channel ${channel} --error-type ${error_type}`,
   ].join('\n');
 }
 

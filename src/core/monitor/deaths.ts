@@ -7,7 +7,7 @@ const PAGE_SIZE = 250;
 
 export interface Deaths {
   readonly items: readonly DueItem[];
-  /** Up to here, excluded, all deaths are in `items`. */
+  /** Up to here, excluded, all deaths are in `items`, oldest first. */
   readonly until: string;
 }
 
@@ -26,7 +26,8 @@ export async function deathsBetween(index: DueIndex, from: string, until: string
     .reduce((least, time) => (time < least ? time : least), until);
   // A page full of deaths of the same millisecond would be read for ever.
   const end = reached > from ? reached : nextMillisecond(from);
-  return { items: pages.flatMap(({ items }) => items).filter(({ work_at }) => work_at < end), until: end };
+  const died = pages.flatMap(({ items }) => items).filter(({ work_at }) => work_at < end);
+  return { items: died.sort((a, b) => (a.work_at < b.work_at ? -1 : 1)), until: end };
 }
 
 function nextMillisecond(time: string): string {
