@@ -1,0 +1,303 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import { type FauxqsServer, startFauxqs } from 'fauxqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createHandler as createChannelFunction } from '../../functions/shared/channel-function.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { METRICS, type MetricName, servicesOf } from '../../src/core/metrics.ts';
+import type { SendResult } from '../../src/core/provider-answer.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import type { SweepRecord } from '../../src/core/sweep-record.ts';
+import { workQueueOf } from '../../src/core/work-index.ts';
+import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
+import { NOT_YET_EMITTED } from '../support/not-yet-emitted.ts';
+import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
+
+const FUNCTIONS = join(import.meta.dirname, '..', '..', 'functions');
+const PATIENT = { getRemainingTimeInMillis: () => 600_000 };
+const refused = (error_type: 'AUTH_FAILED' | 'INVALID_RECIPIENT' | 'NETWORK_TIMEOUT'): SendResult => ({
+  ok: false,
+  error_type,
+  message: 'no',
+});
+/** By log_id. */
+const ANSWERS: Readonly<Record<string, SendResult>> = {
+  'delivered-1': { ok: true, response_code: '200' },
+  'delivered-2': { ok: true, response_code: '200' },
+  'dead-1': refused('AUTH_FAILED'),
+  'dead-2': refused('AUTH_FAILED'),
+  stopped: refused('INVALID_RECIPIENT'),
+  retried: refused('NETWORK_TIMEOUT'),
+};
+
+let emitted: Record<'send-webhook' | 'dispatcher' | 'monitor' | 'due-indexer', Emitted[]>;
+let sweeps: SweepRecord[];
+let server: FauxqsServer;
+
+beforeAll(async () => {
+  server = await startFauxqs({ port: 0, logger: false });
+  // Modules bind themselves to their environment on import, as Lambda loads them.
+  const urls = { express: 'http://q/1', standard: 'http://q/2' };
+  Object.assign(process.env, {
+    NOTIFICATION_LOG_TABLE: 'log',
+    NOTIFICATION_CONTENT_TABLE: 'content',
+    PIPELINE_STATE_TABLE: 'state',
+    ALERTS_TOPIC_ARN: 'topic',
+    STACK_NAME: 'stack',
+    SWEEP_INTERVAL_SECONDS: '3600',
+    LANE_QUEUES: JSON.stringify({ email: urls, slack: urls, teams: urls, webhook: urls }),
+    LOCAL_SECRETS_FILE: '/none',
+    RETRY_POLICY: JSON.stringify({
+      base_interval_seconds: 300,
+      max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
+      retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
+    }),
+  });
+  sweeps = [];
+  emitted = {
+    'send-webhook': await channelFunction(),
+    dispatcher: await dispatcher(),
+    monitor: await monitor(),
+    'due-indexer': await dueIndexer(),
+  };
+});
+afterAll(() => server.stop());
+
+/** A batch with every fate: due two minutes ago, queued half a minute ago. */
+async function channelFunction(): Promise<Emitted[]> {
+  const tables = new MemoryTables(() => T0);
+  const sqs = new SQSClient({
+    endpoint: server.address,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  const Records = [...Object.keys(ANSWERS), 'faulty'].map((log_id): SQSRecord => {
+    const row = dueRow({ log_id, work_at: at(-120_000).toISOString() });
+    tables.log.set(log_id, { ...row });
+    tables.content.set(log_id, { ...CONTENT, tenant_id: row.tenant_id });
+    const attributes = { SentTimestamp: String(at(-30_000).getTime()), ApproximateReceiveCount: '1' };
+    return {
+      messageId: log_id,
+      body: JSON.stringify(messageFor(row)),
+      attributes: attributes as SQSRecord['attributes'],
+      ...{ receiptHandle: 'none', messageAttributes: {}, md5OfBody: '', eventSource: 'aws:sqs' },
+      ...{ eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:other', awsRegion: 'us-east-1' },
+    };
+  });
+  const claim = tables.rows.claim;
+  const rows: typeof tables.rows = {
+    ...tables.rows,
+    claim: (message, until) =>
+      message.log_id === 'faulty' ? Promise.reject(new Error('storage is away')) : claim(message, until),
+  };
+  return emittedBy('send-webhook', { channel: 'webhook' }, (observability) =>
+    createChannelFunction(
+      {
+        sqs,
+        queues: { express: 'http://q/express', standard: 'http://q/standard' },
+        reserve_ms: 1,
+        deliver: {
+          rows,
+          records: tables.records,
+          contents: tables.contents,
+          sender: { send: async ({ log_id }) => ANSWERS[log_id] ?? { ok: true, response_code: '200' } },
+          retries: { send: async () => {} },
+          policy: DEFAULT_RETRY_POLICY,
+          clock: () => T0,
+          random: () => 0,
+          claim_ms: 65_000,
+          sendTimeout: () => new AbortController().signal,
+          pause: async () => {},
+        },
+      },
+      observability,
+    )({ Records }, PATIENT),
+  );
+}
+
+/** A scheduled sweep, one by hand, and a dry run, over three that are due. */
+async function dispatcher(): Promise<Emitted[]> {
+  const { createHandler } = await import('../../functions/dispatcher/handler.ts');
+  const tables = new MemoryTables(() => T0);
+  for (const log_id of ['a', 'b', 'c']) tables.log.set(log_id, { ...dueRow({ log_id }) });
+  return emittedBy('dispatcher', {}, async (observability) => {
+    const handle = createHandler(
+      {
+        index: tables.dueIndex,
+        lanes: { backlog: async () => 0, send: async () => [] },
+        clock: () => T0,
+        interval_ms: 3_600_000,
+        newId: () => 'id',
+        continueWith: async () => {},
+        log: {
+          record: async (part) => {
+            sweeps.push(part);
+          },
+        },
+      },
+      observability,
+    );
+    await handle({ source: 'aws.events' }, PATIENT);
+    await handle({ channel: 'webhook' }, PATIENT);
+    await handle({ dry_run: true }, PATIENT);
+  });
+}
+
+async function monitor(): Promise<Emitted[]> {
+  const { createHandler } = await import('../../functions/monitor/handler.ts');
+  const tables = new MemoryTables(() => T0);
+  tables.log.set('due', { ...dueRow({ log_id: 'due', work_at: at(-60_000).toISOString() }) });
+  const work_queue = workQueueOf('dead', 'normal', 'dead');
+  const work_at = at(-600_000).toISOString();
+  tables.log.set('dead', { ...dueRow({ log_id: 'dead', work_queue, work_at, failure_reason: 'EXPIRED' }) });
+  return emittedBy('monitor', {}, (observability) =>
+    createHandler(
+      {
+        index: tables.dueIndex,
+        rows: { read: async (log_id) => tables.row(log_id) },
+        mark: { read: async () => undefined, write: async () => {} },
+        publish: async () => {},
+        openBreakers: async () => ({ email: 0, slack: 2, teams: 0, webhook: 0 }),
+        stack: 'stack',
+        clock: () => T0,
+      },
+      observability,
+    )(),
+  );
+}
+
+async function dueIndexer(): Promise<Emitted[]> {
+  const { createHandler } = await import('../../functions/due-indexer/handler.ts');
+  const tables = new MemoryTables(() => T0);
+  const text = (S: string) => ({ S });
+  const row = (log_id: string, notification_type: string) => ({
+    ...{ log_id: text(log_id), tenant_id: text('T1'), notification_type: text(notification_type) },
+    ...{ recipient_address: text('https://example.com/h'), message_body: text('b'), send_status: text('FAILED') },
+  });
+  const images = [row('fine', 'WEBHOOK'), row('malformed', 'PIGEON'), row('changed', 'WEBHOOK')];
+  for (const image of images) {
+    const plain = Object.fromEntries(Object.entries(image).map(([name, { S }]) => [name, S]));
+    tables.log.set(image.log_id.S, image.log_id.S === 'changed' ? { ...plain, send_status: 'PENDING' } : plain);
+  }
+  return emittedBy('due-indexer', {}, (observability) =>
+    createHandler(
+      { store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
+      observability,
+    )({
+      Records: images.map((NewImage, i) => ({
+        dynamodb: { Keys: { log_id: NewImage.log_id }, NewImage, SequenceNumber: String(i) },
+      })),
+    }),
+  );
+}
+
+describe('what the functions emit', () => {
+  it('is in the catalogue, with the catalogue’s unit and dimensions', () => {
+    const all = Object.entries(emitted).flatMap(([service, metrics]) => metrics.map((one) => ({ service, ...one })));
+    expect(all.length).toBeGreaterThan(20);
+    for (const { service, name, unit, dimensions } of all) {
+      const definition = METRICS[name as MetricName];
+      expect(definition, name).toBeDefined();
+      expect(unit, name).toBe(definition.unit);
+      expect(Object.keys(dimensions).sort(), name).toEqual(['service', ...definition.by].sort());
+      expect(servicesOf(name as MetricName), name).toContain(service);
+      expect(dimensions['service'], name).toBe(service);
+    }
+  });
+
+  it('is all of the catalogue', () => {
+    const driven = new Set(Object.values(emitted).flatMap((metrics) => metrics.map(({ name }) => name)));
+    const source = sourceOf(FUNCTIONS);
+    const silent = Object.keys(METRICS).filter((name) => !driven.has(name) && !source.includes(`'${name}'`));
+    expect(silent.filter((name) => !NOT_YET_EMITTED.some((excused) => excused === name))).toEqual([]);
+  });
+
+  it('comes from functions that there are', () => {
+    const services = new Set(readdirSync(FUNCTIONS));
+    const strangers = (Object.keys(METRICS) as MetricName[])
+      .filter((name) => !NOT_YET_EMITTED.includes(name))
+      .filter((name) => !servicesOf(name).every((service) => services.has(service)));
+    expect(strangers).toEqual([]);
+  });
+});
+
+describe('a channel function', () => {
+  it.each([
+    ['Attempts', [6]],
+    ['Delivered', [2]],
+    ['Retried', [1]],
+    ['Stopped', [1]],
+    ['DeadLettered', [2]],
+    ['Faults', [1]],
+    ['ProcessingDelay', Array(6).fill(120)],
+    ['LaneDelay', Array(6).fill(30)],
+  ])('sums up its batch: %s is %j', (name, values) => {
+    expect(valuesOf(emitted['send-webhook'], name)).toEqual(values);
+  });
+
+  it('tells failures and what was given up by error type, a line each for the whole batch', () => {
+    const by = (name: string, error_type: string) => valuesOf(emitted['send-webhook'], name, { error_type });
+    expect(by('FailedAttempts', 'AUTH_FAILED')).toEqual([2]);
+    expect(by('FailedAttempts', 'NETWORK_TIMEOUT')).toEqual([1]);
+    expect(by('GivenUp', 'AUTH_FAILED')).toEqual([2]);
+    expect(by('GivenUp', 'INVALID_RECIPIENT')).toEqual([1]);
+    expect(valuesOf(emitted['send-webhook'], 'GivenUp')).toHaveLength(2);
+  });
+});
+
+describe('the dispatcher', () => {
+  it('counts a scheduled sweep as one that was not missing, and a dry run not at all', () => {
+    expect(valuesOf(emitted.dispatcher, 'Sweeps')).toEqual([1]);
+    expect(valuesOf(emitted.dispatcher, 'SweepDue')).toEqual([3, 3]);
+    expect(valuesOf(emitted.dispatcher, 'SweepDispatched')).toEqual([3, 3]);
+  });
+
+  it('records the sweeps that sent something', () => {
+    const record = { started_at: T0.toISOString(), due: 3, dispatched: 3, skipped: 0, duration_ms: 0, complete: true };
+    expect(sweeps).toEqual([
+      { ...record, run_id: 'sweep-id' },
+      { ...record, run_id: 'manual-id' },
+    ]);
+  });
+});
+
+describe('the monitor', () => {
+  it('tells of every channel, also that there is nothing', () => {
+    expect(valuesOf(emitted.monitor, 'OldestDueAge')).toEqual([0, 0, 0, 60]);
+    expect(valuesOf(emitted.monitor, 'DeadNotifications', { channel: 'webhook' })).toEqual([1]);
+    expect(valuesOf(emitted.monitor, 'OpenBreakers', { channel: 'slack' })).toEqual([2]);
+    expect(valuesOf(emitted.monitor, 'DeathsTold')).toEqual([1]);
+  });
+
+  it.each(['index', 'mark', 'openBreakers'] as const)(
+    'measures the rest when the %s fails, and fails itself so that someone hears of it',
+    async (part) => {
+      const { createHandler } = await import('../../functions/monitor/handler.ts');
+      const broken = () => Promise.reject(new Error(`${part} is away`));
+      const metrics = await emittedBy('monitor', {}, async (observability) => {
+        const deps = {
+          index: { page: part === 'index' ? broken : async () => ({ items: [] }) },
+          rows: { read: async () => undefined },
+          mark: { read: part === 'mark' ? broken : async () => undefined, write: async () => {} },
+          publish: async () => {},
+          openBreakers: part === 'openBreakers' ? broken : async () => ({ email: 0, slack: 0, teams: 0, webhook: 0 }),
+          stack: 'stack',
+          clock: () => T0,
+        };
+        await expect(createHandler(deps, observability)()).rejects.toThrow(`${part} is away`);
+      });
+      const measured = new Set(metrics.map(({ name }) => name));
+      expect(measured.has('OpenBreakers')).toBe(part !== 'openBreakers');
+      expect(measured.has('OldestDueAge')).toBe(part !== 'index');
+    },
+  );
+});
+
+function sourceOf(directory: string): string {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(directory, file), 'utf8'))
+    .join('\n');
+}
