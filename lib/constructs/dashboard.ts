@@ -65,7 +65,7 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       }),
     );
   const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
-    CHANNELS.map((channel) => own.of(name, channel, statistic, period));
+    CHANNELS.map((channel) => own.of(name, channel, statistic, period).with({ label: channel }));
   return [
     [
       total('Delivered', 'SUM', 'Sum', HOUR, Color.GREEN),

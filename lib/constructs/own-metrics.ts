@@ -22,7 +22,6 @@ export class OwnMetrics {
       dimensionsMap: { ...dimensionsOf(name, channel) },
       statistic,
       period,
-      label: METRICS[name].by.length === 0 ? name : channel,
     });
   }
 

@@ -1,0 +1,92 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { resourcesOf } from './synthesize.ts';
+
+/** A metric that something reads; a dimension that is searched for has the value `*`. */
+export interface Reading {
+  readonly namespace: string;
+  readonly name: string;
+  readonly dimensions: Readonly<Record<string, string>>;
+}
+
+interface MetricJson {
+  readonly Namespace: string;
+  readonly MetricName: string;
+  readonly Dimensions?: readonly { readonly Name: string; readonly Value: string }[];
+}
+
+export interface AlarmJson extends Partial<MetricJson> {
+  readonly AlarmName: string;
+  readonly AlarmDescription: string;
+  readonly Threshold: number;
+  readonly Metrics?: readonly { readonly MetricStat?: { readonly Metric: MetricJson } }[];
+}
+
+export interface AlarmView {
+  readonly name: string;
+  readonly description: string;
+  readonly severity: string;
+  /** Section of the runbook. */
+  readonly section: string;
+  readonly properties: AlarmJson;
+}
+
+export function alarmsOf(template: Template): AlarmView[] {
+  return resourcesOf(template, 'AWS::CloudWatch::Alarm').map((resource) => {
+    const properties = resource.properties as unknown as AlarmJson;
+    const { AlarmName: name, AlarmDescription: description } = properties;
+    const [, severity = '', section = ''] = /^\[(\w+)\].*#([a-z-]+)$/.exec(description) ?? [];
+    return { name, description, severity, section, properties };
+  });
+}
+
+export function readingsOfAlarm({ properties }: AlarmView): Reading[] {
+  const { Namespace, MetricName, Dimensions = [], Metrics = [] } = properties;
+  const inMath = Metrics.flatMap(({ MetricStat }) => (MetricStat ? [readingOf(MetricStat.Metric)] : []));
+  return Namespace && MetricName ? [readingOf({ Namespace, MetricName, Dimensions }), ...inMath] : inMath;
+}
+
+function readingOf({ Namespace, MetricName, Dimensions = [] }: MetricJson): Reading {
+  const dimensions = Object.fromEntries(Dimensions.map(({ Name, Value }) => [Name, Value]));
+  return { namespace: Namespace, name: MetricName, dimensions };
+}
+
+export interface Widget {
+  readonly type: string;
+  readonly y: number;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+export function dashboardOf(template: Template): { readonly widgets: readonly Widget[] } {
+  const [dashboard] = resourcesOf(template, 'AWS::CloudWatch::Dashboard');
+  const body: unknown = dashboard?.properties['DashboardBody'];
+  const parts: unknown = typeof body === 'string' ? [body] : Object(body)['Fn::Join'][1];
+  if (!Array.isArray(parts)) throw new Error('the dashboard has no body');
+  return JSON.parse(parts.map((part) => (typeof part === 'string' ? part : 'reference')).join(''));
+}
+
+export function readingsOfDashboard(template: Template): Reading[] {
+  const entries = dashboardOf(template).widgets.flatMap(({ properties }) => {
+    const { metrics } = properties;
+    return Array.isArray(metrics) ? (metrics as unknown[][]) : [];
+  });
+  return entries.flatMap((entry) => {
+    const [first] = entry;
+    if (typeof first === 'string') return [graphed(entry.filter((part) => typeof part === 'string'))];
+    return searched(String(Object(first)['expression']));
+  });
+}
+
+/** `[namespace, name, dimension, value, …]` */
+function graphed([namespace = '', name = '', ...rest]: readonly string[]): Reading {
+  const dimensions: Record<string, string> = {};
+  for (let i = 0; i + 1 < rest.length; i += 2) dimensions[rest[i] ?? ''] = rest[i + 1] ?? '';
+  return { namespace, name, dimensions };
+}
+
+/** `SEARCH('{"namespace",dimension,…} … MetricName="name"', …)`; other expressions read what is listed beside them. */
+function searched(expression: string): Reading[] {
+  const [, namespace, names, name] = /\{"([^"]+)",([^}]+)\}.*MetricName="(\w+)"/.exec(expression) ?? [];
+  if (namespace === undefined || names === undefined || name === undefined) return [];
+  const dimensions = Object.fromEntries(names.split(',').map((dimension) => [dimension, '*']));
+  return [{ namespace, name, dimensions }];
+}
