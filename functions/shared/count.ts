@@ -1,4 +1,4 @@
-import { METRICS, type MetricName } from '../../src/core/metrics.ts';
+import { METRICS, type MetricDefinition, type MetricName } from '../../src/core/metrics.ts';
 import type { Observability } from './middleware.ts';
 
 /** Adds to a metric of the catalogue, in its unit. */
@@ -6,14 +6,14 @@ export function count(metrics: Observability['metrics'], name: MetricName, value
   metrics.addMetric(name, METRICS[name].unit, value);
 }
 
-/** Adds to a metric that has a value of one more dimension, on a line of its own: sum up first. */
+/** Adds to a metric whose dimensions the function's own defaults do not give. */
 export function countBy(
   metrics: Observability['metrics'],
   name: MetricName,
-  dimension: { readonly channel: string } | { readonly error_type: string },
-  value: number,
+  dimensions: Readonly<Partial<Record<MetricDefinition['by'][number], string>>>,
+  value = 1,
 ): void {
   const single = metrics.singleMetric();
-  for (const [key, text] of Object.entries(dimension)) single.addDimension(key, text);
+  single.addDimensions({ ...dimensions });
   single.addMetric(name, METRICS[name].unit, value);
 }

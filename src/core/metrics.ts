@@ -8,7 +8,7 @@ import { CHANNELS, type Channel } from './channels.ts';
 export interface MetricDefinition {
   readonly unit: 'Count' | 'Milliseconds' | 'Seconds';
   /** The function that emits it, which is its dimension `service`: a folder under functions/; `send` is each channel's. */
-  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'monitor' | 'delivery-events' | 'intake';
+  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'monitor' | 'delivery-events' | 'api-intake';
   /** Names of its further dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
@@ -20,7 +20,7 @@ const sweep = { from: 'dispatcher', by: [], unit: 'Count' } as const;
 const indexer = { from: 'due-indexer', by: [], unit: 'Count' } as const;
 const monitor = { from: 'monitor', by: ['channel'], unit: 'Count' } as const;
 const events = { from: 'delivery-events', by: ['channel'], unit: 'Count' } as const;
-const intake = { from: 'intake', by: [], unit: 'Count' } as const;
+const intake = { from: 'api-intake', by: [], unit: 'Count' } as const;
 
 export const METRICS = {
   // Channel functions
