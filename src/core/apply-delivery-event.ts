@@ -1,7 +1,8 @@
 import type { Random } from './backoff.ts';
 import type { RowChange } from './claim-plan.ts';
 import type { RecordStore, RetryQueue } from './deliver.ts';
-import { type DeliveryEvent, type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event.ts';
+import type { DeliveryEvent } from './delivery-event.ts';
+import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 import type { NotificationRow } from './notification.ts';
 import { MAX_DELAY_MS } from './queue-message.ts';
 import type { RetryPolicy } from './retry-policy.ts';

@@ -81,7 +81,7 @@ describe('delivery events', () => {
       SqsManagedSseEnabled: true,
       RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': [dead.id, 'Arn'] } },
     });
-    expect(properties['VisibilityTimeout']).toBeGreaterThanOrEqual(6 * 60 + 2);
+    expect(properties['VisibilityTimeout']).toBeGreaterThanOrEqual(6 * 60 + 1);
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: { 'Fn::GetAtt': [id, 'Arn'] },
       FunctionResponseTypes: ['ReportBatchItemFailures'],

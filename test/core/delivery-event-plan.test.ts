@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type EventSubject, planDeliveryEvent, type Told } from '../../src/core/delivery-event.ts';
+import type { Told } from '../../src/core/delivery-event.ts';
+import { type EventSubject, planDeliveryEvent } from '../../src/core/delivery-event-plan.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import {
