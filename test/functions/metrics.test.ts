@@ -8,6 +8,7 @@ import { createHandler as createChannelFunction } from '../../functions/shared/c
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { METRICS, type MetricName, servicesOf } from '../../src/core/metrics.ts';
 import type { SendResult } from '../../src/core/provider-answer.ts';
+import { OPEN_GATE } from '../../src/core/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import type { SweepRecord } from '../../src/core/sweep-record.ts';
 import { workQueueOf } from '../../src/core/work-index.ts';
@@ -103,6 +104,8 @@ async function channelFunction(): Promise<Emitted[]> {
           records: tables.records,
           contents: tables.contents,
           sender: { send: async ({ log_id }) => ANSWERS[log_id] ?? { ok: true, response_code: '200' } },
+          gate: OPEN_GATE,
+          successors: tables.successors,
           retries: { send: async () => {} },
           policy: DEFAULT_RETRY_POLICY,
           clock: () => T0,

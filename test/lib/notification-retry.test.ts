@@ -3,7 +3,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { NotificationRetry } from '../../lib/notification-retry.ts';
-import { appOf, stackOf } from './synthesize.ts';
+import { appOf, FUNCTIONS, stackOf } from './synthesize.ts';
 
 const sender = 'noreply@mail.your-domain.jp';
 
@@ -13,7 +13,7 @@ describe('NotificationRetry in a stack of another team', () => {
     const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: sender });
 
     const template = Template.fromStack(stack);
-    template.resourceCountIs('AWS::Lambda::Function', 7);
+    template.resourceCountIs('AWS::Lambda::Function', FUNCTIONS.length);
     template.hasOutput('NotificationLogTable', { Value: stack.resolve(retry.tables.log.tableName) });
     template.hasOutput('DispatcherFunction', { Value: stack.resolve(retry.sweep.dispatcher.functionName) });
     expect(Object.keys(retry.channels)).toEqual(['email', 'slack', 'teams', 'webhook']);

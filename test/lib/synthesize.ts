@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
 import { readStageConfig } from '../../lib/stage-context.ts';
+
+/** The folders of functions, each of which is deployed. */
+export const FUNCTIONS: readonly string[] = readdirSync(new URL('../../functions', import.meta.url)).filter(
+  (name) => name !== 'shared',
+);
 
 /** An app as `npx cdk synth` runs it, but without bundling the functions. */
 export function appOf(context: Readonly<Record<string, unknown>> = {}): App {

@@ -2,7 +2,7 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { CHANNELS, LANES } from '../../src/core/channels.ts';
-import { resourcesOf, templateOf } from './synthesize.ts';
+import { FUNCTIONS, resourcesOf, templateOf } from './synthesize.ts';
 
 let template: Template;
 beforeAll(() => {
@@ -146,7 +146,7 @@ describe('every lane', () => {
 describe('every function', () => {
   it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group that forgets', () => {
     const functions = resourcesOf(template, 'AWS::Lambda::Function');
-    expect(functions).toHaveLength(7);
+    expect(functions).toHaveLength(FUNCTIONS.length);
     for (const { properties } of functions) {
       expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize: 256 });
       expect(properties).toHaveProperty('LoggingConfig.LogGroup.Ref');
