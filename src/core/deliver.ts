@@ -148,8 +148,11 @@ async function takeOver(
 ): Promise<Outcome> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
   const now = deps.clock();
+  const has_arrived = arrived(row.delivery_by_attempt);
   if (record !== undefined && isOfClaim(record, row, deps)) {
-    const { verdict, message } = await failOver(row, verdictOf(record), received.message.run_id, deps);
+    // What the dead worker found, unless an event has shown since that there is nothing left to do.
+    const found: Verdict = has_arrived ? { status: 'SUCCESS' } : verdictOf(record);
+    const { verdict, message } = await failOver(row, found, received.message.run_id, deps);
     const settled = await deps.rows.settle(row, settlementFromRecord(row, record, received, now, verdict));
     if (!settled) return { disposition: done, dropped: 'another worker settled it' };
     const queued = message && (await queueAt(message, deps));
@@ -159,7 +162,7 @@ async function takeOver(
   const died = diedAttempt(row, received, now);
   await deps.records.put(recordOf(died));
   // A dead notification keeps its failure_reason while an operator's forced attempt is made: that was its one.
-  if (row.failure_reason !== undefined) {
+  if (row.failure_reason !== undefined && !has_arrived) {
     const work_queue = workQueueOf('dead', row.priority, row.log_id);
     await deps.rows.settle(row, { set: { send_status: 'FAILED', work_queue, work_at: now.toISOString() } });
     return { disposition: done, dropped: 'its forced attempt died' };

@@ -107,7 +107,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
           ...common,
           ...(result === undefined && attempt.counted && uncount(row)),
           send_status: 'SUCCESS',
-          sent_at: (result === undefined && row.delivered_at) || attempt.ended.toISOString(),
+          sent_at: (!result?.ok && row.delivered_at) || attempt.ended.toISOString(),
         },
         remove: ['work_queue', ...spent, ...(row.failure_reason === undefined ? [] : DEATH)],
       };

@@ -25,13 +25,13 @@ const faults: fc.Arbitrary<FaultPlan> = fc
   .map((crash_at) => (crash_at === undefined ? {} : { crash_at }));
 
 type Step =
-  | { do: 'sweep' | 'redrive' }
+  | { do: 'sweep' | 'force' | 'redrive' }
   | { do: 'work'; plan: FaultPlan }
   | { do: 'tell'; which: number; attempt: number; told: Told; plan: FaultPlan; times: number }
   | { do: 'advance'; minutes: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('sweep' as const, 'redrive' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('sweep' as const, 'force' as const, 'redrive' as const) }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('work' as const), plan: faults }) },
   {
     weight: 6,
@@ -64,6 +64,7 @@ class Correspondence {
   async take(action: Step): Promise<void> {
     const { world } = this;
     if (action.do === 'sweep') await world.sweep();
+    if (action.do === 'force') await world.sweep({}, { force_retry: true });
     if (action.do === 'redrive') world.queue.redrive();
     if (action.do === 'work') await world.work(action.plan);
     if (action.do === 'advance') world.advance(action.minutes * MINUTE);
@@ -114,6 +115,25 @@ class Correspondence {
     for (const event of open) if (!(await this.world.tell(event))) this.#open.push(event);
   }
 }
+
+describe('a notification that was to be given up', () => {
+  it('is SUCCESS all the same when its worker dies in that, and an event shows meanwhile that it arrived', async () => {
+    const world = await World.of([{ log_id: 'n', priority: 'urgent', script: [] }]);
+    await world.sweep();
+    await world.work();
+    const event = { log_id: 'n', attempt: 1, at: world.clock().toISOString() };
+    expect(await world.tell(eventOf(VIRUS, event))).toBe(true);
+    // After the record, before the settlement.
+    expect((await world.work({ crash_at: 3 })).dead).toBe(true);
+    expect(world.records('n')).toMatchObject([{ retry_status: 'FAILED' }, { failure_reason: 'FORMAT_ERROR' }]);
+    expect(world.rows()).toMatchObject([{ send_status: 'SENDING' }]);
+    world.advance(2 * MINUTE);
+    expect(await world.tell(eventOf({ kind: 'opened' }, event))).toBe(true);
+    await world.settleDown();
+    expect(world.rows()).toMatchObject([{ send_status: 'SUCCESS', last_attempt: 2 }]);
+    expect(world.provider.sends.get('n')).toBe(1);
+  });
+});
 
 describe('delivery events in any order, twice and late, among attempts, redrives and deaths', () => {
   it('never send again what arrived, never lose what did not, and leave a true history', async () => {
