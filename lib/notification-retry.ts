@@ -9,6 +9,7 @@ import { DeliveryEvents } from './constructs/delivery-events.ts';
 import { DueIndexer } from './constructs/due-indexer.ts';
 import { emailEnvironment, emailPermission } from './constructs/email-provider.ts';
 import { Encryption } from './constructs/encryption.ts';
+import { IntakeApi } from './constructs/intake-api.ts';
 import { Monitor } from './constructs/monitor.ts';
 import { NotificationTables } from './constructs/notification-tables.ts';
 import { Outputs } from './constructs/outputs.ts';
@@ -17,7 +18,7 @@ import { laneUrls, Sweep } from './constructs/sweep.ts';
 import { parseStageConfig, type StageConfig, type StageConfigInput } from './stage-config.ts';
 
 /**
- * The whole service, for a stack of one's own: tables, keys, four channels, sweep and due-indexer. Producers write
+ * The whole service, for a stack of one's own: tables, keys, four channels, sweep, due-indexer and intake API. Producers write
  * to `tables.log`; operators find everything in the stack's outputs. One a stack, and one a stage in an account and
  * region, as the queues are named after the stage.
  *
@@ -33,6 +34,7 @@ export class NotificationRetry extends Construct {
   readonly deliveryEvents: DeliveryEvents;
   readonly alerts: Alerts;
   readonly monitor: Monitor;
+  readonly api: IntakeApi;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -72,6 +74,7 @@ export class NotificationRetry extends Construct {
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
     this.watch(config);
+    this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels });
     new Outputs(this, 'Outputs', {
       config,
       tables,
@@ -81,6 +84,7 @@ export class NotificationRetry extends Construct {
       deliveryEvents: this.deliveryEvents,
       encryption,
       alerts: this.alerts,
+      api: this.api,
     });
 
     if (/[@.]example(\.(com|net|org))?$/.test(config.senderAddress)) {

@@ -164,6 +164,14 @@ const stageConfig = section({
     }),
     {},
   ),
+  /** Requests a second, and at once, that the API takes from all keys together; a key has a limit of its own besides. */
+  api: v.optional(
+    section({
+      rateLimit: v.optional(wholeBetween(1, 10_000, 'requests a second'), 500),
+      burstLimit: v.optional(wholeBetween(1, 5_000, 'requests at once'), 1_000),
+    }),
+    {},
+  ),
   /** Days that log lines are kept, one of CloudWatch's steps. */
   logRetentionDays: v.optional(
     v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`)),

@@ -2,7 +2,9 @@ import type { TableRole } from '../../src/adapters/dynamodb/schema.ts';
 import type { World } from './world.ts';
 
 /** The deployed tables by role, as a channel function knows them. */
-export function tableNames(world: Pick<World, 'functionPlan'>): Record<Exclude<TableRole, 'pipeline_state'>, string> {
+export function tableNames(
+  world: Pick<World, 'functionPlan'>,
+): Record<Exclude<TableRole, 'pipeline_state' | 'api_keys'>, string> {
   const { environment } = world.functionPlan('send-webhook');
   const name = (variable: string) => {
     const value = environment[variable];

@@ -112,12 +112,38 @@ export const deliveryEventsEnv = v.object({
   RETRY_POLICY: json(retryPolicy),
 });
 
+export const apiIntakeEnv = v.object({
+  NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_CONTENT_TABLE: name,
+  NOTIFICATION_RETRY_LOG_TABLE: name,
+  /** As the dispatcher's. */
+  LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
+  RETRY_POLICY: json(retryPolicy),
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
+export const apiNotificationsEnv = v.object({
+  NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_RETRY_LOG_TABLE: name,
+  LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
+  RETRY_POLICY: json(retryPolicy),
+});
+
+export const apiAuthorizerEnv = v.object({
+  API_KEYS_TABLE: name,
+});
+
 /** What the construct has to set: the variable names, as text. */
 type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string };
 type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof localOnly>;
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
 export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
 export type MonitorEnv = Deployed<typeof monitorEnv>;
+export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
+export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
+export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;

@@ -33,6 +33,7 @@ export class NotificationTables extends Construct {
   readonly content: Table;
   readonly retryLog: Table;
   readonly pipelineState: Table;
+  readonly apiKeys: Table;
 
   constructor(scope: Construct, id: string, props: NotificationTablesProps) {
     super(scope, id);
@@ -40,6 +41,7 @@ export class NotificationTables extends Construct {
     this.content = this.table('Content', 'notification_content', props);
     this.retryLog = this.table('RetryLog', 'notification_retry_log', props);
     this.pipelineState = this.table('PipelineState', 'pipeline_state', props);
+    this.apiKeys = this.table('ApiKeys', 'api_keys', props);
   }
 
   // Table rather than TableV2: what is deployed is then one CreateTable call, the same that local set-ups make,

@@ -8,6 +8,7 @@ import type { ChannelLanes } from './channel-lanes.ts';
 import type { DeliveryEvents } from './delivery-events.ts';
 import type { DueIndexer } from './due-indexer.ts';
 import type { Encryption } from './encryption.ts';
+import type { IntakeApi } from './intake-api.ts';
 import type { NotificationTables } from './notification-tables.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { laneUrls, type Sweep } from './sweep.ts';
@@ -21,6 +22,7 @@ export interface OutputsProps {
   readonly deliveryEvents: DeliveryEvents;
   readonly encryption: Encryption;
   readonly alerts: Alerts;
+  readonly api: IntakeApi;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface OutputsProps {
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, props: OutputsProps) {
     super(scope, id);
-    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts } = props;
+    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts, api } = props;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
 
@@ -38,6 +40,8 @@ export class Outputs extends Construct {
     this.output('NotificationContentTable', tables.content.tableName, 'Table name of NotificationContent');
     this.output('NotificationRetryLogTable', tables.retryLog.tableName, 'Table name of NotificationRetryLog');
     this.output('PipelineStateTable', tables.pipelineState.tableName, 'Table name of PipelineState');
+    this.output('ApiKeysTable', tables.apiKeys.tableName, 'Table name of ApiKeys');
+    this.output('ApiUrl', api.url, 'Base URL of the intake API');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
     this.output('DueIndexerFailures', dueIndexer.failures.queueUrl, 'URL of the queue of rows that were not taken in');

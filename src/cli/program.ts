@@ -5,6 +5,10 @@ import { addDlqList } from './dlq-list-command.ts';
 import { addDlqRedrive } from './dlq-redrive-command.ts';
 import { addDlqShow } from './dlq-show-command.ts';
 import { describeError, MISUSED } from './errors.ts';
+import { addKeysCreate } from './keys-create-command.ts';
+import { addKeysList } from './keys-list-command.ts';
+import { addKeysRevoke } from './keys-revoke-command.ts';
+import { addKeysRotate } from './keys-rotate-command.ts';
 import { addList } from './list-command.ts';
 import { addReplay } from './replay-command.ts';
 import { addRetry } from './retry-command.ts';
@@ -82,5 +86,10 @@ Examples:
   addSpoolShow(spool, context);
   addSpoolResend(spool, context);
   addSpoolClean(spool, context);
+  const keys = program.command('keys').description('the API keys of producers').usage('<command> [options]');
+  addKeysCreate(keys, context);
+  addKeysList(keys, context);
+  addKeysRotate(keys, context);
+  addKeysRevoke(keys, context);
   return program;
 }

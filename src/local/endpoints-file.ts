@@ -12,7 +12,7 @@ export interface Endpoints {
     readonly dynamodb: string;
     readonly sqs: string;
     readonly ses: string;
-    /** Lambda's Invoke API. */
+    /** The service's API (`/v1/…`), and Lambda's Invoke API. */
     readonly api: string;
     readonly console: string;
     readonly simulator: string;
@@ -22,6 +22,7 @@ export interface Endpoints {
     readonly notification_content: string;
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
+    readonly api_keys: string;
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
@@ -60,6 +61,7 @@ export function describeRuntime(
       notification_content: output('NotificationContentTable'),
       notification_retry_log: output('NotificationRetryLogTable'),
       pipeline_state: output('PipelineStateTable'),
+      api_keys: output('ApiKeysTable'),
     },
     queues: {
       [email]: queues(email),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type HttpServer, sendJson, serve } from './http-server.ts';
+import { type Handle, type HttpServer, sendJson, serve } from './http-server.ts';
 import type { InvocationResult } from './lambda/sandbox.ts';
 import { type Log, pause } from './sources/invoker.ts';
 import { nameInArn } from './template/references.ts';
@@ -11,6 +11,8 @@ export interface LambdaApiOptions {
   readonly invoke: (functionName: string, event: string) => Promise<InvocationResult> | undefined;
   /** Waits until what was written to the tables has been handled; false: not within so many milliseconds. */
   readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
+  /** Answers what is below `/v1/`: the stack's own HTTP API. */
+  readonly httpApi?: Handle;
   /** The page at `/`. */
   readonly statusPage: () => string;
   readonly log: Log;
@@ -29,7 +31,10 @@ const CATCH_UP_MS = 10_000;
 export async function startLambdaApi(options: LambdaApiOptions): Promise<HttpServer> {
   const stopping = new AbortController();
   const server = await serve(
-    (request, response, body) => route(request, response, body.toString() || '{}', options, stopping.signal),
+    (request, response, body) =>
+      options.httpApi !== undefined && request.url?.startsWith('/v1/')
+        ? options.httpApi(request, response, body)
+        : route(request, response, body.toString() || '{}', options, stopping.signal),
     options.port,
     'the API',
   );

@@ -5,6 +5,7 @@ import { awsClients } from './aws-clients.ts';
 import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { eventBus, type Publish } from './event-bus.ts';
 import { type FunctionFleet, startFunctions } from './function-fleet.ts';
+import { createHttpApi } from './http-api/http-api.ts';
 import { type LocalOverrides, overridden } from './lambda/environment.ts';
 import { startLambdaApi } from './lambda-api.ts';
 import { showNotices } from './notices.ts';
@@ -129,6 +130,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     port: options.port ?? ports.api,
     invoke: (name, event) => fleet?.invoke(name, event),
     caughtUp: async (timeoutMs) => (await sources?.caughtUp(timeoutMs)) ?? false,
+    httpApi: createHttpApi(plan.httpApi, (name, event) => fleet?.invoke(name, event)),
     statusPage: () => statusPage(endpoints),
     log,
   });
@@ -158,19 +160,23 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   functions.beforeScheduled(() => caughtUp(10_000));
   startSchedules(plan, options.schedule === 'off' ? 'off' : timing, functions, stopping, log);
 
-  endpoints = describeRuntime(overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']), {
-    endpoints: {
-      dynamodb: standIns.dynamodb,
-      sqs: standIns.sqs,
-      ses: simulations.ses,
-      api: api.url,
-      console: api.url,
-      simulator: simulations.simulator,
+  const outputs = overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']);
+  endpoints = describeRuntime(
+    { ...outputs, ApiUrl: api.url },
+    {
+      endpoints: {
+        dynamodb: standIns.dynamodb,
+        sqs: standIns.sqs,
+        ses: simulations.ses,
+        api: api.url,
+        console: api.url,
+        simulator: simulations.simulator,
+      },
+      functions: functions.byService(),
+      logs,
+      secrets_file: secretsFile,
     },
-    functions: functions.byService(),
-    logs,
-    secrets_file: secretsFile,
-  });
+  );
   const file = endpointsFile(workDir);
   writeEndpoints(file, endpoints);
   stopping.add('endpoints file', async () => removeEndpoints(file));

@@ -240,6 +240,8 @@ describe('the outputs', () => {
   it('name what the job and operators need', () => {
     expect(Object.keys(template.findOutputs('*')).sort()).toEqual([
       'AlertsTopic',
+      'ApiKeysTable',
+      'ApiUrl',
       'DeadLetterQueues',
       'DeliveryEventFailures',
       'DispatcherFunction',

@@ -20,6 +20,7 @@ const outputs = {
   NotificationContentTable: 'content',
   NotificationRetryLogTable: 'retry',
   PipelineStateTable: 'state',
+  ApiKeysTable: 'keys',
   LaneQueues: JSON.stringify({ email: lanes, slack: lanes, teams: lanes, webhook: lanes }),
   DeadLetterQueues: JSON.stringify({
     email: 'http://q/d',
@@ -45,6 +46,7 @@ describe('the endpoints file', () => {
         notification_content: 'content',
         notification_retry_log: 'retry',
         pipeline_state: 'state',
+        api_keys: 'keys',
       },
       queues: { email: queues, slack: queues, teams: queues, webhook: queues },
     });

@@ -6,6 +6,7 @@ export interface TableNames {
   readonly notification_content: string;
   readonly notification_retry_log: string;
   readonly pipeline_state: string;
+  readonly api_keys: string;
 }
 
 /** Creates the tables as the infrastructure does, under names of their own. */
@@ -15,6 +16,7 @@ export async function createTables(client: DynamoDBClient, suffix: string): Prom
     notification_content: `NotificationContent-${suffix}`,
     notification_retry_log: `NotificationRetryLog-${suffix}`,
     pipeline_state: `PipelineState-${suffix}`,
+    api_keys: `ApiKeys-${suffix}`,
   };
   for (const role of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
     await client.send(createTable(names[role], TABLES[role]));

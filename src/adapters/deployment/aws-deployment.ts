@@ -14,6 +14,7 @@ const outputs = v.object({
   NotificationContentTable: text,
   NotificationRetryLogTable: text,
   PipelineStateTable: text,
+  ApiKeysTable: text,
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
@@ -40,14 +41,14 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
       `The stack ${stack} lacks outputs of notification-retry: ${missing}. Deploy it anew.`,
     );
   }
-  const { NotificationLogTable, NotificationContentTable, NotificationRetryLogTable, PipelineStateTable, ...rest } =
-    parsed.output;
+  const rest = parsed.output;
   return {
     tables: {
-      notification_log: NotificationLogTable,
-      notification_content: NotificationContentTable,
-      notification_retry_log: NotificationRetryLogTable,
-      pipeline_state: PipelineStateTable,
+      notification_log: rest.NotificationLogTable,
+      notification_content: rest.NotificationContentTable,
+      notification_retry_log: rest.NotificationRetryLogTable,
+      pipeline_state: rest.PipelineStateTable,
+      api_keys: rest.ApiKeysTable,
     },
     lane_queues: rest.LaneQueues,
     dead_letter_queues: rest.DeadLetterQueues,

@@ -8,6 +8,7 @@ export interface Deployment {
     readonly notification_content: string;
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
+    readonly api_keys: string;
   };
   readonly lane_queues: PerLane<string>;
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;

@@ -19,6 +19,7 @@ const endpointsFile = v.object({
     notification_content: text,
     notification_retry_log: text,
     pipeline_state: text,
+    api_keys: text,
   }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({

@@ -75,7 +75,27 @@ export async function putContent(
   content: NotificationContent,
   fallback: Item = {},
 ): Promise<void> {
-  const { log_id, tenant_id, expires_at, sequence } = owner;
+  const image_sequence = { N: owner.sequence };
+  await client.send(
+    new PutItemCommand({
+      TableName: table,
+      Item: { ...(await contentItem(cipher, owner, content, fallback)), image_sequence },
+      ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
+      ExpressionAttributeValues: { ':sequence': image_sequence },
+    }),
+  );
+}
+
+/**
+ * The item of a notification's content, its recipient encrypted.
+ * @param fallback as fallbackAttributes gives it, where the content names one
+ */
+export async function contentItem(
+  cipher: RecipientCipher,
+  { log_id, tenant_id, expires_at }: Omit<ContentOwner, 'sequence'>,
+  content: NotificationContent,
+  fallback: Item = {},
+): Promise<Item> {
   const item = toItem({
     log_id,
     tenant_id,
@@ -86,13 +106,5 @@ export async function putContent(
     error_details: content.error_details,
     expires_at,
   });
-  const image_sequence = { N: sequence };
-  await client.send(
-    new PutItemCommand({
-      TableName: table,
-      Item: { ...item, ...fallback, ...bodyAttribute(content.body), image_sequence },
-      ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
-      ExpressionAttributeValues: { ':sequence': image_sequence },
-    }),
-  );
+  return { ...item, ...fallback, ...bodyAttribute(content.body) };
 }

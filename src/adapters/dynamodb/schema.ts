@@ -90,6 +90,12 @@ export const TABLES = {
     indexes: {},
     ttlAttribute: 'expires_at',
   },
+  /** Who may use the API: hashes of keys, and what each key may do. */
+  api_keys: {
+    partitionKey: text('key_id'),
+    indexes: {},
+    ttlAttribute: 'delete_at',
+  },
 } as const satisfies Readonly<Record<string, TableSchema>>;
 
 export type TableRole = keyof typeof TABLES;

@@ -1,4 +1,5 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import { type HttpApiPlan, httpApiFrom } from '../http-api/plan.ts';
 import { type Json, type JsonObject, objectAt } from '../json.ts';
 import type { SynthesizedStack } from './assembly.ts';
 import { type EventRulePlan, eventRulesFrom } from './event-rules.ts';
@@ -23,6 +24,7 @@ export interface LocalPlan {
   readonly streamMappings: readonly StreamMappingPlan[];
   readonly schedules: readonly SchedulePlan[];
   readonly eventRules: readonly EventRulePlan[];
+  readonly httpApi: HttpApiPlan;
   /** The stack's outputs by their logical id. */
   readonly outputs: Readonly<Record<string, string>>;
 }
@@ -50,6 +52,9 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       }));
   const resolvedProperties = (id: string, properties: Json): JsonObject =>
     objectAt(resolve(properties, references, id), `${id}.Properties`);
+
+  const named = (type: string) =>
+    ofType(type).map(({ id, name, properties }) => ({ id, ref: name, properties: properties() }));
 
   const [unknown] = [
     ...ofType(...NEEDED_BUT_UNKNOWN),
@@ -81,6 +86,11 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       ...ofType('AWS::Scheduler::Schedule').flatMap((one) => schedulesOfScheduler(one.id, one.properties())),
     ],
     eventRules: ofType('AWS::Events::Rule').flatMap((one) => eventRulesFrom(one.id, one.properties())),
+    httpApi: httpApiFrom(
+      named('AWS::ApiGatewayV2::Route'),
+      named('AWS::ApiGatewayV2::Integration'),
+      named('AWS::ApiGatewayV2::Authorizer'),
+    ),
     outputs: Object.fromEntries(
       Object.entries(stack.outputs).map(([id, output]) => [
         id,

@@ -1,0 +1,34 @@
+import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { createApi } from '../shared/api/api-function.ts';
+import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
+import { createDynamoDb, createSqs, toRetryPolicy } from '../shared/bindings.ts';
+import { apiIntakeEnv, parseEnv } from '../shared/env.ts';
+import { createKeys } from '../shared/keys.ts';
+import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+
+/** Takes notifications in, each once for its idempotency key. */
+export function createHandler(deps: IntakeRouteDeps, observability: Observability) {
+  return createApi(intakeRoutes(deps, observability), deps.clock, observability);
+}
+
+function bind() {
+  const env = parseEnv(apiIntakeEnv, process.env);
+  const observability = createObservability();
+  const client = createDynamoDb();
+  const tables = {
+    notification_log: env.NOTIFICATION_LOG_TABLE,
+    notification_content: env.NOTIFICATION_CONTENT_TABLE,
+  };
+  const deps: IntakeRouteDeps = {
+    store: createIntakeStore({ client, tables, ...createKeys(env) }),
+    records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),
+    send: createSweepLanes(createSqs(), env.LANE_QUEUES).send,
+    policy: toRetryPolicy(env.RETRY_POLICY),
+    clock: () => new Date(),
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,135 @@
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyEventV2WithLambdaAuthorizer,
+  APIGatewayProxyStructuredResultV2,
+} from 'aws-lambda';
+import type { Scope } from '../../../src/adapters/api/api-key.ts';
+import { PROBLEMS, Problem, problemDocument, problemType } from '../../../src/core/intake/problem.ts';
+import { createTokenBuckets } from '../../../src/core/intake/token-bucket.ts';
+import type { Clock } from '../../../src/core/time.ts';
+import type { Observability } from '../middleware.ts';
+import { type Caller, fromContext } from './caller.ts';
+
+export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;
+
+export interface ApiRequest {
+  readonly caller: Caller;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly path: Readonly<Record<string, string | undefined>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** @throws Problem when the body is no JSON */
+  readonly json: () => unknown;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** For the log line: ids and counts, never content. */
+  readonly log?: Readonly<Record<string, unknown>>;
+}
+
+export interface Route {
+  /** What the key must be allowed to do. */
+  readonly scope: Scope;
+  /** Largest body in bytes. */
+  readonly max_bytes: number;
+  readonly handle: (request: ApiRequest) => Promise<ApiAnswer>;
+}
+
+/** By `METHOD /path/{parameter}`, as API Gateway names routes. */
+export type Routes = Readonly<Record<string, Route>>;
+
+/**
+ * The handler of a route group: whatever goes wrong is a problem document. Who calls is checked here again, for the
+ * authorizer lets every key through and only says whose it is (docs/decisions/0052).
+ */
+export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observability, 'logger'>) {
+  const takeToken = createTokenBuckets(clock);
+
+  async function answer(event: ApiEvent, caller: Caller | undefined): Promise<ApiAnswer> {
+    const route = routes[event.routeKey];
+    if (route === undefined) throw new Problem('not-found', 'There is no such path.');
+    if (caller === undefined) {
+      throw new Problem('unauthenticated', 'Send a valid API key: Authorization: Bearer nrk_<key_id>_<secret>.');
+    }
+    if (!caller.scopes.includes(route.scope)) {
+      throw new Problem('forbidden', `This API key lacks the scope ${route.scope}.`);
+    }
+    const wait_ms = takeToken(caller.key_id, caller.rate_limit);
+    if (wait_ms > 0) {
+      throw new Problem('rate-limited', `This API key may make ${caller.rate_limit} requests a second.`, {
+        retry_after_seconds: Math.ceil(wait_ms / 1000),
+      });
+    }
+    const body = bodyOf(event);
+    if (body.length > route.max_bytes) {
+      throw new Problem('too-large', `The request's body may have at most ${route.max_bytes} bytes.`);
+    }
+    return route.handle({
+      caller,
+      headers: event.headers,
+      path: event.pathParameters ?? {},
+      query: event.queryStringParameters ?? {},
+      json: () => parse(body),
+    });
+  }
+
+  return async (event: ApiEvent): Promise<APIGatewayProxyStructuredResultV2> => {
+    const started = clock().getTime();
+    const caller = fromContext(authorizerContext(event));
+    const line = { route: event.routeKey, tenant_id: caller?.tenant_id, key_id: caller?.key_id };
+    const finish = (given: ApiAnswer, contentType: string): APIGatewayProxyStructuredResultV2 => {
+      logger.info('request', { ...line, status: given.status, duration_ms: clock().getTime() - started, ...given.log });
+      return {
+        statusCode: given.status,
+        headers: { 'content-type': contentType, 'cache-control': 'no-store', ...given.headers },
+        body: JSON.stringify(given.body),
+      };
+    };
+    try {
+      return finish(await answer(event, caller), 'application/json');
+    } catch (error) {
+      if (!(error instanceof Problem)) logger.error('request failed on our side', { ...line, error: error as Error });
+      const problem = error instanceof Problem ? error : unavailable();
+      return finish(problemAnswer(problem), 'application/problem+json');
+    }
+  };
+}
+
+function problemAnswer(problem: Problem): ApiAnswer {
+  const { retry_after_seconds } = problem.extras;
+  return {
+    status: PROBLEMS[problem.problem].status,
+    body: problemDocument(problem),
+    log: { problem: problemType(problem.problem) },
+    ...(retry_after_seconds !== undefined && { headers: { 'retry-after': String(Math.max(1, retry_after_seconds)) } }),
+  };
+}
+
+export function unavailable(): Problem {
+  return new Problem('unavailable', 'Storage did not answer. Send the same request again, with the same key.', {
+    retry_after_seconds: 2,
+  });
+}
+
+function authorizerContext(event: ApiEvent): unknown {
+  const { requestContext } = event;
+  return 'authorizer' in requestContext ? requestContext.authorizer?.lambda : undefined;
+}
+
+function bodyOf({ body = '', isBase64Encoded }: ApiEvent): Buffer {
+  return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    // The parser's own message quotes the text.
+    throw new Problem('invalid-request', "The request's body must be JSON.", {
+      errors: [{ path: '', rule: 'json', message: 'must be JSON' }],
+    });
+  }
+}

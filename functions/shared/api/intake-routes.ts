@@ -1,0 +1,139 @@
+import { logIdsOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
+import { check, readBatchItem, readIdempotencyKey, readNotification } from '../../../src/adapters/api/read-request.ts';
+import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
+import { type Acceptance, accept, type IntakeDeps } from '../../../src/core/intake/accept.ts';
+import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import { Problem, problemDocument } from '../../../src/core/intake/problem.ts';
+import type { QueuedMessage } from '../../../src/core/sweep.ts';
+import { count, countBy } from '../count.ts';
+import type { Observability } from '../middleware.ts';
+import { type ApiAnswer, type ApiRequest, type Routes, unavailable } from './api-function.ts';
+import { statusUrl } from './status-url.ts';
+
+export interface IntakeRouteDeps extends IntakeDeps {
+  /** Gives back what could not be sent; a sweep finds it. */
+  readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
+}
+
+/** One body of 256 KB whose every character is escaped in JSON would have six times as many bytes. */
+const MAX_SINGLE_BYTES = 1024 * 1024;
+/** A Lambda function takes 6 MB, its envelope included. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+interface Item {
+  readonly key: string;
+  readonly notification: NotificationRequest;
+  /** What the key stands for: the request without the key itself. */
+  readonly raw: unknown;
+}
+
+/** Handing notifications over, singly or by the hundred. */
+export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): Routes {
+  async function take({ caller }: ApiRequest, { key, notification, raw }: Item): Promise<Acceptance> {
+    count(metrics, 'IdempotentRequests');
+    const acceptance = await accept(
+      {
+        tenant_id: caller.tenant_id,
+        notification,
+        request_hash: requestHash(raw),
+        logId: logIdsOf(caller.tenant_id, key),
+      },
+      deps,
+    );
+    if (acceptance.repeat) count(metrics, 'IdempotentRepeats');
+    else countBy(metrics, 'Accepted', { channel: notification.channel });
+    return acceptance;
+  }
+
+  /** What cannot be queued now is due in the work index: the answer stays the same. */
+  async function sendAll(acceptances: readonly Acceptance[]): Promise<void> {
+    const messages = acceptances.flatMap(({ message }) => message ?? []);
+    if (messages.length === 0) return;
+    const refused = await deps.send(messages).catch((error: unknown) => {
+      logger.warn('not queued; the next sweep finds them', { count: messages.length, error: error as Error });
+      return [];
+    });
+    if (refused.length > 0) logger.warn('not queued; the next sweep finds them', { count: refused.length });
+  }
+
+  async function one(request: ApiRequest): Promise<ApiAnswer> {
+    const key = readIdempotencyKey(request.headers['idempotency-key']);
+    const raw = request.json();
+    const acceptance = await take(request, { key, raw, notification: readNotification(raw) });
+    await sendAll([acceptance]);
+    return {
+      status: 202,
+      body: acceptedBody(acceptance),
+      log: { log_id: acceptance.log_id, repeat: acceptance.repeat },
+      ...(acceptance.repeat && { headers: { 'idempotent-replayed': 'true' } }),
+    };
+  }
+
+  async function batch(request: ApiRequest): Promise<ApiAnswer> {
+    const key = readIdempotencyKey(request.headers['idempotency-key']);
+    const { notifications } = check(batchSchema, request.json());
+    const items = notifications.map((raw, index) => attempt(() => readItem(raw, `${key}:${index}`)));
+    const outcomes: (Acceptance | Problem | Error)[] = [];
+    const byKey = Map.groupBy(items.entries(), ([index, item]) => (item instanceof Error ? index : item.key));
+    // Items of the same key one after the other: the second is a repeat, not a request in progress.
+    await Promise.all(
+      [...byKey.values()].map(async (same) => {
+        for (const [index, item] of same) {
+          outcomes[index] = item instanceof Error ? item : await take(request, item).catch(toError);
+        }
+      }),
+    );
+    const acceptances = outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : outcome));
+    await sendAll(acceptances);
+    // Asked again with the same keys, those that were taken in are repeats, so one answer for all loses nothing.
+    const failed = outcomes.find((outcome) => outcome instanceof Error && !(outcome instanceof Problem));
+    if (failed !== undefined) {
+      logger.error('batch failed on our side in part', { error: failed as Error });
+      throw unavailable();
+    }
+    const results = outcomes.map((outcome, index) => ({ index, ...resultOf(outcome) }));
+    const repeats = acceptances.filter(({ repeat }) => repeat).length;
+    return {
+      status: 200,
+      body: { results },
+      log: { items: results.length, accepted: acceptances.length - repeats, repeats },
+    };
+  }
+
+  return {
+    'POST /v1/notifications': { scope: 'send', max_bytes: MAX_SINGLE_BYTES, handle: one },
+    'POST /v1/notifications/batch': { scope: 'send', max_bytes: MAX_BATCH_BYTES, handle: batch },
+  };
+}
+
+function acceptedBody({ log_id, status }: Acceptance) {
+  return { log_id, status, status_url: statusUrl(log_id) };
+}
+
+function readItem(raw: unknown, standardKey: string): Item {
+  const { notification, idempotency_key } = readBatchItem(raw);
+  const { idempotency_key: _, ...rest } = raw as Readonly<Record<string, unknown>>;
+  return { key: idempotency_key ?? standardKey, notification, raw: rest };
+}
+
+function resultOf(outcome: Acceptance | Error) {
+  if (!(outcome instanceof Error)) {
+    const { log_id, status: notification_status, status_url } = acceptedBody(outcome);
+    return { status: 202, log_id, notification_status, status_url, ...(outcome.repeat && { repeat: true }) };
+  }
+  if (!(outcome instanceof Problem)) throw outcome;
+  const problem = problemDocument(outcome);
+  return { status: problem.status, problem };
+}
+
+function attempt<T>(read: () => T): T | Error {
+  try {
+    return read();
+  } catch (error) {
+    return toError(error);
+  }
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,66 @@
+import { type ListRequest, readListRequest } from '../../../src/adapters/api/list-request.ts';
+import { notFound, own } from '../../../src/core/intake/find-own.ts';
+import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
+import { Problem } from '../../../src/core/intake/problem.ts';
+import type { NotificationRow, RetryRecord } from '../../../src/core/notification.ts';
+import { asNotification } from '../../../src/core/operator/notification-view.ts';
+import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
+import { newRunId } from '../../../src/core/queue-message.ts';
+import type { ForeignRow } from '../../../src/core/row-rules.ts';
+import type { ApiAnswer, ApiRequest, Routes } from './api-function.ts';
+import { statusUrl } from './status-url.ts';
+
+export interface NotificationRouteDeps extends RetryDeps {
+  readonly records: (log_id: string) => Promise<readonly RetryRecord[]>;
+  readonly list: (request: ListRequest) => Promise<{ rows: readonly ForeignRow[]; next_cursor: string | null }>;
+  readonly newId: () => string;
+}
+
+/** Nothing here has a body. */
+const MAX_BYTES = 16 * 1024;
+
+/** What became of notifications, and having one retried. */
+export function notificationRoutes(deps: NotificationRouteDeps): Routes {
+  const { rows, clock, policy } = deps;
+  const summary = (row: NotificationRow) => summaryOf({ ...row }, clock(), policy);
+
+  async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
+    const row = own(await rows.read(logIdIn(path)), caller.tenant_id);
+    const attempts = (await deps.records(row.log_id)).map(attemptOf);
+    return { status: 200, body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
+  }
+
+  async function list({ caller, query }: ApiRequest): Promise<ApiAnswer> {
+    const { rows: found, next_cursor } = await deps.list(readListRequest(query, caller.tenant_id, clock()));
+    const notifications = found.map((row) => summary(asNotification(row)));
+    return { status: 200, body: { notifications, next_cursor }, log: { items: notifications.length } };
+  }
+
+  async function retry({ caller, path }: ApiRequest): Promise<ApiAnswer> {
+    const log_id = logIdIn(path);
+    const ownRows = {
+      ...rows,
+      async read(id: string) {
+        const row = await rows.read(id);
+        return row?.tenant_id === caller.tenant_id ? row : undefined;
+      },
+    };
+    const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), { ...deps, rows: ownRows });
+    const [result] = results;
+    if (result === undefined || result.result === 'not_found') throw notFound();
+    if (result.result === 'refused') throw new Problem('conflict', `It cannot be retried now: ${result.because}.`);
+    return { status: 202, body: { log_id, status: 'retrying', status_url: statusUrl(log_id) }, log: { log_id } };
+  }
+
+  return {
+    'GET /v1/notifications': { scope: 'read', max_bytes: MAX_BYTES, handle: list },
+    'GET /v1/notifications/{log_id}': { scope: 'read', max_bytes: MAX_BYTES, handle: show },
+    'POST /v1/notifications/{log_id}/retry': { scope: 'operate', max_bytes: MAX_BYTES, handle: retry },
+  };
+}
+
+/** What cannot be a log_id is as unknown as one that nobody has. @throws Problem */
+export function logIdIn({ log_id = '' }: ApiRequest['path']): string {
+  if (log_id.length === 0 || log_id.length > 50 || !log_id.isWellFormed()) throw notFound();
+  return log_id;
+}

@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import type { Channel } from '../../core/channels.ts';
+import type { PublicState } from '../../core/intake/public-state.ts';
+import type { Period } from '../../core/operator/search-filter.ts';
+import type { Priority } from '../../core/priorities.ts';
+import { parseTime } from '../../core/time.ts';
+import type { SearchPosition } from '../dynamodb/operator-search.ts';
+import { check, invalid } from './read-request.ts';
+import { querySchema } from './request-schemas.ts';
+
+/** What a tenant asks its list for. */
+export interface ListRequest {
+  readonly tenant_id: string;
+  /** When it was handed over. */
+  readonly period: Period;
+  readonly status?: PublicState;
+  readonly channel?: Channel;
+  readonly priority?: Priority;
+  readonly notification_id?: string;
+  /** 1…100 */
+  readonly limit: number;
+  readonly after?: SearchPosition;
+}
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 7;
+/** Each day of a period is a few reads, whether anything happened on it or not. */
+const MAX_DAYS = 31;
+
+/** @throws Problem */
+export function readListRequest(
+  query: Readonly<Record<string, string | undefined>>,
+  tenant_id: string,
+  now: Date,
+): ListRequest {
+  const { from, to, limit, cursor, ...filter } = check(querySchema, query);
+  const found = cursor === undefined ? undefined : decodeCursor(cursor, tenant_id);
+  const period = found?.period ?? periodOf(from, to, now);
+  return {
+    ...filter,
+    tenant_id,
+    period,
+    limit: Number(limit),
+    ...(found && { after: found.after }),
+  } as ListRequest;
+}
+
+function periodOf(from: string | undefined, to: string | undefined, now: Date): Period {
+  const end = (to === undefined ? undefined : parseTime(to)) ?? now;
+  const start = (from === undefined ? undefined : parseTime(from)) ?? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS);
+  if (start > end) throw invalid([{ path: 'from', rule: 'before_to', message: 'must not be later than to' }]);
+  if (end.getTime() - start.getTime() > MAX_DAYS * DAY_MS) {
+    throw invalid([{ path: 'from', rule: 'max_days', message: `must be at most ${MAX_DAYS} days before to` }]);
+  }
+  return { from: start.toISOString(), to: end.toISOString() };
+}
+
+const text = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const moment = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/));
+const cursorSchema = v.strictObject({
+  period: v.strictObject({ from: moment, to: moment }),
+  after: v.strictObject({ partition: text, sort: text, log_id: text }),
+});
+
+export function encodeCursor(period: Period, after: SearchPosition): string {
+  return Buffer.from(JSON.stringify({ period, after })).toString('base64url');
+}
+
+/** The position has to lie in the tenant's own part of the index and in the period, or DynamoDB would refuse it. */
+function decodeCursor(encoded: string, tenant_id: string): v.InferOutput<typeof cursorSchema> {
+  const text = Buffer.from(encoded, 'base64url').toString();
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), cursorSchema), text);
+  if (parsed.success) {
+    const { period, after } = parsed.output;
+    const days = (Date.parse(period.to) - Date.parse(period.from)) / DAY_MS;
+    const inside = after.sort >= `${tenant_id}#${period.from}` && after.sort <= `${tenant_id}#${period.to}`;
+    const onDay = /^\d{4}-\d{2}-\d{2}#\d$/.test(after.partition);
+    if (days >= 0 && days <= MAX_DAYS && inside && onDay) return parsed.output;
+  }
+  throw badCursor();
+}
+
+export function badCursor() {
+  const message = 'is none that this list gave: take next_cursor from its answer, or leave it out';
+  return invalid([{ path: 'cursor', rule: 'cursor', message }]);
+}

@@ -1,0 +1,100 @@
+import * as v from 'valibot';
+import { CHANNELS } from '../../core/channels.ts';
+import { bodyFault } from '../../core/intake/body-limits.ts';
+import type { FailedAttempt, NotificationRequest } from '../../core/intake/notification-request.ts';
+import { type FieldFault, Problem } from '../../core/intake/problem.ts';
+import { parseTime } from '../../core/time.ts';
+import { answerExcerpt } from '../http/answer-excerpt.ts';
+import { batchItemSchema, failureSchema, idempotencyKey, notificationSchema } from './request-schemas.ts';
+
+/** @throws Problem that names every fault with its path and rule; quotes no value */
+export function check<S extends v.GenericSchema>(
+  schema: S,
+  input: unknown,
+  more: readonly FieldFault[] = [],
+): v.InferOutput<S> {
+  const parsed = v.safeParse(schema, input);
+  if (parsed.success && more.length === 0) return parsed.output;
+  throw invalid([...(parsed.issues ?? []).map(faultOf), ...more]);
+}
+
+export function invalid(errors: readonly FieldFault[]): Problem {
+  return new Problem('invalid-request', describe(errors), { errors });
+}
+
+function describe(errors: readonly FieldFault[]): string {
+  return errors.map(({ path, message }) => `${path === '' ? 'the request' : path} ${message}`).join('; ');
+}
+
+function faultOf(issue: v.BaseIssue<unknown>): FieldFault {
+  const path = v.getDotPath(issue) ?? '';
+  if (issue.expected === 'never') return { path, rule: 'unknown', message: issue.message };
+  if (issue.message === 'is required' || issue.received === 'undefined')
+    return { path, rule: 'required', message: 'is required' };
+  return { path, rule: issue.type, message: issue.message };
+}
+
+/** @throws Problem */
+export function readIdempotencyKey(header: string | undefined): string {
+  if (header !== undefined && v.is(idempotencyKey, header)) return header;
+  throw new Problem(
+    'idempotency-key-missing',
+    'The header Idempotency-Key is required: 1 to 128 visible ASCII characters, the same for every try of one request.',
+  );
+}
+
+/** @throws Problem */
+export function readNotification(input: unknown): NotificationRequest {
+  return toRequest(check(notificationSchema, input, bodyFaults(input)));
+}
+
+/** @throws Problem */
+export function readBatchItem(input: unknown): { notification: NotificationRequest; idempotency_key?: string } {
+  const { idempotency_key, ...notification } = check(batchItemSchema, input, bodyFaults(input));
+  return { notification: toRequest(notification), ...(idempotency_key !== undefined && { idempotency_key }) };
+}
+
+/** @throws Problem */
+export function readFailure(input: unknown): FailedAttempt {
+  return toFailure(check(failureSchema, input), []);
+}
+
+const channelAndBody = v.object({ channel: v.picklist(CHANNELS), body: v.string() });
+
+/** Beside whatever else is wrong with the request, as far as it can be told. */
+function bodyFaults(input: unknown): FieldFault[] {
+  if (!v.is(channelAndBody, input)) return [];
+  return [bodyFault(input.channel, input.body)].filter((fault) => fault !== undefined);
+}
+
+function toRequest(checked: v.InferOutput<typeof notificationSchema>): NotificationRequest {
+  const { failed_attempt, scheduled_at, fallback, ...rest } = checked;
+  const ours = [checked.recipient, checked.subject, checked.body];
+  return defined({
+    ...rest,
+    scheduled_at: scheduled_at && iso(scheduled_at),
+    fallback: fallback && defined(fallback),
+    failed_attempt: failed_attempt && toFailure(failed_attempt, ours),
+  }) as NotificationRequest;
+}
+
+/** Providers' answers quote addresses; what is kept of them does not (design §7.9). */
+function toFailure(
+  { attempted_at, response_message, ...rest }: v.InferOutput<typeof failureSchema>,
+  ours: readonly (string | undefined)[],
+): FailedAttempt {
+  return defined({
+    ...rest,
+    response_message: response_message && answerExcerpt(response_message, ours),
+    attempted_at: attempted_at && iso(attempted_at),
+  }) as FailedAttempt;
+}
+
+function iso(time: string): string {
+  return (parseTime(time) ?? new Date(Number.NaN)).toISOString();
+}
+
+/** Without the keys whose value is undefined. */
+function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
+}

@@ -1,0 +1,117 @@
+import * as v from 'valibot';
+import { CHANNELS } from '../../core/channels.ts';
+import { ERROR_POLICY, type ProviderErrorType } from '../../core/error-types.ts';
+import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
+import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../core/notification.ts';
+import { PRIORITIES } from '../../core/priorities.ts';
+import { parseTime } from '../../core/time.ts';
+
+/** What the API takes, in one place: requests are checked by these, and the OpenAPI document is made from them. */
+
+/** Types a send can fail with; the others are conclusions of ours. */
+export const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof ERROR_POLICY)[]).filter(
+  (type): type is ProviderErrorType => type !== 'MAX_RETRIES' && type !== 'EXPIRED' && type !== 'CANCELLED',
+);
+
+/** DynamoDB, JSON canonicalisation and providers agree on well-formed text only. */
+const wellFormed = v.check((text: string) => text.isWellFormed(), 'must be well-formed Unicode');
+
+const text = (longest: number) =>
+  v.pipe(
+    v.string('must be text'),
+    v.minLength(1, 'must not be empty'),
+    v.maxLength(longest, `must have at most ${longest} characters`),
+    wellFormed,
+  );
+
+/** Ids are VARCHAR(50) in the table document. */
+const id = text(50);
+const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
+const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}`);
+const moment = v.pipe(
+  v.string('must be text'),
+  v.isoTimestamp('must be a time with its zone, such as 2026-11-21T09:00:00.000Z'),
+  v.check((value) => parseTime(value) !== undefined, 'must be a time that exists'),
+);
+const recipient = v.pipe(
+  text(500),
+  v.regex(/\S/, 'must not be blank'),
+  v.description('Address, channel or URL. Stored encrypted, never shown again.'),
+);
+
+const failureEntries = {
+  error_type: v.picklist(PROVIDER_ERROR_TYPES, `must be one of ${PROVIDER_ERROR_TYPES.join(', ')}`),
+  response_code: v.optional(text(20)),
+  response_message: v.optional(text(2_000)),
+  attempted_at: v.optional(moment),
+};
+
+export const failureSchema = v.strictObject(failureEntries, keysMessage(failureEntries));
+
+const fallbackEntries = { channel, recipient, integration_config_id: v.optional(id) };
+
+const notificationEntries = {
+  channel,
+  recipient,
+  body: v.pipe(text(262_144), v.description('Slack: 40,000 characters; Teams: 27 KB; e-mail and webhook: 256 KB')),
+  priority: v.optional(priority, 'normal'),
+  recipient_type: v.optional(v.picklist(RECIPIENT_TYPES, `must be one of ${RECIPIENT_TYPES.join(', ')}`)),
+  subject: v.optional(text(500)),
+  format: v.optional(v.picklist(MESSAGE_FORMATS, `must be one of ${MESSAGE_FORMATS.join(', ')}`), 'PLAIN'),
+  integration_config_id: v.optional(id),
+  notification_id: v.optional(id),
+  setting_id: v.optional(id),
+  template_id: v.optional(id),
+  scheduled_at: v.optional(moment),
+  max_retry_count: v.optional(
+    v.pipe(
+      v.number('must be a number'),
+      v.integer('must be a whole number'),
+      v.minValue(0, 'must be 0 to 100'),
+      v.maxValue(100, 'must be 0 to 100'),
+    ),
+  ),
+  fallback: v.optional(v.strictObject(fallbackEntries, keysMessage(fallbackEntries))),
+  failed_attempt: v.optional(failureSchema),
+};
+
+export const notificationSchema = v.strictObject(notificationEntries, keysMessage(notificationEntries));
+
+/** 1 to 128 visible ASCII characters. */
+export const idempotencyKey = v.pipe(
+  v.string('must be text'),
+  v.regex(/^[\x21-\x7e]{1,128}$/, 'must have 1 to 128 visible ASCII characters'),
+);
+
+const batchItemEntries = { ...notificationEntries, idempotency_key: v.optional(idempotencyKey) };
+export const batchItemSchema = v.strictObject(batchItemEntries, keysMessage(batchItemEntries));
+
+/** The batch around its items: each of them is checked on its own, so that a bad one stops no other. */
+const batchEntries = {
+  notifications: v.pipe(
+    v.array(v.unknown(), 'must be a list'),
+    v.minLength(1, 'must have 1 to 100 items'),
+    v.maxLength(100, 'must have 1 to 100 items'),
+  ),
+};
+export const batchSchema = v.strictObject(batchEntries, keysMessage(batchEntries));
+
+const queryEntries = {
+  status: v.optional(v.picklist(PUBLIC_STATES, `must be one of ${PUBLIC_STATES.join(', ')}`)),
+  channel: v.optional(channel),
+  priority: v.optional(priority),
+  notification_id: v.optional(id),
+  from: v.optional(moment),
+  to: v.optional(moment),
+  limit: v.optional(v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')), '50'),
+  cursor: v.optional(v.pipe(v.string(), v.maxLength(1_000, 'is none that this list gave'))),
+};
+export const querySchema = v.strictObject(queryEntries, keysMessage(queryEntries));
+
+function keysMessage(entries: Readonly<Record<string, unknown>>) {
+  const known = Object.keys(entries).join(', ');
+  return (issue: v.StrictObjectIssue) => {
+    if (issue.expected === 'never') return `is not known here; known are ${known}`;
+    return issue.received === 'undefined' || issue.expected?.startsWith('"') ? 'is required' : 'must be an object';
+  };
+}

@@ -1,0 +1,32 @@
+import type { Channel } from '../channels.ts';
+import type { FieldFault } from './problem.ts';
+
+interface BodyLimit {
+  readonly max: number;
+  readonly unit: 'characters' | 'bytes';
+  readonly because: string;
+}
+
+/** The longest body a channel takes. What its provider would refuse for certain is refused at the door. */
+export const BODY_LIMITS: Readonly<Record<Channel, BodyLimit>> = {
+  email: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items end at 400 KB' },
+  slack: { max: 40_000, unit: 'characters', because: 'of a Slack message' },
+  teams: { max: 27 * 1024, unit: 'bytes', because: 'of a Teams message, about 28 KB with its card' },
+  webhook: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items end at 400 KB' },
+};
+
+export function bodyFault(channel: Channel, body: string): FieldFault | undefined {
+  const { max, unit, because } = BODY_LIMITS[channel];
+  const size = unit === 'bytes' ? utf8Length(body) : [...body].length;
+  if (size <= max) return undefined;
+  return { path: 'body', rule: `max_${unit}`, message: `must have at most ${max} ${unit}, the limit ${because}` };
+}
+
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -1,0 +1,58 @@
+import { planIndex } from '../index-plan.ts';
+import type { NotificationContent, NotificationRow } from '../notification.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
+import { describeFaults, rowFaults } from '../row-rules.ts';
+import { attemptedAt, claimedForSend, type JudgedSend, judgeSend } from './failed-send.ts';
+import type { NotificationRequest } from './notification-request.ts';
+
+/** A notification as it enters the tables; its row still lacks the recipient's hash, which only storage can make. */
+export interface NewNotification {
+  readonly row: NotificationRow & { readonly created_at: string; readonly expires_at: number };
+  readonly content: NotificationContent;
+  /** The producer's own send, where it reports one. */
+  readonly failed?: JudgedSend;
+}
+
+/**
+ * The row and content of a request, with all index keys, so that the stream's filter keeps the indexer asleep (design
+ * §4). It goes the indexer's own way, and so obeys the same row rules.
+ */
+export function newNotification(
+  log_id: string,
+  tenant_id: string,
+  request: NotificationRequest,
+  accepted_at: Date,
+  policy: RetryPolicy,
+): NewNotification {
+  const { recipient, subject, body, format, fallback, failed_attempt, ...columns } = request;
+  const created_at = accepted_at.toISOString();
+  const inline = {
+    ...columns,
+    log_id,
+    tenant_id,
+    notification_type: request.channel.toUpperCase(),
+    send_status: 'PENDING',
+    send_attempts: 0,
+    created_at,
+    recipient_address: recipient,
+    subject,
+    message_body: body,
+    message_format: format,
+    ...(fallback && {
+      fallback_channel: fallback.channel,
+      fallback_integration_config_id: fallback.integration_config_id,
+    }),
+  };
+  const plan = planIndex(inline, accepted_at, policy);
+  if (plan.do !== 'index' || plan.content === undefined) {
+    throw new Error(`A checked request broke row rules: ${describeFaults(rowFaults(inline))}`);
+  }
+  const row: Record<string, unknown> = { ...inline, ...plan.set };
+  for (const column of plan.remove) delete row[column];
+  const pending = row as unknown as NewNotification['row'];
+  const content = { ...plan.content, ...(fallback && { fallback_recipient: fallback.recipient }) };
+  if (failed_attempt === undefined) return { row: pending, content };
+  const claimed = claimedForSend(pending, attemptedAt(failed_attempt, accepted_at));
+  const failed = judgeSend(claimed, failed_attempt, accepted_at, policy);
+  return { row: { ...pending, ...failed.row }, content, failed };
+}

@@ -1,0 +1,70 @@
+import type { NotificationRow, RetryRecord } from '../notification.ts';
+import { createdAt } from '../operator/search-filter.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
+import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
+
+/** What a producer is told of its notification. */
+export interface NotificationSummary {
+  readonly log_id: string;
+  readonly channel: string;
+  readonly priority: string;
+  readonly status: PublicState;
+  readonly canRetry: boolean;
+  readonly errorMessage?: string;
+  readonly retry_count: number;
+  readonly next_retry_at?: string;
+  readonly created_at: string;
+  readonly scheduled_at?: string;
+  /** When the provider took it. */
+  readonly sent_at?: string;
+  /** When it was confirmed to have arrived, on channels that tell. */
+  readonly delivered_at?: string;
+  readonly notification_id?: string;
+}
+
+/** An attempt as a producer sees it: no answers in a provider's words. */
+export interface AttemptSummary {
+  readonly attempt: number;
+  readonly at: string;
+  readonly status: RetryRecord['retry_status'];
+  readonly error_type?: string;
+  readonly response_code?: string;
+}
+
+const TIMES = ['scheduled_at', 'sent_at', 'delivered_at'] as const;
+
+/** @param row with the columns of its writer */
+export function summaryOf(
+  row: NotificationRow & { readonly [column: string]: unknown },
+  now: Date,
+  policy: RetryPolicy,
+) {
+  const status = publicState(row, now);
+  const message = errorMessage(row, now);
+  const type = typeof row['notification_type'] === 'string' ? row['notification_type'].toLowerCase() : '';
+  const summary: NotificationSummary = {
+    log_id: row.log_id,
+    channel: row.channel ?? type,
+    priority: row.priority ?? 'normal',
+    status,
+    canRetry: canRetry(row, now, policy),
+    ...(message !== undefined && { errorMessage: message }),
+    retry_count: row.retry_count,
+    ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),
+    created_at: createdAt(row) || String(row['created_at'] ?? ''),
+    ...Object.fromEntries(TIMES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
+    ...(typeof row.notification_id === 'string' && { notification_id: row.notification_id }),
+  };
+  return summary;
+}
+
+export function attemptOf({ retry_attempt, retry_at, retry_status, error_type, response_code }: RetryRecord) {
+  const attempt: AttemptSummary = {
+    attempt: retry_attempt,
+    at: retry_at,
+    status: retry_status,
+    ...(error_type !== undefined && { error_type }),
+    ...(response_code !== undefined && { response_code }),
+  };
+  return attempt;
+}

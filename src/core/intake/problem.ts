@@ -1,0 +1,65 @@
+/** Every refusal of the API, as an RFC 9457 problem of a type that stays: clients decide by `type`, people read `detail`. */
+export const PROBLEMS = {
+  'invalid-request': { status: 400, title: 'The request breaks rules of the API' },
+  'idempotency-key-missing': { status: 400, title: 'Idempotency-Key is missing or malformed' },
+  unauthenticated: { status: 401, title: 'The API key is not valid' },
+  forbidden: { status: 403, title: 'The API key may not do this' },
+  'not-found': { status: 404, title: 'There is no such thing' },
+  conflict: { status: 409, title: 'The notification is not in a state for this' },
+  'idempotency-key-reused': { status: 409, title: 'Idempotency-Key was used for another request' },
+  'request-in-progress': { status: 409, title: 'The same request is being worked on' },
+  'too-large': { status: 413, title: 'The request is too large' },
+  'rate-limited': { status: 429, title: 'Too many requests' },
+  unavailable: { status: 503, title: 'The service cannot answer at the moment' },
+} as const satisfies Readonly<Record<string, { readonly status: number; readonly title: string }>>;
+
+export type ProblemName = keyof typeof PROBLEMS;
+
+/** A broken rule, named by its place in the request; never quotes what was sent. */
+export interface FieldFault {
+  /** Dot path into the body, or the name of a parameter; empty for the whole. */
+  readonly path: string;
+  readonly rule: string;
+  /** What would be right. */
+  readonly message: string;
+}
+
+export interface ProblemExtras {
+  readonly errors?: readonly FieldFault[];
+  /** Whole seconds, for Retry-After. */
+  readonly retry_after_seconds?: number;
+}
+
+/** What a use case throws to refuse a request; the API's edge turns it into the answer. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly problem: ProblemName;
+  readonly extras: ProblemExtras;
+
+  constructor(problem: ProblemName, detail: string, extras: ProblemExtras = {}) {
+    super(detail);
+    this.problem = problem;
+    this.extras = extras;
+  }
+}
+
+export interface ProblemDocument {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors?: readonly FieldFault[];
+}
+
+export function problemDocument({ problem, message, extras }: Problem): ProblemDocument {
+  return {
+    type: problemType(problem),
+    ...PROBLEMS[problem],
+    detail: message,
+    ...(extras.errors && { errors: extras.errors }),
+  };
+}
+
+export function problemType(name: ProblemName): string {
+  return `urn:notification-retry:problem:${name}`;
+}

@@ -1,0 +1,68 @@
+import type { ErrorType } from '../error-types.ts';
+import type { NotificationRow } from '../notification.ts';
+import { planRetry } from '../operator/retry-now.ts';
+import { stateOf } from '../operator/row-state.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
+
+/** What a producer's own users see of a notification: retry-and-idempotency-design.md §5. */
+export const PUBLIC_STATES = ['saving', 'processing', 'done', 'failed', 'retrying'] as const;
+export type PublicState = (typeof PUBLIC_STATES)[number];
+
+/**
+ * `saving`: it is kept and waits for its time, or for being taken in. `processing`: its first attempt is due or under
+ * way. `retrying`: an attempt failed, and another one follows by itself. `failed`: nothing more happens by itself.
+ */
+export function publicState(row: NotificationRow, now: Date): PublicState {
+  const tried = row.last_attempt >= 0;
+  switch (stateOf(row, now)) {
+    case 'delivered':
+      return 'done';
+    case 'claimed':
+    case 'abandoned':
+      return row.last_attempt > 0 ? 'retrying' : 'processing';
+    case 'due':
+      return tried ? 'retrying' : 'processing';
+    case 'waiting':
+      return tried ? 'retrying' : 'saving';
+    case 'dead':
+    case 'stopped':
+    case 'set_aside':
+      return 'failed';
+    case 'not_taken_in':
+      return row.send_status === 'SENDING' ? 'processing' : 'saving';
+  }
+}
+
+/** Whether asking for a retry helps: it has failed for good or waits for its next retry, and one may be made. */
+export function canRetry(row: NotificationRow, now: Date, policy: RetryPolicy): boolean {
+  const state = publicState(row, now);
+  return (state === 'failed' || state === 'retrying') && planRetry(row, now, policy).do === 'queue';
+}
+
+/** What went wrong, for the people a producer serves: without codes, addresses or names of ours. */
+const SENTENCES: Readonly<Record<ErrorType, string>> = {
+  NETWORK_TIMEOUT: 'The receiving service did not answer in time.',
+  UNKNOWN: 'The receiving service answered with an error.',
+  SERVER_OVERLOAD: 'The receiving service is overloaded or out of order.',
+  RATE_LIMITED: 'The receiving service takes no more messages at the moment.',
+  AUTH_TEMPORARY: 'The receiving service did not accept our sign-in for the moment.',
+  INVALID_RECIPIENT:
+    'The recipient does not exist or does not accept messages. Correct the recipient and send it anew.',
+  AUTH_FAILED: "The receiving service refused the integration's credential. Its settings have to be checked.",
+  FORMAT_ERROR: 'The receiving service refused the message as malformed. Its template or text has to be corrected.',
+  PERMISSION_DENIED: 'The integration lacks the permission to send there. It has to be granted.',
+  MAX_RETRIES: 'All retries are used up.',
+  EXPIRED: 'The time in which it may be delivered is over.',
+  CANCELLED: 'It was cancelled.',
+};
+
+/** Undefined while nothing has gone wrong, and once it is delivered. */
+export function errorMessage(row: NotificationRow, now: Date): string | undefined {
+  const state = publicState(row, now);
+  if (state !== 'failed' && state !== 'retrying') return undefined;
+  const { failure_reason, error_type } = row;
+  const causes = [error_type, failure_reason].filter((cause) => cause !== undefined);
+  const sentences = [...new Set(causes)].map((cause) => SENTENCES[cause]);
+  if (state === 'retrying') sentences.push('It is tried again automatically.');
+  return sentences.join(' ');
+}
