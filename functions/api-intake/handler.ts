@@ -1,5 +1,6 @@
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
@@ -21,12 +22,15 @@ function bind() {
     notification_log: env.NOTIFICATION_LOG_TABLE,
     notification_content: env.NOTIFICATION_CONTENT_TABLE,
   };
+  const clock = () => new Date();
+  const storage = { client, tables, ...createKeys(env) };
   const deps: IntakeRouteDeps = {
-    store: createIntakeStore({ client, tables, ...createKeys(env) }),
+    store: createIntakeStore(storage),
+    reports: createReportStore(storage, clock),
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),
     send: createSweepLanes(createSqs(), env.LANE_QUEUES).send,
     policy: toRetryPolicy(env.RETRY_POLICY),
-    clock: () => new Date(),
+    clock,
   };
   return withObservability(createHandler(deps, observability), observability);
 }

@@ -110,7 +110,10 @@ export class IntakeApi extends Construct {
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies ApiIntakeEnv,
       permissions: [
-        allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
+        allow(
+          ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:PartiQLUpdate'],
+          [tables.log.tableArn],
+        ),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
         useTables(encryption.dataKey),

@@ -38,8 +38,13 @@ export interface Route {
   readonly handle: (request: ApiRequest) => Promise<ApiAnswer>;
 }
 
+/** A route for everybody. */
+export interface OpenRoute {
+  readonly open: () => Promise<ApiAnswer>;
+}
+
 /** By `METHOD /path/{parameter}`, as API Gateway names routes. */
-export type Routes = Readonly<Record<string, Route>>;
+export type Routes = Readonly<Record<string, Route | OpenRoute>>;
 
 /**
  * The handler of a route group: whatever goes wrong is a problem document. Who calls is checked here again, for the
@@ -51,6 +56,7 @@ export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observa
   async function answer(event: ApiEvent, caller: Caller | undefined): Promise<ApiAnswer> {
     const route = routes[event.routeKey];
     if (route === undefined) throw new Problem('not-found', 'There is no such path.');
+    if ('open' in route) return route.open();
     if (caller === undefined) {
       throw new Problem('unauthenticated', 'Send a valid API key: Authorization: Bearer nrk_<key_id>_<secret>.');
     }

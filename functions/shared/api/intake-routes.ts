@@ -1,16 +1,18 @@
 import { logIdsOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
-import { check, readBatchItem, readIdempotencyKey, readNotification } from '../../../src/adapters/api/read-request.ts';
+import { check, readBatchItem, readFailure, readIdempotencyKey, readNotification } from '../../../src/adapters/api/read-request.ts';
 import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
+import type { Channel } from '../../../src/core/channels.ts';
 import { type Acceptance, accept, type IntakeDeps } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { Problem, problemDocument } from '../../../src/core/intake/problem.ts';
+import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { QueuedMessage } from '../../../src/core/sweep.ts';
 import { count, countBy } from '../count.ts';
 import type { Observability } from '../middleware.ts';
 import { type ApiAnswer, type ApiRequest, type Routes, unavailable } from './api-function.ts';
-import { statusUrl } from './status-url.ts';
+import { logIdIn, statusUrl } from './notification-path.ts';
 
-export interface IntakeRouteDeps extends IntakeDeps {
+export interface IntakeRouteDeps extends Omit<IntakeDeps, 'records'>, ReportDeps {
   /** Gives back what could not be sent; a sweep finds it. */
   readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
 }
@@ -19,6 +21,8 @@ export interface IntakeRouteDeps extends IntakeDeps {
 const MAX_SINGLE_BYTES = 1024 * 1024;
 /** A Lambda function takes 6 MB, its envelope included. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+const MAX_REPORT_BYTES = 32 * 1024;
 
 interface Item {
   readonly key: string;
@@ -29,7 +33,8 @@ interface Item {
 
 /** Handing notifications over, singly or by the hundred. */
 export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): Routes {
-  async function take({ caller }: ApiRequest, { key, notification, raw }: Item): Promise<Acceptance> {
+  /** @param accepted the channels of what was new, one entry each */
+  async function take({ caller }: ApiRequest, { key, notification, raw }: Item, accepted: Channel[]) {
     count(metrics, 'IdempotentRequests');
     const acceptance = await accept(
       {
@@ -41,8 +46,14 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
       deps,
     );
     if (acceptance.repeat) count(metrics, 'IdempotentRepeats');
-    else countBy(metrics, 'Accepted', { channel: notification.channel });
+    else accepted.push(notification.channel);
     return acceptance;
+  }
+
+  function countAccepted(channels: readonly Channel[]): void {
+    for (const [channel, same] of Map.groupBy(channels, (one) => one)) {
+      countBy(metrics, 'Accepted', { channel }, same.length);
+    }
   }
 
   /** What cannot be queued now is due in the work index: the answer stays the same. */
@@ -59,31 +70,30 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
   async function one(request: ApiRequest): Promise<ApiAnswer> {
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const raw = request.json();
-    const acceptance = await take(request, { key, raw, notification: readNotification(raw) });
+    const accepted: Channel[] = [];
+    const acceptance = await take(request, { key, raw, notification: readNotification(raw) }, accepted);
+    countAccepted(accepted);
     await sendAll([acceptance]);
-    return {
-      status: 202,
-      body: acceptedBody(acceptance),
-      log: { log_id: acceptance.log_id, repeat: acceptance.repeat },
-      ...(acceptance.repeat && { headers: { 'idempotent-replayed': 'true' } }),
-    };
+    return answerOf(acceptance);
   }
 
   async function batch(request: ApiRequest): Promise<ApiAnswer> {
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const { notifications } = check(batchSchema, request.json());
     const items = notifications.map((raw, index) => attempt(() => readItem(raw, `${key}:${index}`)));
-    const outcomes: (Acceptance | Problem | Error)[] = [];
+    const outcomes: (Acceptance | Error)[] = [];
+    const accepted: Channel[] = [];
     const byKey = Map.groupBy(items.entries(), ([index, item]) => (item instanceof Error ? index : item.key));
     // Items of the same key one after the other: the second is a repeat, not a request in progress.
     await Promise.all(
       [...byKey.values()].map(async (same) => {
         for (const [index, item] of same) {
-          outcomes[index] = item instanceof Error ? item : await take(request, item).catch(toError);
+          outcomes[index] = item instanceof Error ? item : await take(request, item, accepted).catch(toError);
         }
       }),
     );
     const acceptances = outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : outcome));
+    countAccepted(accepted);
     await sendAll(acceptances);
     // Asked again with the same keys, those that were taken in are repeats, so one answer for all loses nothing.
     const failed = outcomes.find((outcome) => outcome instanceof Error && !(outcome instanceof Problem));
@@ -92,17 +102,34 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
       throw unavailable();
     }
     const results = outcomes.map((outcome, index) => ({ index, ...resultOf(outcome) }));
-    const repeats = acceptances.filter(({ repeat }) => repeat).length;
     return {
       status: 200,
       body: { results },
-      log: { items: results.length, accepted: acceptances.length - repeats, repeats },
+      log: { items: results.length, accepted: accepted.length, repeats: acceptances.length - accepted.length },
     };
   }
 
+  async function failure(request: ApiRequest): Promise<ApiAnswer> {
+    const log_id = logIdIn(request.path);
+    const report = await reportFailure(log_id, request.caller.tenant_id, readFailure(request.json()), deps);
+    await sendAll([report]);
+    return answerOf(report);
+  }
+
   return {
+    'POST /v1/notifications/{log_id}/failures': { scope: 'send', max_bytes: MAX_REPORT_BYTES, handle: failure },
     'POST /v1/notifications': { scope: 'send', max_bytes: MAX_SINGLE_BYTES, handle: one },
     'POST /v1/notifications/batch': { scope: 'send', max_bytes: MAX_BATCH_BYTES, handle: batch },
+  };
+}
+
+function answerOf(acceptance: Acceptance): ApiAnswer {
+  const { log_id, repeat } = acceptance;
+  return {
+    status: 202,
+    body: acceptedBody(acceptance),
+    log: { log_id, repeat },
+    ...(repeat && { headers: { 'idempotent-replayed': 'true' } }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type ListRequest, readListRequest } from '../../../src/adapters/api/list-request.ts';
+import { openApiDocument } from '../../../src/adapters/api/openapi.ts';
 import { notFound, own } from '../../../src/core/intake/find-own.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
@@ -8,7 +9,7 @@ import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.t
 import { newRunId } from '../../../src/core/queue-message.ts';
 import type { ForeignRow } from '../../../src/core/row-rules.ts';
 import type { ApiAnswer, ApiRequest, Routes } from './api-function.ts';
-import { statusUrl } from './status-url.ts';
+import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {
   readonly records: (log_id: string) => Promise<readonly RetryRecord[]>;
@@ -25,7 +26,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
   const summary = (row: NotificationRow) => summaryOf({ ...row }, clock(), policy);
 
   async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
-    const row = own(await rows.read(logIdIn(path)), caller.tenant_id);
+    const row = own(await rows.read(logIdIn(path)), caller.tenant_id, clock());
     const attempts = (await deps.records(row.log_id)).map(attemptOf);
     return { status: 200, body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
   }
@@ -53,14 +54,9 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
   }
 
   return {
+    'GET /v1/openapi.json': { open: async () => ({ status: 200, body: openApiDocument() }) },
     'GET /v1/notifications': { scope: 'read', max_bytes: MAX_BYTES, handle: list },
     'GET /v1/notifications/{log_id}': { scope: 'read', max_bytes: MAX_BYTES, handle: show },
     'POST /v1/notifications/{log_id}/retry': { scope: 'operate', max_bytes: MAX_BYTES, handle: retry },
   };
-}
-
-/** What cannot be a log_id is as unknown as one that nobody has. @throws Problem */
-export function logIdIn({ log_id = '' }: ApiRequest['path']): string {
-  if (log_id.length === 0 || log_id.length > 50 || !log_id.isWellFormed()) throw notFound();
-  return log_id;
 }

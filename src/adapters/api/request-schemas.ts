@@ -31,7 +31,10 @@ const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}
 const moment = v.pipe(
   v.string('must be text'),
   v.isoTimestamp('must be a time with its zone, such as 2026-11-21T09:00:00.000Z'),
-  v.check((value) => parseTime(value) !== undefined, 'must be a time that exists'),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const unreadable = dataset.typed && dataset.issues === undefined && parseTime(dataset.value) === undefined;
+    if (unreadable) addIssue({ message: 'must be a time that exists' });
+  }),
 );
 const recipient = v.pipe(
   text(500),

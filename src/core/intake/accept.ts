@@ -4,7 +4,7 @@ import { MAX_DELAY_MS } from '../queue-message.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import type { QueuedMessage } from '../sweep.ts';
 import { type Clock, epochMs } from '../time.ts';
-import { messageDue, secondsUntil } from './failed-send.ts';
+import { messageDue, secondsUntil, stateAfter } from './failed-send.ts';
 import { type NewNotification, newNotification } from './new-row.ts';
 import type { NotificationRequest } from './notification-request.ts';
 import { Problem } from './problem.ts';
@@ -159,7 +159,7 @@ function isOver({ accepted_at }: IntakeRecord, now: Date): boolean {
 }
 
 function acceptedStatus(row: NotificationRow, failed: NewNotification['failed'], now: Date): PublicState {
-  return failed?.verdict.status === 'FAILED' ? 'failed' : publicState(row, now);
+  return failed === undefined ? publicState(row, now) : stateAfter(failed);
 }
 
 /** Everything after the content: from the record's own time, so that two who do it do the same. */
@@ -172,7 +172,7 @@ async function complete(
   const { row, content, failed } = newNotification(log_id, tenant_id, notification, new Date(accepted_at), policy);
   if (failed !== undefined) await records.put(failed.record);
   await store.putRow(row, content.recipient, clock());
-  const due = failed === undefined ? row.work_at : messageDue(failed);
+  const due = failed === undefined ? row.work_at : messageDue(failed, row);
   const message = due === undefined ? undefined : laneMessage(row, due, clock());
   return { log_id, status: accepted_status, repeat, ...(message && { message }) };
 }

@@ -1,3 +1,4 @@
+import type { RowChange } from '../claim-plan.ts';
 import { judge, type Verdict } from '../judge.ts';
 import type { NotificationRow, RetryRecord } from '../notification.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
@@ -5,17 +6,15 @@ import { recordOf, settlementOf } from '../settlement.ts';
 import { epochMs } from '../time.ts';
 import { fnv1a } from '../work-index.ts';
 import type { FailedAttempt } from './notification-request.ts';
+import type { PublicState } from './public-state.ts';
 
 /** A producer's own failed send, judged as an attempt of ours would be. */
 export interface JudgedSend {
   readonly verdict: Verdict;
   readonly record: RetryRecord;
-  /** The row as it is to stand afterwards. */
-  readonly row: NotificationRow;
+  /** What settles the row; absent where that is left to the lane's function. */
+  readonly change?: RowChange;
 }
-
-/** The longest answer a provider may ask us to wait is not known of a send that was not ours; clocks differ by this. */
-const CLOCK_SKEW_MS = 5 * 60_000;
 
 /** When the send was made: what a producer's fast clock says of the future is now. */
 export function attemptedAt({ attempted_at }: FailedAttempt, now: Date): Date {
@@ -23,20 +22,24 @@ export function attemptedAt({ attempted_at }: FailedAttempt, now: Date): Date {
   return new Date(Math.min(given, now.getTime()));
 }
 
-export function isInFuture({ attempted_at }: FailedAttempt, now: Date): boolean {
-  return attempted_at !== undefined && epochMs(attempted_at) > now.getTime() + CLOCK_SKEW_MS;
-}
-
-/** The row as it was claimed for the send that its producer made: counted, numbered, its claim run out. */
-export function claimedForSend(row: NotificationRow, at: Date): NotificationRow {
+/** What claims a row for the send that its producer made: counted, numbered, due now, its claim run out. */
+export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
   const counted = row.attempts_left > 0;
   return {
-    ...row,
-    send_status: 'SENDING',
+    ...claimOf(row, at, now),
     send_attempts: row.send_attempts + (counted ? 1 : 0),
     attempts_left: row.attempts_left - (counted ? 1 : 0),
     last_attempt: row.last_attempt + 1,
+  };
+}
+
+/** As claimForSend, for a row whose counters have the send in them. */
+export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
+  return {
+    send_status: 'SENDING',
     claim_until: at.toISOString(),
+    work_at: now.toISOString(),
+    first_attempt_at: row.first_attempt_at ?? at.toISOString(),
   };
 }
 
@@ -47,7 +50,7 @@ export function claimedForSend(row: NotificationRow, at: Date): NotificationRow 
  * A dead letter needs a message that SQS itself moves (design §6.5), so what is dead is left as if its worker had died
  * after it wrote the record: the lane's function that gets its message finds the record, settles the row by it, and
  * bounces the message into the dead-letter queue.
- * @param claimed as claimedForSend gives it
+ * @param claimed the row with claimForSend's or claimOf's changes
  */
 export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Date, policy: RetryPolicy): JudgedSend {
   const started = attemptedAt(send, now);
@@ -77,19 +80,18 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     verdict,
   } as const;
   const record = recordOf(ended);
-  if (verdict.status === 'FAILED' && verdict.dead_letter) {
-    return { verdict, record, row: { ...claimed, first_attempt_at, work_at: now.toISOString() } };
-  }
-  const { set, remove = [] } = settlementOf(ended);
-  const settled: Record<string, unknown> = { ...claimed, ...set };
-  for (const name of remove) delete settled[name];
-  return { verdict, record, row: settled as unknown as NotificationRow };
+  const dead = verdict.status === 'FAILED' && verdict.dead_letter;
+  return { verdict, record, ...(!dead && { change: settlementOf(ended) }) };
 }
 
 /** When the message for a judged row is due: at its retry, or at once to be dead-lettered; undefined: none. */
-export function messageDue({ verdict, row }: JudgedSend): string | undefined {
+export function messageDue({ verdict, change }: JudgedSend, claimed: NotificationRow): string | undefined {
   if (verdict.status === 'RETRY') return verdict.next_retry_at;
-  return verdict.status === 'FAILED' && verdict.dead_letter ? row.work_at : undefined;
+  return change === undefined ? claimed.work_at : undefined;
+}
+
+export function stateAfter({ verdict }: JudgedSend): PublicState {
+  return verdict.status === 'RETRY' ? 'retrying' : 'failed';
 }
 
 /** What is left of a delay, in whole seconds from 0. */

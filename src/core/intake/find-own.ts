@@ -1,13 +1,13 @@
-import type { NotificationRow } from '../notification.ts';
+import { isGone } from '../operator/search-filter.ts';
 import { Problem } from './problem.ts';
 
 /**
- * The row, if it is the tenant's. Another tenant's is answered as an unknown one is, after the same work, so that nobody
- * learns what others have.
+ * The row, if it is the tenant's and not expired. Another tenant's is answered as an unknown one is, after the same work,
+ * so that nobody learns what others have.
  * @throws Problem not-found
  */
-export function own<R extends Pick<NotificationRow, 'tenant_id'>>(row: R | undefined, tenant_id: string): R {
-  if (row === undefined || row.tenant_id !== tenant_id) throw notFound();
+export function own<R extends { readonly tenant_id?: unknown }>(row: R | undefined, tenant_id: string, now: Date): R {
+  if (row === undefined || row.tenant_id !== tenant_id || isGone({ ...row }, now)) throw notFound();
   return row;
 }
 

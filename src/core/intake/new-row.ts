@@ -2,7 +2,7 @@ import { planIndex } from '../index-plan.ts';
 import type { NotificationContent, NotificationRow } from '../notification.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import { describeFaults, rowFaults } from '../row-rules.ts';
-import { attemptedAt, claimedForSend, type JudgedSend, judgeSend } from './failed-send.ts';
+import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 
 /** A notification as it enters the tables; its row still lacks the recipient's hash, which only storage can make. */
@@ -52,7 +52,14 @@ export function newNotification(
   const pending = row as unknown as NewNotification['row'];
   const content = { ...plan.content, ...(fallback && { fallback_recipient: fallback.recipient }) };
   if (failed_attempt === undefined) return { row: pending, content };
-  const claimed = claimedForSend(pending, attemptedAt(failed_attempt, accepted_at));
+  const at = attemptedAt(failed_attempt, accepted_at);
+  const claimed = { ...pending, ...claimForSend(pending, at, accepted_at) };
   const failed = judgeSend(claimed, failed_attempt, accepted_at, policy);
-  return { row: { ...pending, ...failed.row }, content, failed };
+  return { row: withChange(claimed, failed.change), content, failed };
+}
+
+function withChange(row: NewNotification['row'], change: JudgedSend['change']): NewNotification['row'] {
+  const changed: Record<string, unknown> = { ...row, ...change?.set };
+  for (const name of change?.remove ?? []) delete changed[name];
+  return changed as unknown as NewNotification['row'];
 }

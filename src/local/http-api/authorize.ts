@@ -1,6 +1,9 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
-import type { Invoke } from './http-api.ts';
+import type { InvocationResult } from '../lambda/sandbox.ts';
 import type { AuthorizerPlan } from './plan.ts';
+
+/** Undefined: there is no such function. */
+export type Invoke = (functionName: string, event: string) => Promise<InvocationResult> | undefined;
 
 export type Authorization =
   | { readonly allowed: true; readonly context: JsonObject }

@@ -2,13 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from '../http-server.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
-import type { InvocationResult } from '../lambda/sandbox.ts';
-import { createAuthorize } from './authorize.ts';
+import { createAuthorize, type Invoke } from './authorize.ts';
 import { matchRoute, type RouteMatch } from './matching.ts';
 import type { HttpApiPlan } from './plan.ts';
-
-/** Undefined: there is no such function. */
-export type Invoke = (functionName: string, event: string) => Promise<InvocationResult> | undefined;
 
 /** What API Gateway takes at most, in bytes. */
 const MAX_BODY = 10 * 1024 * 1024;

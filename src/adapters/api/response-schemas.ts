@@ -1,0 +1,78 @@
+import * as v from 'valibot';
+import { CHANNELS } from '../../core/channels.ts';
+import { ERROR_TYPES } from '../../core/error-types.ts';
+import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
+import { PROBLEMS, type ProblemName, problemType } from '../../core/intake/problem.ts';
+import { PRIORITIES } from '../../core/priorities.ts';
+
+/** What the API answers; the tests hold every answer to these. */
+
+const time = v.pipe(v.string(), v.isoTimestamp());
+const status = v.pipe(
+  v.picklist(PUBLIC_STATES),
+  v.description(
+    'saving: kept, waits for its time; processing: first attempt due or under way; done: the provider took it; ' +
+      'retrying: failed, another attempt follows by itself; failed: nothing more happens by itself',
+  ),
+);
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+const fault = v.object({
+  path: v.pipe(v.string(), v.description('Place in the body, or parameter; empty for the whole')),
+  rule: v.string(),
+  message: v.string(),
+});
+
+const NAMES = Object.keys(PROBLEMS) as ProblemName[];
+export const problem = v.object({
+  type: v.picklist(NAMES.map(problemType)),
+  title: v.string(),
+  status: v.pipe(v.number(), v.integer()),
+  detail: v.string(),
+  errors: v.optional(v.array(fault)),
+});
+
+/** API Gateway's own refusals, before any function of ours is asked. */
+export const gatewayRefusal = v.object({ message: v.string() });
+
+export const accepted = v.object({ log_id: v.string(), status, status_url: v.string() });
+
+const acceptedItem = v.strictObject({
+  index: count,
+  status: v.literal(202),
+  log_id: v.string(),
+  notification_status: status,
+  status_url: v.string(),
+  repeat: v.optional(v.literal(true)),
+});
+const refusedItem = v.strictObject({ index: count, status: v.picklist([400, 409]), problem });
+export const batchResults = v.object({ results: v.array(v.union([acceptedItem, refusedItem])) });
+
+const summaryEntries = {
+  log_id: v.string(),
+  channel: v.picklist(CHANNELS),
+  priority: v.picklist(PRIORITIES),
+  status,
+  canRetry: v.boolean(),
+  errorMessage: v.optional(v.pipe(v.string(), v.description('For people'))),
+  retry_count: count,
+  next_retry_at: v.optional(time),
+  created_at: time,
+  scheduled_at: v.optional(v.string()),
+  sent_at: v.optional(v.string()),
+  delivered_at: v.optional(v.string()),
+  notification_id: v.optional(v.string()),
+};
+const attempt = v.object({
+  attempt: v.pipe(count, v.description('0 is the first send')),
+  at: time,
+  status: v.picklist(['SUCCESS', 'FAILED', 'SKIPPED']),
+  error_type: v.optional(v.picklist(ERROR_TYPES)),
+  response_code: v.optional(v.string()),
+});
+
+export const notificationState = v.object({ ...summaryEntries, attempts: v.array(attempt) });
+export const notificationList = v.object({
+  notifications: v.array(v.object(summaryEntries)),
+  next_cursor: v.nullable(v.pipe(v.string(), v.description('For the next page; a page may be short, even empty'))),
+});

@@ -1,0 +1,138 @@
+import type { ClaimStore, RecordStore } from '../deliver.ts';
+import { planIndex } from '../index-plan.ts';
+import type { IndexStore } from '../index-row.ts';
+import type { NotificationRow } from '../notification.ts';
+import { asNotification } from '../operator/notification-view.ts';
+import { stateOf } from '../operator/row-state.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
+import type { ForeignRow } from '../row-rules.ts';
+import type { Clock } from '../time.ts';
+import { type Acceptance, laneMessage } from './accept.ts';
+import { attemptedAt, claimForSend, claimOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
+import { own } from './find-own.ts';
+import type { FailedAttempt } from './notification-request.ts';
+import { Problem } from './problem.ts';
+
+/** The tables, as a reported failure needs them. */
+export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, IndexStore {
+  /** The row with all the columns of its writer, as it is now. */
+  readRow(log_id: string): Promise<ForeignRow | undefined>;
+}
+
+export interface ReportDeps {
+  readonly reports: ReportStore;
+  readonly records: RecordStore;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+}
+
+/**
+ * A producer sent one of its notifications by itself and failed; from here on the pipeline has it. The row is claimed for
+ * that send, the send recorded, then the row settled, as an attempt of ours is (design §6): whoever finds it in between
+ * goes on by the same rules. Told again with the same attempted_at, it is answered again.
+ * @throws Problem not-found, or conflict with the reason
+ */
+export async function reportFailure(
+  log_id: string,
+  tenant_id: string,
+  failure: FailedAttempt,
+  deps: ReportDeps,
+): Promise<Acceptance> {
+  const now = deps.clock();
+  const image = own(await deps.reports.readRow(log_id), tenant_id, now);
+  const row = asNotification(image);
+  const at = attemptedAt(failure, now);
+  const before = await recordOfSame(row, failure, deps);
+  if (before !== undefined && row.send_status !== 'SENDING') {
+    return { log_id, status: before.next_retry_at === undefined ? 'failed' : 'retrying', repeat: true };
+  }
+  if (row.is_deleted) throw conflict('its writer deleted it');
+  const claimed = await claim(image, row, at, now, deps);
+  return finish(claimed, failure, now, deps);
+}
+
+/** The record of the newest attempt, if that is this very send. */
+async function recordOfSame(row: NotificationRow, { attempted_at }: FailedAttempt, { records }: ReportDeps) {
+  if (attempted_at === undefined || row.last_attempt < 0) return undefined;
+  const record = await records.find(row.log_id, row.last_attempt);
+  return record?.retry_at === attempted_at ? record : undefined;
+}
+
+async function claim(
+  image: ForeignRow,
+  row: NotificationRow,
+  at: Date,
+  now: Date,
+  deps: ReportDeps,
+): Promise<NotificationRow> {
+  switch (stateOf(row, now)) {
+    case 'delivered':
+      throw conflict('it is delivered already');
+    case 'claimed':
+      throw conflict('an attempt on it is under way');
+    case 'abandoned':
+      // A report that died after its claim is gone on with; anyone else's attempt is the pipeline's to take over.
+      if (row.claim_until === at.toISOString()) return row;
+      throw conflict('an attempt on it is under way');
+    case 'dead':
+    case 'stopped':
+    case 'set_aside':
+      throw conflict('it was given up already; have it retried instead');
+    case 'due':
+    case 'waiting': {
+      const set = claimForSend(row, at, now);
+      if (!(await deps.reports.change(row, { set, remove: ['next_retry_at'] }))) throw changed();
+      return { ...row, ...set };
+    }
+    case 'not_taken_in':
+      return takeIn(image, at, now, deps);
+  }
+}
+
+/** What the indexer does for a row that its writer left FAILED, done here at once. */
+async function takeIn(
+  image: ForeignRow,
+  at: Date,
+  now: Date,
+  { reports, policy }: ReportDeps,
+): Promise<NotificationRow> {
+  const log_id = String(image['log_id']);
+  const first_attempt_at = image['first_attempt_at'] ?? at.toISOString();
+  const failed = { ...image, send_status: 'FAILED', next_retry_at: undefined, first_attempt_at };
+  const plan = planIndex(failed, now, policy);
+  if (plan.do !== 'index') throw conflict(plan.do === 'set_aside' ? (plan.why ?? 'it is malformed') : 'it is deleted');
+  const stored = await reports.hasContent(log_id);
+  if (stored === (plan.content !== undefined)) {
+    throw conflict(stored ? 'its content was written anew' : 'it has neither recipient nor body');
+  }
+  const owner = { log_id, tenant_id: String(image['tenant_id']), expires_at: Number(plan.set['expires_at']) };
+  const hash = plan.content && {
+    recipient_hash: await reports.putContent({ ...owner, sequence: '0' }, plan.content),
+  };
+  const counted = asNotification({ ...image, ...plan.set });
+  const set = { ...plan.set, ...hash, ...claimOf(counted, at, now) };
+  if (!(await reports.index(image, set, plan.remove))) throw changed();
+  return asNotification({ ...image, ...set });
+}
+
+async function finish(
+  claimed: NotificationRow,
+  failure: FailedAttempt,
+  now: Date,
+  { reports, records, policy }: ReportDeps,
+): Promise<Acceptance> {
+  const judged = judgeSend(claimed, failure, now, policy);
+  await records.put(judged.record);
+  if (judged.change !== undefined && !(await reports.settle(claimed, judged.change))) throw changed();
+  const due = messageDue(judged, claimed);
+  const message = due === undefined ? undefined : laneMessage(claimed, due, now);
+  return { log_id: claimed.log_id, status: stateAfter(judged), repeat: false, ...(message && { message }) };
+}
+
+function conflict(because: string): Problem {
+  return new Problem('conflict', `The failure is not recorded: ${because}.`);
+}
+
+function changed(): Problem {
+  return conflict('the notification has just changed; look at it and report anew');
+}

@@ -1,0 +1,288 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Acceptance, accept, IN_FLIGHT_MS, type IntakeDeps, KEY_LIFETIME_MS } from '../../../src/core/intake/accept.ts';
+import { Problem } from '../../../src/core/intake/problem.ts';
+import { intakeRequest, memoryIntake } from '../../support/intake.ts';
+import { at, T0 } from '../../support/rows.ts';
+
+const HOUR = 3_600_000;
+const problemOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'none',
+    (error: unknown) => (error instanceof Problem ? error.problem : error),
+  );
+
+describe('a key of retry-and-idempotency-design.md §2', () => {
+  it('used first: the notification exists once, is due now, and its message names what is due', async () => {
+    const { tables, deps } = memoryIntake();
+    const { log_id, status, repeat, message } = await accept(intakeRequest(), deps);
+    expect({ status, repeat }).toEqual({ status: 'processing', repeat: false });
+    expect(tables.row(log_id)).toMatchObject({
+      tenant_id: 'tenant-1',
+      send_status: 'PENDING',
+      send_attempts: 0,
+      attempts_left: 6,
+      last_attempt: -1,
+      work_queue: expect.stringMatching(/^due#normal#/),
+      work_at: T0.toISOString(),
+      created_at: T0.toISOString(),
+      history_bucket: expect.any(String),
+      notification_key: expect.any(String),
+      recipient_hash: expect.any(String),
+    });
+    expect(tables.row(log_id)).not.toHaveProperty('recipient_address');
+    expect(tables.content.get(log_id)).toMatchObject({ recipient: 'https://example.com/hook', body: '本文' });
+    expect(message).toMatchObject({ delay_seconds: 0, message: { log_id, due: T0.toISOString(), channel: 'webhook' } });
+  });
+
+  it('used again for the same request: the same answer, and nothing is sent again', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const first = await accept(intakeRequest(), deps);
+    pass(KEY_LIFETIME_MS - 1);
+    expect(await accept(intakeRequest(), deps)).toEqual({ log_id: first.log_id, status: first.status, repeat: true });
+    expect(tables.log.size).toBe(1);
+  });
+
+  it('gives the first answer again whatever became of the notification', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const { log_id } = await accept(intakeRequest('k', { scheduled_at: at(HOUR).toISOString() }), deps);
+    tables.log.set(log_id, { ...tables.log.get(log_id), send_status: 'SUCCESS' });
+    pass(2 * HOUR);
+    const again = await accept(intakeRequest('k', { scheduled_at: at(HOUR).toISOString() }), deps);
+    expect(again).toEqual({ log_id, status: 'saving', repeat: true });
+  });
+
+  it('used for another request: refused, and nothing of it is stored', async () => {
+    const { tables, deps } = memoryIntake();
+    const { log_id } = await accept(intakeRequest(), deps);
+    expect(await problemOf(accept(intakeRequest('key-1', { body: 'other' }), deps))).toBe('idempotency-key-reused');
+    expect(tables.content.get(log_id)?.body).toBe('本文');
+    expect(tables.log.size).toBe(1);
+  });
+
+  it('older than 72 hours: as new, time and again, each time for another notification', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const ids = new Set<string>();
+    for (let use = 0; use < 4; use++) {
+      const { log_id, repeat } = await accept(intakeRequest('daily', { body: `day ${use}` }), deps);
+      expect(repeat).toBe(false);
+      ids.add(log_id);
+      expect(await accept(intakeRequest('daily', { body: `day ${use}` }), deps)).toMatchObject({ log_id, repeat: true });
+      pass(KEY_LIFETIME_MS);
+    }
+    expect(ids.size).toBe(4);
+    expect(tables.log.size).toBe(4);
+  });
+
+  it('is remembered over the day on which its first use expires from the tables', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const twoYears = 2 * 365 * 24 * HOUR;
+    await accept(intakeRequest('old'), deps);
+    pass(twoYears - HOUR);
+    const { log_id } = await accept(intakeRequest('old'), deps);
+    pass(2 * HOUR);
+    expect(await accept(intakeRequest('old'), deps)).toMatchObject({ log_id, repeat: true });
+    pass(twoYears);
+    expect(await accept(intakeRequest('old'), deps)).toMatchObject({ repeat: false });
+    expect(tables.log.size).toBe(2);
+  });
+
+  it('is its tenant’s own: another tenant’s same key is another notification', async () => {
+    const { tables, deps } = memoryIntake();
+    const [one, other] = await Promise.all(
+      ['tenant-1', 'tenant-2'].map((tenant) => accept(intakeRequest('key-1', {}, tenant), deps)),
+    );
+    expect(one?.log_id).not.toBe(other?.log_id);
+    expect(tables.log.size).toBe(2);
+  });
+
+  it('used by 100 requests at once: exactly one notification', async () => {
+    const { tables, deps } = memoryIntake();
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => accept(intakeRequest(), deps).catch((error: Problem) => error.problem)),
+    );
+    expect(tables.log.size).toBe(1);
+    const kinds = answers.map((answer) => (typeof answer === 'string' ? answer : answer.repeat ? 'repeat' : 'first'));
+    expect(kinds.filter((kind) => kind === 'first')).toHaveLength(1);
+    expect(new Set(kinds)).not.toContain('idempotency-key-reused');
+  });
+});
+
+describe('a request still in flight', () => {
+  it('makes the next one wait, for as long as Retry-After says', async () => {
+    const { deps, pass } = memoryIntake();
+    const stuck = { ...deps, store: { ...deps.store, putRow: () => new Promise<boolean>(() => {}) } };
+    void accept(intakeRequest(), stuck);
+    await Promise.resolve();
+    pass(1_500);
+    const refused = await accept(intakeRequest(), deps).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ problem: 'request-in-progress', extras: { retry_after_seconds: 4 } });
+    pass(3_500);
+    expect(await accept(intakeRequest(), deps)).toMatchObject({ repeat: true });
+  });
+});
+
+/** Dies at its n-th call of storage, before or after the call took effect. */
+function dying(deps: IntakeDeps, at: number, after: boolean): IntakeDeps {
+  let calls = 0;
+  const wrap = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get: (object, name) => {
+        const method = Reflect.get(object, name);
+        if (typeof method !== 'function') return method;
+        return async (...args: unknown[]) => {
+          const dies = ++calls === at;
+          if (dies && !after) throw new Error('died');
+          const result = await method.apply(object, args);
+          if (dies) throw new Error('died');
+          return result;
+        };
+      },
+    });
+  return { ...deps, store: wrap(deps.store), records: wrap(deps.records) };
+}
+
+describe('a request that dies', () => {
+  const kinds = [
+    ['plain', {}],
+    ['with a failed attempt', { failed_attempt: { error_type: 'SERVER_OVERLOAD', attempted_at: at(-1_000).toISOString() } }],
+    ['with a failed attempt that is final', { failed_attempt: { error_type: 'AUTH_FAILED' } }],
+  ] as const;
+  const deaths = [1, 2, 3].flatMap((call) => [false, true].map((after) => [call, after] as const));
+
+  it.each(kinds.flatMap(([kind, changes]) => deaths.map(([call, after]) => [kind, call, after, changes] as const)))(
+    '(%s) at its storage call %i, done: %s, neither loses nor doubles the notification when asked again',
+    async (_, call, after, changes) => {
+      const { tables, deps, pass } = memoryIntake();
+      const whole = memoryIntake();
+      const expected = await accept(intakeRequest('k', changes), whole.deps);
+      const died = await accept(intakeRequest('k', changes), dying(deps, call, after)).catch((error: Error) => error);
+      pass(IN_FLIGHT_MS);
+      const again = await accept(intakeRequest('k', changes), deps);
+      expect(tables.log.size).toBe(1);
+      expect(again).toMatchObject({ log_id: expected.log_id, status: expected.status });
+      const row = tables.row(again.log_id);
+      // What nobody sends a message for is found by a sweep.
+      expect(row).toHaveProperty('work_queue');
+      if (died instanceof Error && tables.log.size === 1) {
+        expect(row?.last_attempt).toBe(whole.tables.row(expected.log_id)?.last_attempt);
+        expect(tables.retryLog.size).toBe(whole.tables.retryLog.size);
+      }
+    },
+  );
+
+  it('however often and wherever: one notification, one record, as if nothing had happened', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.boolean(), fc.nat(2 * IN_FLIGHT_MS)), { maxLength: 6 }),
+        async (histories) => {
+          const { tables, deps, pass } = memoryIntake();
+          const request = intakeRequest('k', { failed_attempt: { error_type: 'NETWORK_TIMEOUT' } });
+          for (const [call, after, wait] of histories) {
+            await accept(request, dying(deps, call, after)).catch(() => {});
+            pass(wait);
+          }
+          pass(IN_FLIGHT_MS);
+          const { log_id } = await accept(request, deps);
+          expect([...tables.log.keys()]).toEqual([log_id]);
+          expect(tables.retryLog.size).toBe(1);
+          expect(tables.row(log_id)).toMatchObject({ send_status: 'RETRY', send_attempts: 1, last_attempt: 0 });
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('scheduled_at', () => {
+  it.each([
+    ['within 15 minutes', 10 * 60_000, 'saving', 600],
+    ['later than SQS can delay', HOUR, 'saving', undefined],
+    ['a little late, as from a spool', -HOUR, 'processing', 0],
+  ])('%s', async (_, ms, status, delay_seconds) => {
+    const { tables, deps } = memoryIntake();
+    const scheduled_at = at(ms).toISOString();
+    const acceptance: Acceptance = await accept(intakeRequest('k', { scheduled_at }), deps);
+    expect(acceptance.status).toBe(status);
+    expect(acceptance.message?.delay_seconds).toBe(delay_seconds);
+    expect(tables.row(acceptance.log_id)).toMatchObject({ scheduled_at, work_at: at(Math.max(0, ms)).toISOString() });
+  });
+
+  it.each([
+    ['longer ago than the window of its priority', -6 * HOUR - 1, 'expired'],
+    ['more than a year ahead', 366 * 24 * HOUR, 'max_days_ahead'],
+  ])('%s is refused, and nothing is stored', async (_, ms, rule) => {
+    const { tables, deps } = memoryIntake();
+    const refused = await accept(intakeRequest('k', { scheduled_at: at(ms).toISOString() }), deps).catch(
+      (error: unknown) => error,
+    );
+    expect(refused).toMatchObject({ problem: 'invalid-request', extras: { errors: [{ path: 'scheduled_at', rule }] } });
+    expect(tables.content.size + tables.log.size).toBe(0);
+  });
+
+  it('that has passed since the first request does not keep a repeat from its answer', async () => {
+    const { deps, pass } = memoryIntake();
+    const request = intakeRequest('k', { scheduled_at: at(HOUR).toISOString() });
+    const { log_id } = await accept(request, deps);
+    pass(24 * HOUR);
+    expect(await accept(request, deps)).toMatchObject({ log_id, repeat: true });
+  });
+});
+
+describe('a failed attempt of the producer’s own', () => {
+  it('is attempt 0: recorded, judged, retried after the backoff of a first failure', async () => {
+    const { tables, deps } = memoryIntake();
+    const attempted_at = at(-60_000).toISOString();
+    const failed_attempt = { error_type: 'SERVER_OVERLOAD', response_code: '503', attempted_at } as const;
+    const { log_id, status } = await accept(intakeRequest('k', { failed_attempt }), deps);
+    expect(status).toBe('retrying');
+    const row = tables.row(log_id);
+    expect(row).toMatchObject({
+      send_status: 'RETRY',
+      send_attempts: 1,
+      attempts_left: 5,
+      last_attempt: 0,
+      retry_count: 0,
+      first_attempt_at: attempted_at,
+      error_type: 'SERVER_OVERLOAD',
+      response_code: '503',
+    });
+    const wait = Date.parse(row?.next_retry_at ?? '') - T0.getTime();
+    expect(wait).toBeGreaterThanOrEqual(10 * 60_000);
+    expect(wait).toBeLessThan(20 * 60_000);
+    expect(row?.work_at).toBe(row?.next_retry_at);
+    expect([...tables.retryLog.values()]).toEqual([
+      expect.objectContaining({ retry_attempt: 0, retry_status: 'FAILED', retry_at: attempted_at, response_code: '503' }),
+    ]);
+  });
+
+  it.each([
+    ['a wrong recipient stops it: no work, no message', 'INVALID_RECIPIENT', {}, false],
+    ['a refused credential is a dead letter', 'AUTH_FAILED', {}, true],
+    ['with no retry allowed it is a dead letter', 'UNKNOWN', { max_retry_count: 0 }, true],
+    ['of long ago it is a dead letter', 'UNKNOWN', {}, true, -48 * HOUR],
+  ] as const)('%s', async (_, error_type, changes, dead, ms = 0) => {
+    const { tables, deps } = memoryIntake();
+    const failed_attempt = { error_type, attempted_at: at(ms).toISOString() };
+    const { log_id, status, message } = await accept(intakeRequest('k', { ...changes, failed_attempt }), deps);
+    expect(status).toBe('failed');
+    const row = tables.row(log_id);
+    if (!dead) {
+      expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: error_type });
+      expect(row).not.toHaveProperty('work_queue');
+      expect(message).toBeUndefined();
+      return;
+    }
+    // Left to the lane's function, which settles it by its record and bounces the message into the DLQ.
+    expect(row).toMatchObject({ send_status: 'SENDING', work_at: T0.toISOString(), claim_until: at(ms).toISOString() });
+    expect(message).toMatchObject({ delay_seconds: 0, message: { due: T0.toISOString() } });
+    expect([...tables.retryLog.values()][0]).toHaveProperty('failure_reason');
+  });
+
+  it('that lies in the future by a producer’s clock is taken as made now', async () => {
+    const { tables, deps } = memoryIntake();
+    const failed_attempt = { error_type: 'UNKNOWN', attempted_at: at(HOUR).toISOString() } as const;
+    const { log_id } = await accept(intakeRequest('k', { failed_attempt }), deps);
+    expect(tables.row(log_id)).toMatchObject({ first_attempt_at: T0.toISOString() });
+  });
+});

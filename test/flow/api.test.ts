@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../local/tiny-app.ts';
+import { Flow } from './harness.ts';
+
+const flow = new Flow();
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..', '..');
+let key: string;
+
+interface Answer {
+  readonly status: number;
+  readonly replayed: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly body: any;
+}
+
+async function call(method: string, path: string, body?: object, idempotencyKey?: string): Promise<Answer> {
+  const answer = await fetch(`${flow.endpoints.endpoints.api}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body && { 'content-type': 'application/json' }),
+      ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const replayed = answer.headers.get('idempotent-replayed') === 'true';
+  return { status: answer.status, replayed, body: await answer.json() };
+}
+const send = (idempotencyKey: string, body: object) => call('POST', '/v1/notifications', body, idempotencyKey);
+const hook = (path: string) => `${flow.endpoints.endpoints.simulator}/webhook/${path}`;
+const until = (log_id: string, status: string) =>
+  eventually(async () => {
+    const { body } = await call('GET', `/v1/notifications/${log_id}`);
+    return body.status === status ? body : undefined;
+  }, 30_000);
+
+beforeAll(async () => {
+  await flow.start({ baseIntervalSeconds: 0.5 });
+  const command = join(ROOT, 'src', 'cli', 'main.ts');
+  const scopes = ['send', 'read', 'operate'].flatMap((scope) => ['--scope', scope]);
+  const tsx = join(ROOT, 'node_modules', '.bin', 'tsx');
+  const { stdout } = await run(tsx, [command, 'keys', 'create', '--tenant', 'T1', ...scopes, '--json', '--local'], {
+    cwd: flow.directory,
+  });
+  ({ key } = JSON.parse(stdout));
+}, 180_000);
+afterAll(async () => {
+  await flow.stop();
+  flow.remove();
+}, 60_000);
+
+describe('a notification handed over', () => {
+  it('is delivered at once, without a sweep and without the indexer, and once however often it is handed over', async () => {
+    const body = { channel: 'webhook', recipient: hook('ok/api-1'), body: '本文', priority: 'urgent' };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send('api-1', body)));
+    const taken = answers.filter(({ status }) => status === 202);
+    expect(new Set(taken.map(({ body: { log_id } }) => log_id)).size).toBe(1);
+    expect(taken.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    const log_id = taken[0]?.body.log_id;
+    const done = await until(log_id, 'done');
+    expect(done).toMatchObject({ canRetry: false, attempts: [{ attempt: 0, status: 'SUCCESS', response_code: '200' }] });
+    expect((await send('api-1', body)).replayed).toBe(true);
+    expect(await flow.received(`log_id=${log_id}`)).toHaveLength(1);
+    expect(flow.logs()).not.toMatch(/本文|ok\/api-1|nrk_/);
+  });
+
+  it('that fails is retried by itself', async () => {
+    const { body } = await send('api-2', { channel: 'webhook', recipient: hook('flaky-2/api-2'), body: 'x' });
+    const done = await until(body.log_id, 'done');
+    expect(done.attempts.map(({ status }: { status: string }) => status)).toEqual(['FAILED', 'FAILED', 'SUCCESS']);
+  });
+
+  it('whose sending by its producer failed for good becomes a dead letter that a redrive revives', async () => {
+    const failed_attempt = { error_type: 'AUTH_FAILED', response_code: '401' };
+    const recipient = hook('ok/api-3');
+    const { body } = await send('api-3', { channel: 'webhook', recipient, body: 'x', failed_attempt });
+    expect(body.status).toBe('failed');
+    const failed = await until(body.log_id, 'failed');
+    expect(failed).toMatchObject({ canRetry: true, attempts: [{ attempt: 0, error_type: 'AUTH_FAILED' }] });
+    expect(await eventually(async () => (await flow.deadLetters('webhook')) || undefined)).toBe(1);
+    expect(await flow.received(`log_id=${body.log_id}`)).toHaveLength(0);
+    expect(await flow.redrive('webhook')).toBe(1);
+    await until(body.log_id, 'done');
+  });
+
+  it('by a row of BATCH-951’s own is taken over when its failure is reported', async () => {
+    const log_id = 'api-951';
+    await flow.put([
+      {
+        log_id,
+        tenant_id: 'T1',
+        notification_type: 'WEBHOOK',
+        recipient_address: hook('ok/api-951'),
+        message_body: 'x',
+        message_format: 'PLAIN',
+        send_status: 'SENDING',
+        send_attempts: 1,
+        created_at: new Date().toISOString(),
+      },
+    ]);
+    const reported = await call('POST', `/v1/notifications/${log_id}/failures`, { error_type: 'NETWORK_TIMEOUT' });
+    expect([reported.status, reported.body.status]).toEqual([202, 'retrying']);
+    const done = await until(log_id, 'done');
+    expect(done.attempts.map(({ attempt }: { attempt: number }) => attempt)).toEqual([0, 1]);
+  });
+});
+
+it('answers by the gateway, the functions and the document as in the tests of the parts', async () => {
+  const document = await (await fetch(`${flow.endpoints.endpoints.api}/v1/openapi.json`)).json();
+  expect(document).toMatchObject({ openapi: '3.1.0' });
+  expect((await fetch(`${flow.endpoints.endpoints.api}/v1/notifications`)).status).toBe(401);
+  expect((await call('GET', '/v1/nothing')).status).toBe(404);
+  expect((await send('bad', { channel: 'fax' })).body.type).toBe('urn:notification-retry:problem:invalid-request');
+  const batch = { notifications: [{ channel: 'webhook', recipient: hook('ok/b-1'), body: 'x' }, { channel: 'fax' }] };
+  const { body } = await call('POST', '/v1/notifications/batch', batch, 'batch-1');
+  expect(body.results.map(({ status }: { status: number }) => status)).toEqual([202, 400]);
+  await until(body.results[0].log_id, 'done');
+});
