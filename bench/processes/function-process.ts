@@ -22,6 +22,8 @@ export interface SeriesOutcome {
   readonly error?: string;
   /** Microseconds of CPU, user and system, all threads: of the events after the warm-up. */
   readonly cpu_us: number;
+  /** Milliseconds from call to answer: of the events after the warm-up, in order. */
+  readonly times_ms: readonly number[];
   /** Most memory that the process ever had resident, in bytes. */
   readonly peak_rss: number;
   /** Memory that is swapped out now, in bytes; 0 where the system does not tell. */
@@ -43,18 +45,21 @@ await serveParent(async () => {
 
 async function runSeries(handler: Handler, { id, warm_up, events }: Series): Promise<SeriesOutcome> {
   const results: unknown[] = [];
+  const times_ms: number[] = [];
   let before = process.cpuUsage();
   try {
     for (const [index, event] of events.entries()) {
       if (index === warm_up) before = process.cpuUsage();
+      const started = performance.now();
       results.push(await handler(JSON.parse(event), contextOf(`${id}-${index}`)));
+      if (index >= warm_up) times_ms.push(performance.now() - started);
     }
   } catch (error) {
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return { id, results, error: what, cpu_us: Number.NaN, ...memory() };
+    return { id, results, error: what, cpu_us: Number.NaN, times_ms, ...memory() };
   }
   const { user, system } = process.cpuUsage(before);
-  return { id, results, cpu_us: user + system, ...memory() };
+  return { id, results, cpu_us: user + system, times_ms, ...memory() };
 }
 
 function contextOf(awsRequestId: string): object {

@@ -233,7 +233,10 @@ describe('POST /v1/notifications/batch', () => {
     const first = await batch(idempotencyKey, [notification(), notification({ body: 'b' })]);
     const again = await batch(idempotencyKey, [notification(), notification({ body: 'changed' }), notification()]);
     expect(again.body.results[0]).toEqual({ ...first.body.results[0], repeat: true });
-    expect(again.body.results[1]).toMatchObject({ status: 409, problem: { type: problemType('idempotency-key-reused') } });
+    expect(again.body.results[1]).toMatchObject({
+      status: 409,
+      problem: { type: problemType('idempotency-key-reused') },
+    });
     expect(again.body.results[2]).toMatchObject({ status: 202 });
     expect(again.body.results[2]).not.toHaveProperty('repeat');
   });

@@ -40,7 +40,12 @@ afterAll(() => world?.stop());
 
 describe('GET /v1/notifications/{log_id}', () => {
   const claim = { send_status: 'SENDING', claim_until: minutes(1) } as const;
-  const tried = { send_status: 'RETRY', work_at: minutes(5), next_retry_at: minutes(5), error_type: 'RATE_LIMITED' } as const;
+  const tried = {
+    send_status: 'RETRY',
+    work_at: minutes(5),
+    next_retry_at: minutes(5),
+    error_type: 'RATE_LIMITED',
+  } as const;
   const untried = { send_status: 'PENDING', send_attempts: 0, last_attempt: -1 } as const;
 
   it.each<[string, (log_id: string) => ForeignRow, object]>([
@@ -75,7 +80,12 @@ describe('GET /v1/notifications/{log_id}', () => {
     await world.put(row(log_id));
     const { status, body } = await show(log_id);
     expect(status).toBe(200);
-    expect(body).toMatchObject({ log_id, retry_count: expect.any(Number), created_at: expect.any(String), ...expected });
+    expect(body).toMatchObject({
+      log_id,
+      retry_count: expect.any(Number),
+      created_at: expect.any(String),
+      ...expected,
+    });
     expect(body.attempts).toEqual([]);
     expect(JSON.stringify(body)).not.toMatch(/foreign-secret|本文|work_queue|dead_message_id/);
     if (!('errorMessage' in expected)) expect(body).not.toHaveProperty('errorMessage');
@@ -260,10 +270,13 @@ describe('who may', () => {
   ];
 
   it.each(requests)('%s %s needs a key with the scope %s', async (method, path, scope) => {
-    const lacking = await world.key(TENANT, (['send', 'read', 'operate'] as const).filter((one) => one !== scope));
+    const lacking = await world.key(
+      TENANT,
+      (['send', 'read', 'operate'] as const).filter((one) => one !== scope),
+    );
     const ask = (by?: string) => world.call(method, path, { ...(by !== undefined && { key: by }) });
     expect((await ask()).status).toBe(401);
-    for (const wrong of ['nope', 'nrk_0000000000000000_' + 'A'.repeat(43), `${lacking.key.slice(0, -1)}!`]) {
+    for (const wrong of ['nope', `nrk_0000000000000000_${'A'.repeat(43)}`, `${lacking.key.slice(0, -1)}!`]) {
       const refused = await ask(wrong);
       expect([refused.status, typeOf(refused)]).toEqual([401, 'unauthenticated']);
     }

@@ -8,9 +8,9 @@ import { notificationRoutes } from '../../functions/shared/api/notification-rout
 import { openApiDocument } from '../../src/adapters/api/openapi.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../src/core/intake/problem.ts';
 import { deadRow, storedRow } from '../cli/operations.ts';
+import { resourcesOf, templateOf } from '../lib/synthesize.ts';
 import { type ApiWorld, startApiWorld } from '../support/api-world.ts';
 import { fromSchema, type JsonSchema, nearlyFromSchema } from '../support/json-schema-arbitrary.ts';
-import { resourcesOf, templateOf } from '../lib/synthesize.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -130,7 +130,11 @@ describe('whatever is asked', () => {
           const value = values[name];
           if (value === undefined) continue;
           // `.` and `..` are folded away by every client.
-          if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(String(value).toWellFormed()).replaceAll('.', '%2E') || 'x');
+          if (place === 'path')
+            path = path.replace(
+              `{${name}}`,
+              encodeURIComponent(String(value).toWellFormed()).replaceAll('.', '%2E') || 'x',
+            );
           else if (place === 'query') query.set(name, String(value).toWellFormed());
           else headers[name] = String(value);
         }

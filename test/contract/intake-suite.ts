@@ -72,9 +72,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     const row = dueRow({ log_id: recordOf().log_id, send_status: 'PENDING' });
     const { intake } = store();
     expect(await intake.hasRow(row.log_id)).toBe(false);
-    const results = await Promise.all(
-      Array.from({ length: 5 }, () => intake.putRow(row, 'someone@example.com', T0)),
-    );
+    const results = await Promise.all(Array.from({ length: 5 }, () => intake.putRow(row, 'someone@example.com', T0)));
     expect(results.filter(Boolean)).toHaveLength(1);
     expect(await intake.hasRow(row.log_id)).toBe(true);
     const stored = await store().get(row.log_id);

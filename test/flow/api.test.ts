@@ -62,7 +62,10 @@ describe('a notification handed over', () => {
     expect(taken.filter(({ replayed }) => !replayed)).toHaveLength(1);
     const log_id = taken[0]?.body.log_id;
     const done = await until(log_id, 'done');
-    expect(done).toMatchObject({ canRetry: false, attempts: [{ attempt: 0, status: 'SUCCESS', response_code: '200' }] });
+    expect(done).toMatchObject({
+      canRetry: false,
+      attempts: [{ attempt: 0, status: 'SUCCESS', response_code: '200' }],
+    });
     expect((await send('api-1', body)).replayed).toBe(true);
     expect(await flow.received(`log_id=${log_id}`)).toHaveLength(1);
     expect(flow.logs()).not.toMatch(/本文|ok\/api-1|nrk_/);

@@ -216,3 +216,32 @@ describe('the monitor', () => {
     expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
   });
 });
+
+describe('the API’s functions', () => {
+  const actions = (role: string) => [...permissionsOf(role).keys()];
+
+  it('that takes in encrypts recipients, reads none of them back, and deletes nothing', () => {
+    const permissions = permissionsOf('IntakeApiIntakeRole');
+    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
+    expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog.*TablesContent/);
+    expect(permissions.get('dynamodb:PutItem')).not.toContain('ApiKeys');
+    expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
+    expect(actions('IntakeApiIntakeRole').filter((action) => /Delete|Scan|Query/.test(action))).toEqual([]);
+  });
+
+  it('that tells sees neither content, nor recipients, nor keys', () => {
+    const all = JSON.stringify([...permissionsOf('IntakeApiNotificationsRole')]);
+    expect(all).not.toMatch(/TablesContent|RecipientKey|RecipientHash|ApiKeys/);
+    expect(actions('IntakeApiNotificationsRole').filter((action) => /Delete|Scan|Put/.test(action))).toEqual([
+      'logs:PutLogEvents',
+    ]);
+  });
+
+  it('that checks keys reads one key, and nothing else', () => {
+    const permissions = permissionsOf('IntakeApiKeyCheckRole');
+    expect(actions('IntakeApiKeyCheckRole').filter((action) => action.startsWith('dynamodb:'))).toEqual([
+      'dynamodb:GetItem',
+    ]);
+    expect(permissions.get('dynamodb:GetItem')).toContain('ApiKeys');
+  });
+});

@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
@@ -233,6 +234,38 @@ describe('the stream of NotificationLog', () => {
       DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('Failures'), 'Arn'] } } },
       FilterCriteria: { Filters: Match.anyValue() },
     });
+  });
+});
+
+describe('the API', () => {
+  it('asks for a key on every route but the document’s, and keeps the answer for a minute at most', () => {
+    const open = resourcesOf(template, 'AWS::ApiGatewayV2::Route').filter(
+      ({ properties }) => properties['AuthorizationType'] !== 'CUSTOM',
+    );
+    expect(open.map(({ properties }) => properties['RouteKey'])).toEqual(['GET /v1/openapi.json']);
+    const [authorizer] = resourcesOf(template, 'AWS::ApiGatewayV2::Authorizer');
+    expect(authorizer?.properties).toMatchObject({
+      AuthorizerType: 'REQUEST',
+      IdentitySource: ['$request.header.Authorization'],
+      EnableSimpleResponses: true,
+    });
+    expect(authorizer?.properties['AuthorizerResultTtlInSeconds']).toBeLessThanOrEqual(60);
+  });
+
+  it('is throttled as configured, and logs who asked without what was sent', () => {
+    const limited = templateOf({
+      stage: 'dev',
+      'notification-retry.api.rateLimit': 7,
+      'notification-retry.api.burstLimit': 9,
+    });
+    limited.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+      StageName: '$default',
+      DefaultRouteSettings: { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 9 },
+    });
+    const [stage] = resourcesOf(template, 'AWS::ApiGatewayV2::Stage');
+    const format = JSON.stringify(Object(stage?.properties['AccessLogSettings']).Format);
+    expect(format).toContain('tenant_id');
+    expect(format).not.toMatch(/request\.(header|body)|context\.path/i);
   });
 });
 

@@ -69,7 +69,11 @@ describe('the routes of a template', () => {
     [
       'with an identity source other than one header',
       () =>
-        httpApiFrom([], [], [{ ...authorizer, properties: { ...authorizer.properties, IdentitySource: ['$context.x'] } }]),
+        httpApiFrom(
+          [],
+          [],
+          [{ ...authorizer, properties: { ...authorizer.properties, IdentitySource: ['$context.x'] } }],
+        ),
       /one header/,
     ],
   ])('%s are refused, for they cannot be played', (_, read, message) => {

@@ -58,7 +58,9 @@ export async function startApiWorld() {
   const intake = createApi(
     intakeRoutes(
       {
-        store: new Proxy(store, { get: (real, name) => Reflect.get(faults.store ?? {}, name) ?? Reflect.get(real, name) }),
+        store: new Proxy(store, {
+          get: (real, name) => Reflect.get(faults.store ?? {}, name) ?? Reflect.get(real, name),
+        }),
         reports: createReportStore(storage, clock),
         records: createRecordStore(client, tables.notification_retry_log),
         send,

@@ -1,6 +1,6 @@
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { logIdsOf, requestHash } from '../../src/adapters/api/idempotency.ts';
+import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { IntakeDeps, IntakeRequest } from '../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../src/core/intake/notification-request.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';

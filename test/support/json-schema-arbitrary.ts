@@ -75,5 +75,7 @@ function texts({ minLength = 0, maxLength = LONGEST, pattern, format }: JsonSche
   if (pattern !== undefined && pattern !== '\\S') return fc.stringMatching(new RegExp(pattern));
   const text = fc.string({ minLength, maxLength: Math.min(maxLength, LONGEST), unit: 'grapheme' });
   // JavaScript counts UTF-16 units where JSON Schema counts characters.
-  return text.filter((one) => one.length <= maxLength && one.length >= minLength && (pattern === undefined || /\S/.test(one)));
+  return text.filter(
+    (one) => one.length <= maxLength && one.length >= minLength && (pattern === undefined || /\S/.test(one)),
+  );
 }

@@ -1,5 +1,11 @@
 import { logIdsOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
-import { check, readBatchItem, readFailure, readIdempotencyKey, readNotification } from '../../../src/adapters/api/read-request.ts';
+import {
+  check,
+  readBatchItem,
+  readFailure,
+  readIdempotencyKey,
+  readNotification,
+} from '../../../src/adapters/api/read-request.ts';
 import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
 import type { Channel } from '../../../src/core/channels.ts';
 import { type Acceptance, accept, type IntakeDeps } from '../../../src/core/intake/accept.ts';

@@ -37,12 +37,17 @@ export function openApiDocument(): Json {
         }),
       },
       '/v1/notifications/batch': {
-        post: operation('send', 'sendNotifications', 'Hand up to 100 notifications over; each has a result of its own', {
-          parameters: [idempotencyHeader],
-          requestBody: jsonBody('Batch'),
-          ok: { 200: answer('A result each, in their order', 'BatchResults') },
-          problems: ['invalid-request', 'idempotency-key-missing'],
-        }),
+        post: operation(
+          'send',
+          'sendNotifications',
+          'Hand up to 100 notifications over; each has a result of its own',
+          {
+            parameters: [idempotencyHeader],
+            requestBody: jsonBody('Batch'),
+            ok: { 200: answer('A result each, in their order', 'BatchResults') },
+            problems: ['invalid-request', 'idempotency-key-missing'],
+          },
+        ),
       },
       '/v1/notifications/{log_id}': {
         get: operation('read', 'getNotification', 'Tell where a notification stands', {
@@ -52,12 +57,17 @@ export function openApiDocument(): Json {
         }),
       },
       '/v1/notifications/{log_id}/failures': {
-        post: operation('send', 'reportFailure', "Report a failed send of the producer's own; from there on it is retried here", {
-          parameters: [logId],
-          requestBody: jsonBody('Failure'),
-          ok: acceptedAnswer,
-          problems: ['invalid-request', 'not-found', 'conflict'],
-        }),
+        post: operation(
+          'send',
+          'reportFailure',
+          "Report a failed send of the producer's own; from there on it is retried here",
+          {
+            parameters: [logId],
+            requestBody: jsonBody('Failure'),
+            ok: acceptedAnswer,
+            problems: ['invalid-request', 'not-found', 'conflict'],
+          },
+        ),
       },
       '/v1/notifications/{log_id}/retry': {
         post: operation('operate', 'retryNotification', 'Attempt it now', {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/channels.ts';
 import { ERROR_TYPES } from '../../core/error-types.ts';
-import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/intake/problem.ts';
+import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
 import { PRIORITIES } from '../../core/priorities.ts';
 
 /** What the API answers; the tests hold every answer to these. */

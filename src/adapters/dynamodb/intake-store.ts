@@ -11,6 +11,7 @@ import type { IntakeRecord, IntakeStore } from '../../core/intake/accept.ts';
 import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
 import { recipientHash } from '../recipient/recipient-hash.ts';
 import { contentItem } from './content-store.ts';
+import { fallbackAttributes } from './fallback-attributes.ts';
 import { type Item, toItem } from './item.ts';
 
 export interface IntakeStoreOptions {
@@ -65,7 +66,9 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
 
   return {
     async reserve({ record, tenant_id, content }, now) {
-      const item = await contentItem(cipher, { ...record, tenant_id }, content);
+      const owner = { ...record, tenant_id };
+      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, cipher, hashKey));
+      const item = await contentItem(cipher, owner, content, fallback);
       const there = await putIfFree(tables.notification_content, { ...item, ...toItem(record) }, now);
       if (there === undefined) return undefined;
       // Not every emulator returns the item of a failed condition; AWS does.

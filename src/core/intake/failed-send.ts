@@ -47,9 +47,9 @@ export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<Noti
  * Judges the send (design §5). The draw of the backoff comes from the log_id, so that a request which is worked on twice
  * is judged alike both times.
  *
- * A dead letter needs a message that SQS itself moves (design §6.5), so what is dead is left as if its worker had died
- * after it wrote the record: the lane's function that gets its message finds the record, settles the row by it, and
- * bounces the message into the dead-letter queue.
+ * A dead letter needs a message that SQS itself moves (design §6.5), and a fallback its successor (failover.ts). So what
+ * is given up is left as if its worker had died after it wrote the record: the lane's function that gets its message
+ * finds the record, settles the row by it, and bounces the message into the dead-letter queue, or fails over.
  * @param claimed the row with claimForSend's or claimOf's changes
  */
 export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Date, policy: RetryPolicy): JudgedSend {
@@ -80,11 +80,11 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     verdict,
   } as const;
   const record = recordOf(ended);
-  const dead = verdict.status === 'FAILED' && verdict.dead_letter;
-  return { verdict, record, ...(!dead && { change: settlementOf(ended) }) };
+  const left = verdict.status === 'FAILED' && (verdict.dead_letter || claimed.fallback_channel !== undefined);
+  return { verdict, record, ...(!left && { change: settlementOf(ended) }) };
 }
 
-/** When the message for a judged row is due: at its retry, or at once to be dead-lettered; undefined: none. */
+/** When the message for a judged row is due: at its retry, or at once to be given up; undefined: none. */
 export function messageDue({ verdict, change }: JudgedSend, claimed: NotificationRow): string | undefined {
   if (verdict.status === 'RETRY') return verdict.next_retry_at;
   return change === undefined ? claimed.work_at : undefined;

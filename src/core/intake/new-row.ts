@@ -40,6 +40,7 @@ export function newNotification(
     message_format: format,
     ...(fallback && {
       fallback_channel: fallback.channel,
+      fallback_recipient: fallback.recipient,
       fallback_integration_config_id: fallback.integration_config_id,
     }),
   };
@@ -50,7 +51,7 @@ export function newNotification(
   const row: Record<string, unknown> = { ...inline, ...plan.set };
   for (const column of plan.remove) delete row[column];
   const pending = row as unknown as NewNotification['row'];
-  const content = { ...plan.content, ...(fallback && { fallback_recipient: fallback.recipient }) };
+  const { content } = plan;
   if (failed_attempt === undefined) return { row: pending, content };
   const at = attemptedAt(failed_attempt, accepted_at);
   const claimed = { ...pending, ...claimForSend(pending, at, accepted_at) };

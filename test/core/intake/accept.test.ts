@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Acceptance, accept, IN_FLIGHT_MS, type IntakeDeps, KEY_LIFETIME_MS } from '../../../src/core/intake/accept.ts';
+import {
+  type Acceptance,
+  accept,
+  IN_FLIGHT_MS,
+  type IntakeDeps,
+  KEY_LIFETIME_MS,
+} from '../../../src/core/intake/accept.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
 import { intakeRequest, memoryIntake } from '../../support/intake.ts';
 import { at, T0 } from '../../support/rows.ts';
@@ -67,7 +73,10 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
       const { log_id, repeat } = await accept(intakeRequest('daily', { body: `day ${use}` }), deps);
       expect(repeat).toBe(false);
       ids.add(log_id);
-      expect(await accept(intakeRequest('daily', { body: `day ${use}` }), deps)).toMatchObject({ log_id, repeat: true });
+      expect(await accept(intakeRequest('daily', { body: `day ${use}` }), deps)).toMatchObject({
+        log_id,
+        repeat: true,
+      });
       pass(KEY_LIFETIME_MS);
     }
     expect(ids.size).toBe(4);
@@ -145,7 +154,10 @@ function dying(deps: IntakeDeps, at: number, after: boolean): IntakeDeps {
 describe('a request that dies', () => {
   const kinds = [
     ['plain', {}],
-    ['with a failed attempt', { failed_attempt: { error_type: 'SERVER_OVERLOAD', attempted_at: at(-1_000).toISOString() } }],
+    [
+      'with a failed attempt',
+      { failed_attempt: { error_type: 'SERVER_OVERLOAD', attempted_at: at(-1_000).toISOString() } },
+    ],
     ['with a failed attempt that is final', { failed_attempt: { error_type: 'AUTH_FAILED' } }],
   ] as const;
   const deaths = [1, 2, 3].flatMap((call) => [false, true].map((after) => [call, after] as const));
@@ -252,7 +264,12 @@ describe('a failed attempt of the producer’s own', () => {
     expect(wait).toBeLessThan(20 * 60_000);
     expect(row?.work_at).toBe(row?.next_retry_at);
     expect([...tables.retryLog.values()]).toEqual([
-      expect.objectContaining({ retry_attempt: 0, retry_status: 'FAILED', retry_at: attempted_at, response_code: '503' }),
+      expect.objectContaining({
+        retry_attempt: 0,
+        retry_status: 'FAILED',
+        retry_at: attempted_at,
+        response_code: '503',
+      }),
     ]);
   });
 
