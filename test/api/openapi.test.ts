@@ -104,7 +104,14 @@ describe('whatever is asked', () => {
         const any = fc.oneof(fromSchema(of).map(String), fc.string({ maxLength: 60 }));
         if (place === 'path') return [name, fc.oneof(fc.constantFrom(...ids), any)];
         if (place === 'header') return [name, fc.option(fromSchema(of).map(String), { freq: 9, nil: undefined })];
-        return [name, fc.option(any, { nil: undefined, freq: 2 })];
+        return [
+          name,
+          fc.oneof(
+            { weight: 14, arbitrary: fc.constant(undefined) },
+            { weight: 5, arbitrary: fromSchema(of).map(String) },
+            { weight: 1, arbitrary: fc.string({ maxLength: 60 }) },
+          ),
+        ];
       }),
     );
     return fc.record({
@@ -148,8 +155,9 @@ describe('whatever is asked', () => {
         expect(check?.(answer.body), `${operation.operationId}: ${ajv.errorsText(check?.errors)}`).toBe(true);
         seen.set(`${operation.operationId} ${answer.status}`, 1);
       }),
-      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 300) },
+      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 300), ...(!process.env['FUZZ_RUNS'] && { seed: 952 }) },
     );
+    // The ordinary run draws the same requests each time; FUZZ_RUNS draws so many others.
     // It would prove nothing if everything were refused at the door.
     for (const interesting of [
       'sendNotification 202',

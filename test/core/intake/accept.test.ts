@@ -8,6 +8,7 @@ import {
   KEY_LIFETIME_MS,
 } from '../../../src/core/intake/accept.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
+import type { RetryRecord } from '../../../src/core/notification.ts';
 import { intakeRequest, memoryIntake } from '../../support/intake.ts';
 import { at, T0 } from '../../support/rows.ts';
 
@@ -128,6 +129,32 @@ describe('a request still in flight', () => {
     expect(refused).toMatchObject({ problem: 'request-in-progress', extras: { retry_after_seconds: 4 } });
     pass(3_500);
     expect(await accept(intakeRequest(), deps)).toMatchObject({ repeat: true });
+  });
+});
+
+describe('a request that was only slow', () => {
+  it('and the one that completed it meanwhile did the same: record and row agree', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    const request = intakeRequest('k', { failed_attempt: { error_type: 'SERVER_OVERLOAD' } });
+    let wake: () => void = () => {};
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const slow = { ...deps, records: { put: (record: RetryRecord) => asleep.then(() => tables.records.put(record)) } };
+    const first = accept(request, slow);
+    await Promise.resolve();
+    pass(IN_FLIGHT_MS + 1_234);
+    const { log_id } = await accept(request, deps);
+    const completed = structuredClone([...tables.retryLog.values()]);
+    pass(789);
+    wake();
+    expect(await first).toMatchObject({ log_id, status: 'retrying' });
+    expect([...tables.retryLog.values()]).toEqual(completed);
+    expect(tables.row(log_id)).toMatchObject({
+      created_at: T0.toISOString(),
+      next_retry_at: completed[0]?.next_retry_at,
+      work_at: completed[0]?.next_retry_at,
+    });
   });
 });
 
