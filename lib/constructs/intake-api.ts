@@ -18,7 +18,7 @@ import { isProduction, type StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
-import { allow, readTables, useTables } from './permissions.ts';
+import { allow, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction } from './service-function.ts';
 import { laneUrls } from './sweep.ts';
@@ -157,7 +157,10 @@ export class IntakeApi extends Construct {
       description: "Says whose API key a request's is",
       timeout: Duration.seconds(10),
       environment: { API_KEYS_TABLE: tables.apiKeys.tableName } satisfies ApiAuthorizerEnv,
-      permissions: [allow(['dynamodb:GetItem'], [tables.apiKeys.tableArn]), readTables(encryption.dataKey)],
+      permissions: [
+        allow(['dynamodb:GetItem'], [tables.apiKeys.tableArn]),
+        allow(['kms:Decrypt', 'kms:DescribeKey'], [encryption.dataKey.keyArn]),
+      ],
     });
   }
 

@@ -90,6 +90,15 @@ describe('a notification handed over', () => {
     await until(body.log_id, 'done');
   });
 
+  it('goes on on its fallback channel when its recipient turns out to be wrong', async () => {
+    const fallback = { channel: 'webhook', recipient: hook('ok/api-4') };
+    const failed_attempt = { error_type: 'INVALID_RECIPIENT' };
+    const email = { channel: 'email', recipient: 'nobody@example.com', body: 'x', fallback, failed_attempt };
+    const { body } = await send('api-4', email);
+    const successor = await eventually(async () => (await flow.row(body.log_id))['successor_log_id']);
+    await until(String(successor), 'done');
+  });
+
   it('by a row of BATCH-951’s own is taken over when its failure is reported', async () => {
     const log_id = 'api-951';
     await flow.put([

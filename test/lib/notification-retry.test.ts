@@ -1,4 +1,3 @@
-import { globSync } from 'node:fs';
 import { Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';

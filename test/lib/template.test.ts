@@ -1,4 +1,3 @@
-import { globSync } from 'node:fs';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';

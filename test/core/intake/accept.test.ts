@@ -300,6 +300,18 @@ describe('a failed attempt of the producer’s own', () => {
     ]);
   });
 
+  it('that is final fails over, by whoever gets its message, where it names a fallback', async () => {
+    const { tables, deps } = memoryIntake();
+    const fallback = { channel: 'slack', recipient: '#ops' } as const;
+    const failed_attempt = { error_type: 'INVALID_RECIPIENT' } as const;
+    const { log_id, status, message } = await accept(intakeRequest('k', { fallback, failed_attempt }), deps);
+    expect(status).toBe('failed');
+    expect(tables.row(log_id)).toMatchObject({ send_status: 'SENDING', fallback_channel: 'slack' });
+    expect(tables.row(log_id)).not.toHaveProperty('fallback_recipient');
+    expect(tables.content.get(log_id)?.fallback).toEqual({ recipient: '#ops' });
+    expect(message).toMatchObject({ message: { due: T0.toISOString() } });
+  });
+
   it.each([
     ['a wrong recipient stops it: no work, no message', 'INVALID_RECIPIENT', {}, false],
     ['a refused credential is a dead letter', 'AUTH_FAILED', {}, true],
