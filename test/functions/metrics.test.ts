@@ -218,8 +218,9 @@ describe('what the functions emit', () => {
 
   it('comes from functions that there are', () => {
     const services = new Set(readdirSync(FUNCTIONS));
-    const strangers = (Object.keys(METRICS) as MetricName[])
-      .filter((name) => !servicesOf(name).every((service) => services.has(service)));
+    const strangers = (Object.keys(METRICS) as MetricName[]).filter(
+      (name) => !servicesOf(name).every((service) => services.has(service)),
+    );
     expect(strangers).toEqual([]);
   });
 });
