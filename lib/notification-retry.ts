@@ -73,8 +73,8 @@ export class NotificationRetry extends Construct {
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
-    this.watch(config);
     this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels });
+    this.watch(config);
     new Outputs(this, 'Outputs', {
       config,
       tables,
