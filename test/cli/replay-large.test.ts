@@ -70,7 +70,8 @@ it(`of ${ROWS} rows does what its dry run says in bounded memory, also when it i
   const excluded = { INVALID_RECIPIENT: ROWS / 5, CANCELLED: ROWS / 5 };
   expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS, excluded, sent: 0, to_send: dead });
 
-  const killed = start('--yes');
+  // Slow enough to be caught at it.
+  const killed = start('--yes', '--rate', '100');
   const ended = new Promise((resolve) => killed.once('close', resolve));
   const received: string[] = [];
   const receive = async () => {

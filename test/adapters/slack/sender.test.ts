@@ -218,7 +218,7 @@ describe('a Slack notification', () => {
     const body = 'Longer than Slack takes. '.repeat(10_000);
     expect(await sender.send(by('bot', { body, format: 'MARKDOWN' }), NEVER)).toMatchObject({
       error_type: 'FORMAT_ERROR',
-      message: expect.stringContaining('Slack takes at most 40000: shorten message_body'),
+      message: expect.stringContaining('no more than 80000 are converted: shorten message_body'),
     });
     expect(server.received).toHaveLength(0);
   });
