@@ -9,7 +9,7 @@ import { failureQueue } from './dead-letters.ts';
 import type { Encryption } from './encryption.ts';
 import { FOREIGN_ROWS } from './foreign-rows.ts';
 import type { NotificationTables } from './notification-tables.ts';
-import { allow, useTables } from './permissions.ts';
+import { allow, encryptRecipients, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from './service-function.ts';
 import { acknowledgeWildcard } from './wildcards.ts';
@@ -48,8 +48,7 @@ export class DueIndexer extends Construct {
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
         useTables(encryption.dataKey),
-        // Decrypt is for the hash secret, which the same key protects.
-        allow(['kms:GenerateDataKey', 'kms:Decrypt'], [encryption.recipientKey.keyArn]),
+        ...encryptRecipients(encryption.recipientKey),
         allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       ],
     });

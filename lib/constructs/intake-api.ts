@@ -18,7 +18,7 @@ import { isProduction, type StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
-import { allow, useTables } from './permissions.ts';
+import { allow, encryptRecipients, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction } from './service-function.ts';
 import { laneUrls } from './sweep.ts';
@@ -117,8 +117,7 @@ export class IntakeApi extends Construct {
         allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
         useTables(encryption.dataKey),
-        // Decrypt is for the hash secret, which the same key protects.
-        allow(['kms:GenerateDataKey', 'kms:Decrypt'], [encryption.recipientKey.keyArn]),
+        ...encryptRecipients(encryption.recipientKey),
         allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
         allow(['sqs:SendMessage'], laneArns(channels)),
       ],

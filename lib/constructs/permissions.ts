@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
@@ -11,6 +12,19 @@ export function allow(actions: readonly string[], resources: readonly string[]):
 /** DynamoDB opens a table's key in the caller's name, for reads and for writes. */
 export function useTables(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
+}
+
+/** Encrypts recipients, and reads the secret of their hash, which the same key protects; decrypts no recipient. */
+export function encryptRecipients(recipientKey: Key): PolicyStatement[] {
+  const { region } = Stack.of(recipientKey);
+  return [
+    allow(['kms:GenerateDataKey'], [recipientKey.keyArn]),
+    new PolicyStatement({
+      actions: ['kms:Decrypt'],
+      resources: [recipientKey.keyArn],
+      conditions: { StringEquals: { 'kms:ViaService': `secretsmanager.${region}.amazonaws.com` } },
+    }),
+  ];
 }
 
 /** Looks at the breakers and makes their transitions; the rest of the pipeline's state is others'. */
