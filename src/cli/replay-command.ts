@@ -56,11 +56,15 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
   const filter = await filterOf(options, session);
   const begun = clock();
   const journal = replayJournal(session.stateDirectory, scopeOf(options, filter, session), begun);
-  const replay_id = options.id ?? journal.unfinished ?? newReplayId(session);
-  if (options.id === undefined && journal.unfinished !== undefined) {
+  const unfinished = options.id === undefined ? journal.unfinished : undefined;
+  const replay_id = options.id ?? unfinished?.replay_id ?? newReplayId(session);
+  if (unfinished !== undefined) {
     terminal.say(`Going on with ${replay_id}, which did not finish.\n`);
   }
-  const go = (dry_run: boolean, total?: number) => run(session, options, filter, { replay_id, begun, dry_run, total });
+  const sent_before = unfinished?.sent ?? 0;
+  const onSending = (sent: number) => journal.begin(replay_id, begun, sent);
+  const go = (dry_run: boolean, total?: number) =>
+    run(session, options, filter, { replay_id, begun, dry_run, total, sent_before, onSending });
 
   // What is confirmed has been counted; who confirms unseen gets the counts afterwards.
   const preview = options.dryRun || !options.yes ? await go(true) : undefined;
@@ -78,7 +82,7 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
     }
     if (!(await confirmed(`Send ${preview.to_send} again?`, options.yes, session))) return 0;
   }
-  journal.begin(replay_id, begun);
+  journal.begin(replay_id, begun, sent_before);
   const tally = await go(false, preview?.to_send);
   journal.end();
   terminal.print(
@@ -108,10 +112,12 @@ interface Pass {
   readonly begun: Date;
   readonly dry_run: boolean;
   readonly total: number | undefined;
+  readonly sent_before: number;
+  readonly onSending: (sent: number) => void;
 }
 
 async function run(session: Session, options: ReplayOptions, filter: SearchFilter, pass: Pass): Promise<ReplayTally> {
-  const { replay_id, begun, dry_run, total } = pass;
+  const { replay_id, begun, dry_run, total, sent_before, onSending } = pass;
   const { deployment, lanes, rows, clock, pause } = session;
   const { from, to } = options;
   const stopped_created = periodOf(options, begun);
@@ -126,6 +132,7 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
     replay_id,
     dry_run,
     rate: options.rate,
+    sent_before,
     ...(options.limit !== undefined && { limit: options.limit }),
     ...(options.maxAge !== undefined && { max_age_ms: options.maxAge }),
     ...(options.includeStopped && { include_stopped: true }),
@@ -138,6 +145,7 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
       policy: deployment.retry_policy,
       clock,
       pause,
+      onSending,
       onProgress: ({ matched, to_send }) => progress.update(dry_run ? matched : to_send, total),
     });
   } finally {

@@ -6,13 +6,17 @@ import * as v from 'valibot';
 /** A replay that did not finish is gone on with for so long; after that, the same command is a new replay. */
 const VALID_MS = 24 * 3_600_000;
 
-const entry = v.object({ replay_id: v.pipe(v.string(), v.minLength(1)), begun: v.pipe(v.string(), v.isoTimestamp()) });
+const entry = v.object({
+  replay_id: v.pipe(v.string(), v.minLength(1)),
+  begun: v.pipe(v.string(), v.isoTimestamp()),
+  sent: v.optional(v.number(), 0),
+});
 
 /** A replay's id, kept while it runs, so that the same command goes on with it after an interruption. */
 export interface ReplayJournal {
-  /** The id of the same replay that did not finish; undefined: there is none. */
-  readonly unfinished: string | undefined;
-  begin(replay_id: string, now: Date): void;
+  /** The same replay that did not finish, and how many it sent at most; undefined: there is none. */
+  readonly unfinished: { readonly replay_id: string; readonly sent: number } | undefined;
+  begin(replay_id: string, now: Date, sent: number): void;
   end(): void;
 }
 
@@ -22,15 +26,15 @@ export function replayJournal(directory: string, what: object, now: Date): Repla
   const path = join(directory, `replay-${name}.json`);
   return {
     unfinished: read(path, now),
-    begin(replay_id, begun) {
+    begin(replay_id, begun, sent) {
       mkdirSync(directory, { recursive: true });
-      writeFileSync(path, JSON.stringify({ replay_id, begun: begun.toISOString() }));
+      writeFileSync(path, JSON.stringify({ replay_id, begun: begun.toISOString(), sent }));
     },
     end: () => rmSync(path, { force: true }),
   };
 }
 
-function read(path: string, now: Date): string | undefined {
+function read(path: string, now: Date): ReplayJournal['unfinished'] {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -40,5 +44,5 @@ function read(path: string, now: Date): string | undefined {
   // A file that the interruption cut off names no replay: nothing was sent under it yet.
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), entry), text);
   if (!parsed.success || Date.parse(parsed.output.begun) < now.getTime() - VALID_MS) return undefined;
-  return parsed.output.replay_id;
+  return parsed.output;
 }

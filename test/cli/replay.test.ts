@@ -237,6 +237,18 @@ describe('a replay that is interrupted', () => {
   });
 });
 
+describe('the limit of a replay', () => {
+  it('holds over an interruption', async () => {
+    await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`q-${i}`, { tenant_id: 'Q' })));
+    const args = ['replay', '--tenant', 'Q', '--limit', '15', '--rate', '10', '--yes'];
+    const interrupted = await ops.run(args, { pause: () => Promise.reject(new Error('killed')) });
+    expect(interrupted.code).toBe(1);
+    expect(await ops.takeAll()).toHaveLength(10);
+    expect((await ops.run(args)).code).toBe(0);
+    expect(await ops.takeAll()).toHaveLength(5);
+  });
+});
+
 describe('who replays', () => {
   it('sees what it would be, is asked, and may say no', async () => {
     await ops.put(deadRow('k-1', { tenant_id: 'K' }));
@@ -279,5 +291,5 @@ describe('who replays', () => {
     expect(numbers(await run('X', '--yes'))).toEqual(numbers(dry));
     expect(await run('X', '--yes')).toMatchObject({ matched: 0, sent: 0 });
     expect(new Set((await ops.takeAll()).map(({ log_id }) => log_id)).size).toBe(1_000);
-  });
+  }, 60_000);
 });

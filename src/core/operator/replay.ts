@@ -10,8 +10,10 @@ import { revival } from './revival.ts';
 
 export interface ReplayRequest extends Selection {
   readonly dry_run: boolean;
-  /** Send at most this many. */
+  /** Send at most this many, those of an earlier, interrupted run included. */
   readonly limit?: number;
+  /** By an earlier run that was interrupted: at most so many were sent. */
+  readonly sent_before?: number;
   /** Send at most so many a second. */
   readonly rate: number;
 }
@@ -24,6 +26,8 @@ export interface ReplayDeps {
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   readonly onProgress?: (tally: ReplayTally) => void;
+  /** Told before it is done: how many will have been sent, all runs together. */
+  readonly onSending?: (sent: number) => void;
 }
 
 export interface ReplayTally {
@@ -59,11 +63,13 @@ export async function replay(
 ): Promise<ReplayTally> {
   const counts = new Counts();
   const begun = deps.clock().getTime();
+  const before = request.sent_before ?? 0;
   let chunk: ForeignRow[] = [];
   const flush = async () => {
     const rows = chunk;
     chunk = [];
     if (!request.dry_run && rows.length > 0) {
+      deps.onSending?.(before + counts.toSend + rows.length);
       await sendAgain(rows, request, deps, counts);
       const early = begun + (counts.toSend / request.rate) * 1000 - deps.clock().getTime();
       if (early > 0) await deps.pause(early);
@@ -74,7 +80,7 @@ export async function replay(
     counts.matched += 1;
     const excluded = exclusionOf(row, request, deps.clock());
     if (excluded !== undefined) counts.exclude(excluded);
-    else if (counts.toSend + chunk.length >= (request.limit ?? Number.POSITIVE_INFINITY)) {
+    else if (before + counts.toSend + chunk.length >= (request.limit ?? Number.POSITIVE_INFINITY)) {
       counts.exclude('beyond_limit');
     } else if (request.dry_run) counts.take(row, deps.clock());
     else if (chunk.push(row) >= Math.min(CHUNK, Math.ceil(request.rate))) await flush();
