@@ -1,4 +1,5 @@
 import type { Channel } from './channels.ts';
+import { arrived } from './delivery-news.ts';
 import type { ErrorType } from './error-types.ts';
 import { expiresAt, historyKeys } from './history.ts';
 import { limitOf, type Verdict } from './judge.ts';
@@ -31,6 +32,7 @@ export interface SuccessorStore {
 }
 
 export interface FailoverDeps {
+  readonly rows: { read(log_id: string): Promise<NotificationRow | undefined> };
   readonly successors: SuccessorStore;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
@@ -72,6 +74,9 @@ export async function failOver(
   if (channel === undefined || verdict.status !== 'FAILED' || !FAILED_OVER.includes(verdict.failure_reason)) {
     return { verdict };
   }
+  // An event may have told since the claim that the recipient has it, by an earlier attempt of uncertain outcome.
+  const current = await deps.rows.read(row.log_id);
+  if (arrived(current?.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' } };
   const now = deps.clock();
   const log_id = successorId(row.log_id);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
@@ -91,7 +96,14 @@ function messageFor(successor: NotificationRow, run_id: string): QueueMessage | 
 export type SuccessorRow = NotificationRow & ForeignRow;
 
 /** What the two have in common: it is the same notification. */
-const COPIED = ['notification_id', 'setting_id', 'template_id', 'priority_level', 'max_retry_count'] as const;
+const COPIED = [
+  'notification_id',
+  'setting_id',
+  'template_id',
+  'priority_level',
+  'max_retry_count',
+  'created_by',
+] as const;
 
 function successorOf(
   row: NotificationRow,

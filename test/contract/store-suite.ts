@@ -220,7 +220,7 @@ export function storeSuite(store: () => StoreUnderTest): void {
     const owner = { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '1' };
     const fallback = { recipient: 'yamada@example.com', integration_config_id: 'IC9' };
     await store().indexStore.putContent(owner, { ...CONTENT, body: '本文'.repeat(2_000), fallback });
-    const deps = { successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
+    const deps = { rows: store().rows, successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
     const verdict = giveUp('MAX_RETRIES', 'SERVER_OVERLOAD');
     const first = await failOver(row, verdict, 'sweep-1', deps);
     const again = await failOver(row, verdict, 'sweep-2', { ...deps, clock: () => at(60_000) });
@@ -243,7 +243,7 @@ export function storeSuite(store: () => StoreUnderTest): void {
   it('gives up as usual what has no fallback recipient stored, or whose successor’s name is taken', async () => {
     const row = fresh({ fallback_channel: 'email' });
     const { log_id, tenant_id } = row;
-    const deps = { successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
+    const deps = { rows: store().rows, successors: store().successors, policy: DEFAULT_RETRY_POLICY, clock: () => T0 };
     const verdict = giveUp('EXPIRED', 'NETWORK_TIMEOUT');
     expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
     const owner = { log_id, tenant_id, expires_at: 4_000_000_000, sequence: '1' };

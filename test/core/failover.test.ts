@@ -23,7 +23,7 @@ function setUp() {
   };
   const content = { ...CONTENT, tenant_id: 'tenant-1', fallback: { recipient: 'https://hooks.example.com/secret' } };
   tables.content.set('log-1', content);
-  return { tables, deps: { successors, policy, clock: () => T0 }, calls: () => calls };
+  return { tables, deps: { rows: tables.rows, successors, policy, clock: () => T0 }, calls: () => calls };
 }
 
 describe('a notification with a fallback', () => {
@@ -42,6 +42,15 @@ describe('a notification with a fallback', () => {
     expect('successor_log_id' in verdict).toBe(over);
     expect(message !== undefined).toBe(over);
     expect(tables.row('log-1-fallback') !== undefined).toBe(over);
+  });
+
+  it('that an event has shown to have arrived since the claim is delivered, and goes nowhere else', async () => {
+    const { tables, deps } = setUp();
+    const row = dueRow({ fallback_channel: 'teams' });
+    tables.log.set('log-1', { ...row, delivery_by_attempt: { 0: 'delivered' } });
+    const { verdict, message } = await failOver(row, giveUp('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', deps);
+    expect({ verdict, message }).toEqual({ verdict: { status: 'SUCCESS' }, message: undefined });
+    expect(tables.row('log-1-fallback')).toBeUndefined();
   });
 
   it('leaves its priority, limit and notification to its successor, and a budget and window that are new', async () => {
