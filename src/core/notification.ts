@@ -65,6 +65,7 @@ export interface NotificationRow {
   /** An event showed that more attempts are pointless: the next message gives up with this reason, and sends nothing. */
   readonly give_up?: ErrorType;
   readonly integration_config_id?: string;
+  readonly created_by?: string;
   /** Where there is no integration: the host of a recipient that is an https URL (provider-key.ts). */
   readonly provider_host?: string;
   /** Where it goes on when it is given up; the recipient there is kept with the content. */
@@ -79,6 +80,9 @@ export interface NotificationRow {
   /** Stamped by every write of ours. */
   readonly updated_at?: string;
 }
+
+/** `created_by` of what a tenant handed over by the API; everyone else who writes rows may write to the table itself. */
+export const INTAKE_API = 'intake-api';
 
 /** A row of NotificationContent, decrypted: what is sent, and to whom. Never logged, never queued. */
 export interface NotificationContent {

@@ -12,6 +12,8 @@ export interface Delivery {
   readonly content: NotificationContent;
   readonly recipient_type?: RecipientType;
   readonly integration_config_id?: string;
+  /** A tenant chose the integration, so its credential has to say that it is theirs. */
+  readonly chosen_by_tenant?: true;
   /** The attempt's time, for signatures. */
   readonly at: Date;
 }

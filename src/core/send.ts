@@ -1,4 +1,4 @@
-import type { NotificationContent, NotificationRow } from './notification.ts';
+import { INTAKE_API, type NotificationContent, type NotificationRow } from './notification.ts';
 import type { Delivery, Refused, Sender, SendResult } from './provider-answer.ts';
 
 /** NotificationContent. */
@@ -37,6 +37,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
       at,
       ...(row.recipient_type && { recipient_type: row.recipient_type }),
       ...(row.integration_config_id && { integration_config_id: row.integration_config_id }),
+      ...(row.created_by === INTAKE_API && { chosen_by_tenant: true as const }),
     };
     // One time limit for both: the worker's own is what it is measured by.
     const signal = deps.sendTimeout();

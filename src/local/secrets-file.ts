@@ -33,14 +33,16 @@ export const SAMPLE_INTEGRATIONS = {
   webhook: 'local-webhook',
 } as const;
 
+const EVERY_TENANT = { tenant_id: '*' };
+
 function sampleIntegrations(simulator: string, known: JsonObject): JsonObject {
   const { slack, slackRevoked, slackWebhook, teams, webhook } = SAMPLE_INTEGRATIONS;
   return {
-    [slack]: known[slack] ?? { token: 'xoxb-local' },
-    [slackRevoked]: known[slackRevoked] ?? { token: REVOKED_TOKEN },
-    [slackWebhook]: { webhook_url: `${simulator}/slack/services/T000/B000/ok` },
-    [teams]: { webhook_url: `${simulator}/teams/ok` },
-    [webhook]: known[webhook] ?? { secrets: [`whsec_${randomBytes(24).toString('base64')}`] },
+    [slack]: known[slack] ?? { token: 'xoxb-local', ...EVERY_TENANT },
+    [slackRevoked]: known[slackRevoked] ?? { token: REVOKED_TOKEN, ...EVERY_TENANT },
+    [slackWebhook]: { webhook_url: `${simulator}/slack/services/T000/B000/ok`, ...EVERY_TENANT },
+    [teams]: { webhook_url: `${simulator}/teams/ok`, ...EVERY_TENANT },
+    [webhook]: known[webhook] ?? { secrets: [`whsec_${randomBytes(24).toString('base64')}`], ...EVERY_TENANT },
   };
 }
 

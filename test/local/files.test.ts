@@ -101,7 +101,10 @@ describe('the secrets file', () => {
     prepareSecrets(file, 'http://127.0.0.1:1');
     const secrets = read(file);
     expect(Buffer.from(secrets.recipient_key, 'base64')).toHaveLength(32);
-    expect(secrets.integrations[SAMPLE_INTEGRATIONS.teams]).toEqual({ webhook_url: 'http://127.0.0.1:1/teams/ok' });
+    expect(secrets.integrations[SAMPLE_INTEGRATIONS.teams]).toEqual({
+      webhook_url: 'http://127.0.0.1:1/teams/ok',
+      tenant_id: '*',
+    });
     expect(secrets.integrations[SAMPLE_INTEGRATIONS.webhook].secrets[0]).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
@@ -118,8 +121,11 @@ describe('the secrets file', () => {
     expect(after).toMatchObject({ recipient_key: before.recipient_key, recipient_hash_key: before.recipient_hash_key });
     expect(after.integrations).toEqual({
       ...before.integrations,
-      [SAMPLE_INTEGRATIONS.teams]: { webhook_url: 'http://127.0.0.1:2/teams/ok' },
-      [SAMPLE_INTEGRATIONS.slackWebhook]: { webhook_url: 'http://127.0.0.1:2/slack/services/T000/B000/ok' },
+      [SAMPLE_INTEGRATIONS.teams]: { webhook_url: 'http://127.0.0.1:2/teams/ok', tenant_id: '*' },
+      [SAMPLE_INTEGRATIONS.slackWebhook]: {
+        webhook_url: 'http://127.0.0.1:2/slack/services/T000/B000/ok',
+        tenant_id: '*',
+      },
     });
   });
 

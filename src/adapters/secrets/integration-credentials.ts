@@ -8,6 +8,7 @@ import { type SecretFault, type SecretSource, SecretUnavailableError } from './s
 interface CredentialOwner {
   readonly tenant_id: string;
   readonly integration_config_id?: string;
+  readonly chosen_by_tenant?: true;
 }
 
 /** What a credential of a channel looks like. */
@@ -53,7 +54,8 @@ export function createIntegrationCredentials(
   }
 
   return {
-    async load(shape, { tenant_id, integration_config_id: id }, { fresh = false, optional = false } = {}) {
+    async load(shape, owner, { fresh = false, optional = false } = {}) {
+      const { integration_config_id: id } = owner;
       if (id === undefined) return { ok: true, credential: undefined };
       if (!CONFIG_ID.test(id)) {
         return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
@@ -68,12 +70,24 @@ export function createIntegrationCredentials(
       }
       const result = parseOnce(name, text, shape);
       if (!result.ok) return result;
-      if (result.tenant_id !== undefined && result.tenant_id !== tenant_id) {
-        return refused('PERMISSION_DENIED', `the secret ${name} belongs to another tenant (its tenant_id differs)`);
-      }
-      return { ok: true, credential: result.credential };
+      const why = notTheirs(result.tenant_id, owner);
+      return why === undefined
+        ? { ok: true, credential: result.credential }
+        : refused('PERMISSION_DENIED', `the secret ${name} ${why}`);
     },
   };
+}
+
+/** `tenant_id` of a credential that every tenant may use. */
+const EVERY_TENANT = '*';
+
+/** Why the credential is not to be used for this tenant. */
+function notTheirs(owned_by: string | undefined, { tenant_id, chosen_by_tenant }: CredentialOwner): string | undefined {
+  if (owned_by === EVERY_TENANT || owned_by === tenant_id) return undefined;
+  if (owned_by !== undefined) return 'belongs to another tenant (its tenant_id differs)';
+  return chosen_by_tenant
+    ? `names no tenant_id, so notifications from the API may not use it: add the tenant's, or "${EVERY_TENANT}" for all`
+    : undefined;
 }
 
 type Parsed<T> = { readonly ok: true; readonly credential: T; readonly tenant_id: string | undefined } | Refused;

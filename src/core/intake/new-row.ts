@@ -1,5 +1,5 @@
 import { planIndex } from '../index-plan.ts';
-import type { NotificationContent, NotificationRow } from '../notification.ts';
+import { INTAKE_API, type NotificationContent, type NotificationRow } from '../notification.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import { describeFaults, rowFaults } from '../row-rules.ts';
 import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
@@ -34,6 +34,7 @@ export function newNotification(
     send_status: 'PENDING',
     send_attempts: 0,
     created_at,
+    created_by: INTAKE_API,
     recipient_address: recipient,
     subject,
     message_body: body,

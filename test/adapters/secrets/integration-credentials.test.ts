@@ -28,6 +28,19 @@ describe('a credential', () => {
     });
   });
 
+  it.each([
+    ['the tenant itself', { tenant_id: 'T1' }, true],
+    ['every tenant', { tenant_id: '*' }, true],
+    ['nobody', {}, false],
+  ])('that names %s is usable accordingly by what a tenant handed over', async (_, named, usable) => {
+    const loaded = await credentials({ token: 'x', ...named }).load(shape, {
+      ...owner,
+      tenant_id: 'T1',
+      chosen_by_tenant: true,
+    });
+    expect(loaded).toMatchObject(usable ? { ok: true } : { ok: false, error_type: 'PERMISSION_DENIED' });
+  });
+
   it('that carries its tenant is for that tenant alone', async () => {
     const loaded = credentials({ token: 'x', tenant_id: 'T1' });
     expect(await loaded.load(shape, owner)).toMatchObject({ ok: true });
