@@ -1,14 +1,13 @@
 import type { BreakerStatus } from '../core/operator/breaker-status.ts';
+import { opsCommand } from './next-step.ts';
 import type { Session } from './session.ts';
 import { ago, table } from './table.ts';
 
 /** The providers that are down, for a person; nothing when all are up. */
-export function describeBreakers(
-  breakers: readonly BreakerStatus[],
-  { terminal: { colors } }: Session,
-  now: Date,
-): string {
-  if (breakers.length === 0) return '';
+export function describeBreakers(breakers: readonly BreakerStatus[], session: Session, now: Date): string {
+  const [first] = breakers;
+  if (first === undefined) return '';
+  const { colors } = session.terminal;
   const lines = table<BreakerStatus>(
     [
       { title: 'channel', of: ({ channel }) => channel },
@@ -22,5 +21,5 @@ export function describeBreakers(
     breakers,
     colors,
   );
-  return `\n${colors.red('Providers that are down')}: their notifications are held, and use up no retry\n${lines}`;
+  return `\n${colors.red('Providers that are down')}: their notifications are held, and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
 }

@@ -17,3 +17,8 @@ export function withRows(channel: Channel, letters: readonly HeldLetter[], sessi
     }),
   );
 }
+
+/** `1 dead letter`, `2 dead letters`. */
+export function countOf(letters: number): string {
+  return `${letters} dead letter${letters === 1 ? '' : 's'}`;
+}

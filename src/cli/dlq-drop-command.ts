@@ -3,7 +3,7 @@ import { deleteLetters, type HeldLetter, peekLetters } from '../adapters/sqs/dea
 import { CHANNELS, type Channel } from '../core/channels.ts';
 import { letGo } from '../core/operator/drop-dead-letters.ts';
 import { confirmed } from './confirm.ts';
-import { withRows } from './dead-letter-rows.ts';
+import { countOf, withRows } from './dead-letter-rows.ts';
 import { FAILED, MISUSED, OperatorError } from './errors.ts';
 import { channelOption } from './filter-options.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
@@ -59,7 +59,7 @@ async function drop(session: Session, options: DropOptions, log_ids: readonly st
       dropped += chosen.length;
     }
   }
-  terminal.print(json ? `${JSON.stringify({ dropped })}\n` : `${dropped} dead letters dropped.\n`);
+  terminal.print(json ? `${JSON.stringify({ dropped })}\n` : `${countOf(dropped)} dropped.\n`);
   const missing = log_ids.filter((log_id) => !found.has(log_id));
   for (const log_id of missing) terminal.say(`${log_id} has no dead letter: see \`npm run ops -- show ${log_id}\`.\n`);
   return missing.length > 0 ? FAILED : 0;

@@ -3,6 +3,7 @@ import { peekLetters } from '../adapters/sqs/dead-letters.ts';
 import { CHANNELS, type Channel } from '../core/channels.ts';
 import { type ChannelLetter, withRows } from './dead-letter-rows.ts';
 import { channelOption } from './filter-options.ts';
+import { sayNext } from './next-step.ts';
 import { count } from './option-values.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
 import { ago, table } from './table.ts';
@@ -39,8 +40,10 @@ async function list(session: Session, { channel, limit }: ListOptions): Promise<
   const letters = (await Promise.all(channels.map((name) => peek(name, limit, session)))).flat();
   const { json, terminal } = session;
   if (json) terminal.print(`${JSON.stringify({ dead_letters: letters })}\n`);
-  else if (letters.length > 0) terminal.print(describe(letters, session));
-  else {
+  else if (letters.length > 0) {
+    terminal.print(describe(letters, session));
+    sayNext('Why, and what to do', 'show LOG_ID', session);
+  } else {
     const which = channel === undefined ? 'Every dead-letter queue' : `The dead-letter queue of ${channel}`;
     terminal.say(`${which} is empty: there is nothing to redrive.\n`);
   }

@@ -5,7 +5,9 @@ import { redriveByCopy } from '../adapters/sqs/redrive-by-copy.ts';
 import { redriveByTask } from '../adapters/sqs/redrive-by-task.ts';
 import type { Channel } from '../core/channels.ts';
 import { confirmed } from './confirm.ts';
+import { countOf } from './dead-letter-rows.ts';
 import { channelOption } from './filter-options.ts';
+import { opsCommand, sayNext } from './next-step.ts';
 import { rate } from './option-values.ts';
 import { showProgress } from './progress.ts';
 import { lockRedrive } from './redrive-lock.ts';
@@ -47,7 +49,7 @@ async function redrive(session: Session, options: DlqRedriveOptions): Promise<nu
     terminal.say(`The dead-letter queue of ${channel} is empty: there is nothing to redrive.\n`);
     return 0;
   }
-  if (!(await confirmed(`Redrive about ${waiting} dead letters of ${channel}?`, options.yes, session))) return 0;
+  if (!(await confirmed(`Redrive about ${countOf(waiting)} of ${channel}?`, options.yes, session))) return 0;
   const progress = showProgress('moved', session);
   try {
     const { moved, unreadable, held } = await move(session, channel, {
@@ -56,13 +58,14 @@ async function redrive(session: Session, options: DlqRedriveOptions): Promise<nu
       onProgress: ({ moved: so_far, total }) => progress.update(so_far, total),
     });
     progress.end();
-    terminal.print(
-      json ? `${JSON.stringify({ moved })}\n` : `${moved} dead letters of ${channel} moved to their lanes.\n`,
-    );
+    terminal.print(json ? `${JSON.stringify({ moved })}\n` : `${countOf(moved)} of ${channel} moved to their lanes.\n`);
     if (unreadable > 0) {
-      terminal.say(`${unreadable} are no messages of ours and stay: see \`ops dlq list\`, then drop them.\n`);
+      terminal.say(
+        `${unreadable} are no messages of ours and stay: see \`${opsCommand('dlq list', session)}\`, then drop them.\n`,
+      );
     }
     if (held > 0) terminal.say(`${held} are held by somebody who looks at them: redrive again in a while.\n`);
+    if (!json) sayNext('What becomes of them', 'status', session);
     return 0;
   } finally {
     progress.end();

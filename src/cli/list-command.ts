@@ -10,6 +10,7 @@ import { type NotificationView, viewOf } from '../core/operator/notification-vie
 import { createdAt, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 import { addFilterOptions, type FilterOptions, filterOf, periodOf } from './filter-options.ts';
 import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-cursor.ts';
+import { sayNext } from './next-step.ts';
 import { count } from './option-values.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
 import { table } from './table.ts';
@@ -70,8 +71,11 @@ async function list(session: Session, options: ListOptions): Promise<number> {
     terminal.say(
       'Nothing matches. Only what was created in the last 24 hours is looked at unless --from says otherwise.\n',
     );
-  } else terminal.print(describe(notifications, session));
-  if (!json && next_cursor !== null) terminal.say(`\nThere is more: add --cursor ${next_cursor}\n`);
+  } else {
+    terminal.print(describe(notifications, session));
+    sayNext('Why, and what to do', 'show LOG_ID', session);
+  }
+  if (!json && next_cursor !== null) terminal.say(`There is more: add --cursor ${next_cursor}\n`);
   return 0;
 }
 

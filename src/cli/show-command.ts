@@ -3,6 +3,7 @@ import { readRecords } from '../adapters/dynamodb/operator-records.ts';
 import type { RetryRecord } from '../core/notification.ts';
 import { type NotificationView, remedyFor, viewOf } from '../core/operator/notification-view.ts';
 import { OperatorError } from './errors.ts';
+import { opsCommand } from './next-step.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
 import { table } from './table.ts';
 
@@ -38,11 +39,14 @@ function describe(
   notification: NotificationView,
   attempts: readonly RetryRecord[],
   remedy: string | null,
-  { terminal: { colors } }: Session,
+  session: Session,
 ): string {
+  const { colors } = session.terminal;
   const { log_id, state, ...rest } = notification;
   const width = Math.max(...Object.keys(rest).map((name) => name.length));
-  const columns = Object.entries(rest).map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${String(value)}`);
+  const columns = Object.entries(rest)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${String(value)}`);
   const records = table<RetryRecord>(
     [
       { title: 'attempt', of: ({ retry_attempt }) => retry_attempt },
@@ -52,16 +56,33 @@ function describe(
       { title: 'code', of: ({ response_code }) => response_code },
       { title: 'ms', of: ({ duration_ms }) => duration_ms },
       { title: 'trigger', of: ({ trigger }) => trigger },
-      { title: 'answer', of: ({ response_message }) => response_message },
+      { title: 'answer', of: answerOf },
     ],
     attempts,
     colors,
   );
+  const steps = [
+    ...(remedy === null ? [] : [`${colors.yellow('What to do')}: ${remedy}\n`]),
+    ...(state === 'dead'
+      ? [`${colors.yellow('To redrive')}: ${opsCommand(`dlq redrive --channel ${rest['channel']}`, session)}\n`]
+      : []),
+  ];
   return [
     `${colors.bold(String(log_id))}  ${state}`,
     ...columns,
     '',
     attempts.length > 0 ? records : 'No attempt is recorded.\n',
-    ...(remedy === null ? [] : [`${colors.yellow('What to do')}: ${remedy}\n`]),
+    ...(steps.length > 0 ? [steps.join('')] : []),
   ].join('\n');
+}
+
+const HELD = /^\{"breaker":"([^"]+)"\}$/;
+
+/** What the provider said; where a breaker kept the attempt from it, that. */
+function answerOf({ retry_status, response_message, error_details = '', uncounted }: RetryRecord): string | undefined {
+  const [, provider] = HELD.exec(error_details) ?? [];
+  if (provider !== undefined) return `held: ${provider} is down`;
+  return retry_status === 'FAILED' && uncounted
+    ? `${response_message ?? 'no answer'} (used up no retry)`
+    : response_message;
 }

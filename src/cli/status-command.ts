@@ -6,6 +6,7 @@ import { queueCounts } from '../adapters/sqs/queue-counts.ts';
 import { type BreakerStatus, breakerStatus } from '../core/operator/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../core/operator/lane-status.ts';
 import { describeBreakers } from './breaker-table.ts';
+import { opsCommand } from './next-step.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
 import { describeSweeps } from './sweeps-command.ts';
 import { ago, table } from './table.ts';
@@ -61,7 +62,8 @@ function withBreakers(lane: LaneStatus, breakers: readonly BreakerStatus[]) {
   return { ...lane, breakers: breakers.filter(({ channel }) => channel === lane.channel) };
 }
 
-function describe(lanes: readonly LaneStatus[], { terminal: { colors } }: Session, now: Date): string {
+function describe(lanes: readonly LaneStatus[], session: Session, now: Date): string {
+  const { colors } = session.terminal;
   const total = (of: (lane: LaneStatus) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
   const dead = total((lane) => lane.dead);
   const lines = table<LaneStatus>(
@@ -80,6 +82,6 @@ function describe(lanes: readonly LaneStatus[], { terminal: { colors } }: Sessio
     lanes,
     colors,
   );
-  const next = dead > 0 ? `\n${colors.red(`${dead} dead`)}: npm run ops -- list --status dead\n` : '';
+  const next = dead > 0 ? `\n${colors.red(`${dead} dead`)}: ${opsCommand('list --status dead', session)}\n` : '';
   return `${lines}${next}`;
 }

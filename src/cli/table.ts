@@ -8,7 +8,8 @@ export interface Column<T> {
 /** Rows under their titles, numbers to the right; what is absent is a dash. */
 export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colors: Colors): string {
   const cells = rows.map((row) => columns.map(({ of }) => of(row)));
-  const numeric = columns.map((_, i) => cells.every((row) => typeof (row[i] ?? 0) === 'number'));
+  const present = columns.map((_, i) => cells.map((row) => row[i] ?? undefined).filter((cell) => cell !== undefined));
+  const numeric = present.map((column) => column.length > 0 && column.every((cell) => typeof cell === 'number'));
   const texts = cells.map((row) => row.map((cell) => (cell === null || cell === undefined ? '–' : String(cell))));
   const widths = columns.map(({ title }, i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) =>

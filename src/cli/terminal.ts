@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { type Colors, colorsFor } from '../terminal/colors.ts';
 
 /** Where a command's words go: results to stdout, all else to stderr, so that a script can read the former. */
@@ -17,12 +18,14 @@ export interface Terminal {
 
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
+  // The colours are stdout's; stderr may go to a file all the same.
+  const shown = colorsFor(stderr).isColorSupported ? (text: string) => text : stripVTControlCharacters;
   return {
     colors: colorsFor(stdout),
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     redraws: stderr.isTTY === true,
     print: (text) => void stdout.write(text),
-    say: (text) => void stderr.write(text),
+    say: (text) => void stderr.write(shown(text)),
     async ask(question) {
       const reader = createInterface({ input: stdin, output: stderr });
       try {

@@ -158,7 +158,7 @@ describe('dlq redrive', () => {
     expect(await ops.run(args)).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') });
     expect(await ops.run(args, { answer: 'n' })).toMatchObject({
       code: 0,
-      err: expect.stringMatching(/Redrive about 1 dead letters of webhook\?.*Nothing was done/s),
+      err: expect.stringMatching(/Redrive about 1 dead letter of webhook\?.*Nothing was done/s),
     });
     expect(await ops.take('webhook', 'standard')).toEqual([]);
     expect(await ops.run(args, { answer: 'yes' })).toMatchObject({ code: 0 });

@@ -202,7 +202,31 @@ describe('show', () => {
     });
     const { out } = await ops.run(['show', 'dead-1']);
     expect(out).toMatch(/^dead-1 {2}dead\n/);
-    expect(out).toContain('What to do: Check the integration');
+    expect(out).toMatch(
+      /\nWhat to do: Check the integration.*\nTo redrive: npm run ops -- dlq redrive --channel slack\n$/,
+    );
+  });
+
+  it('tells what an outage did to the attempts, and leaves out what is empty', async () => {
+    const id = 'waiting-1';
+    const records = [
+      { retry_attempt: 1, retry_status: 'FAILED', response_message: 'it answered 503', uncounted: true },
+      { retry_attempt: 2, retry_status: 'SKIPPED', error_details: '{"breaker":"webhook#IC005"}', uncounted: true },
+      { retry_attempt: 3, retry_status: 'FAILED', response_message: 'it answered 500', error_details: '{"a":1}' },
+    ];
+    const TableName = ops.tables.notification_retry_log;
+    for (const record of records) {
+      const Item = toItem({ original_log_id: id, error_type: 'SERVER_OVERLOAD', ...record });
+      await ops.dynamodb.send(new PutItemCommand({ TableName, Item }));
+    }
+    const { out } = await ops.run(['show', id]);
+    expect(out.match(/^ {6}\d .*$/gm)?.map((line) => line.replace(/^.*– +/, ''))).toEqual([
+      'it answered 503 (used up no retry)',
+      'held: webhook#IC005 is down',
+      'it answered 500',
+    ]);
+    expect(out).not.toMatch(/^ {2}\w+ *$/m);
+    expect(out).not.toContain('To redrive');
   });
 
   it('never shows recipient or content, also of a row that still has them in it', async () => {
