@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -25,9 +25,11 @@ import { synthesize } from '../../src/local/synthesize.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
 const TSX = join(ROOT, 'node_modules', '.bin', 'tsx');
+const OPS = join(ROOT, 'src', 'cli', 'main.ts');
 
 export type JobOutput = SweepResult & { readonly outcomes?: Record<string, number> };
 type Row = Record<string, unknown>;
+type Ended = { code: number; stdout: string; stderr: string };
 
 /** What the simulator keeps of a request. */
 export interface ReceivedRequest {
@@ -44,9 +46,18 @@ export class Flow {
   readonly #workDir = join(this.directory, '.local');
   #process: ChildProcess | undefined;
 
-  /** @param settings options of the runtime, as JSON */
-  async start(settings: Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'breaker'> = {}): Promise<void> {
+  /**
+   * @param settings options of the runtime, as JSON
+   * @param integrations credentials by integration_config_id, beside those of the samples
+   */
+  async start(
+    settings: Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'breaker'> = {},
+    integrations: Row = {},
+  ): Promise<void> {
     mkdirSync(this.#workDir, { recursive: true });
+    if (Object.keys(integrations).length > 0) {
+      writeFileSync(join(this.#workDir, 'secrets.json'), JSON.stringify({ integrations }));
+    }
     // Synthesized once and kept until a source changes, however many runtimes the tests start.
     const assemblyDir = await synthesize(join(ROOT, '.local'));
     const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
@@ -83,10 +94,29 @@ export class Flow {
     return JSON.parse(stdout);
   }
 
-  run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const command = join(ROOT, 'src', 'batch', 'notification-retry.ts');
+  run(...args: string[]): Promise<Ended> {
+    return this.#command(TSX, [join(ROOT, 'src', 'batch', 'notification-retry.ts'), ...args]);
+  }
+
+  /** An operator's command as a user runs it. */
+  ops(...args: string[]): Promise<Ended> {
+    return this.#command(process.execPath, [OPS, ...args, '--local']);
+  }
+
+  async opsJson<T = Row>(...args: string[]): Promise<T> {
+    const { stdout, stderr } = await this.ops(...args, '--json');
+    if (stdout === '') throw new Error(stderr);
+    return JSON.parse(stdout);
+  }
+
+  /** An operator's command that the test means to interrupt. */
+  startOps(...args: string[]): ChildProcess {
+    return spawn(process.execPath, [OPS, ...args, '--local'], { cwd: this.directory, stdio: 'ignore' });
+  }
+
+  #command(program: string, args: readonly string[]): Promise<Ended> {
     return new Promise((resolve) => {
-      execFile(TSX, [command, ...args], { cwd: this.directory }, (error, stdout, stderr) => {
+      execFile(program, args, { cwd: this.directory }, (error, stdout, stderr) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
       });
     });
@@ -132,6 +162,11 @@ export class Flow {
         all.push((await client.send(new ScanCommand({ TableName }))).Items);
       return JSON.stringify(all);
     });
+  }
+
+  /** Takes the simulated receivers whose path begins so away, or brings them back. */
+  async receiver(path: string, state: 'down' | 'up'): Promise<void> {
+    await fetch(`${this.endpoints.endpoints.simulator}/_down${path}`, { method: state === 'down' ? 'PUT' : 'DELETE' });
   }
 
   async received(query = ''): Promise<ReceivedRequest[]> {

@@ -1,25 +1,13 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BreakerStatus } from '../../src/core/operator/breaker-status.ts';
 import { eventually } from '../local/tiny-app.ts';
 import { Flow } from './harness.ts';
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 const flow = new Flow();
 const SHOP = '/webhook/shop';
-
-async function breakers(): Promise<BreakerStatus[]> {
-  const args = [COMMAND, 'status', '--local', '--json'];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: flow.directory });
-  const lanes: { breakers: BreakerStatus[] }[] = JSON.parse(stdout);
-  return lanes[0] === undefined ? [] : lanes.filter((_, i) => i % 2 === 0).flatMap((lane) => lane.breakers);
-}
-
-async function provider(method: 'PUT' | 'DELETE'): Promise<void> {
-  await fetch(`${flow.endpoints.endpoints.simulator}/_down${SHOP}`, { method });
-}
+const LEDGER = '/webhook/ledger';
+const INTEGRATIONS = Object.fromEntries(
+  ['shop', 'ledger', 'crm'].map((id) => [id, { secrets: [`whsec_${Buffer.alloc(24, id).toString('base64')}`] }]),
+);
 
 const row = (log_id: string, path: string, changes: Record<string, unknown> = {}) => ({
   log_id,
@@ -37,7 +25,7 @@ const all = (ids: readonly string[], state: string) =>
   eventually(async () => ((await states(ids)).every((one) => one === state) ? true : undefined), 60_000);
 
 beforeAll(
-  () => flow.start({ baseIntervalSeconds: 1, breaker: { interval_seconds: 2, max_interval_seconds: 2 } }),
+  () => flow.start({ baseIntervalSeconds: 1, breaker: { interval_seconds: 2, max_interval_seconds: 2 } }, INTEGRATIONS),
   180_000,
 );
 afterAll(async () => {
@@ -45,47 +33,109 @@ afterAll(async () => {
   flow.remove();
 }, 60_000);
 
-describe('a provider that is down for a while', () => {
-  const held = Array.from({ length: 12 }, (_, i) => `shop-${i}`);
-  const others = Array.from({ length: 6 }, (_, i) => `other-${i}`);
+describe('an incident: one provider is down, and another refuses two notifications that have one retry left', () => {
+  const ids = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`);
+  const held = ids('shop', 12);
+  // Fewer than a breaker judges by: their failures are their own.
+  const spent = ids('ledger', 2);
+  const others = [...ids('crm', 6), 'slack-0', 'teams-0'];
+  // What an operator has on the screen.
+  const ops = async (...args: string[]) => {
+    const { code, stdout, stderr } = await flow.ops(...args);
+    expect(code, stderr).toBe(0);
+    return stdout + stderr;
+  };
 
-  it('uses up no retry, keeps nobody else waiting, and everything is delivered once when it is back', async () => {
-    await provider('PUT');
+  it('holds what the outage concerns, without using up retries, and lets all else flow or die by itself', async () => {
+    await Promise.all([flow.receiver(SHOP, 'down'), flow.receiver(LEDGER, 'down')]);
+    const one_left = { max_retry_count: 1, send_attempts: 1 };
     await flow.put([
-      // The signing secret of the samples, so that it is an integration like any other; one retry is all they have.
-      ...held.map((log_id) =>
-        row(log_id, SHOP, { integration_config_id: 'local-webhook', max_retry_count: 1, send_attempts: 1 }),
+      ...held.map((log_id, i) =>
+        row(log_id, SHOP, { integration_config_id: 'shop', ...one_left, priority: i < 4 ? 'urgent' : 'normal' }),
       ),
-      ...others.map((log_id) => row(log_id, '/webhook/ok')),
+      ...spent.map((log_id) => row(log_id, LEDGER, { integration_config_id: 'ledger', ...one_left })),
+      ...ids('crm', 6).map((log_id) => row(log_id, '/webhook/ok', { integration_config_id: 'crm' })),
+      row('slack-0', '', {
+        notification_type: 'SLACK',
+        recipient_address: '#ok',
+        integration_config_id: 'local-slack',
+      }),
+      row('teams-0', '/teams/ok', { notification_type: 'TEAMS' }),
     ]);
     await flow.job();
     await all(others, 'SUCCESS');
-    await eventually(async () => ((await breakers())[0]?.held ? true : undefined), 60_000);
-    expect(await breakers()).toMatchObject([
-      { channel: 'webhook', integration: 'local-webhook', state: 'open', last_error: 'SERVER_OVERLOAD' },
-    ]);
-    // Long enough for probes that fail.
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
-    expect(new Set(await states(held))).toEqual(new Set(['RETRY']));
+    await all(spent, 'FAILED');
+    await eventually(async () => ((await flow.deadLetters('webhook')) === 2 ? true : undefined), 60_000);
+    await eventually(async () => {
+      const rows = await Promise.all(held.map(flow.row, flow));
+      const wait = rows.every(({ send_status, send_attempts }) => send_status === 'RETRY' && send_attempts === 1);
+      return wait && (await skipped()).length >= held.length ? true : undefined;
+    }, 60_000);
+  }, 180_000);
 
-    await provider('DELETE');
+  it('is found, cause by cause, with status, list and show', async () => {
+    const [status, dead, shown, waiting] = await Promise.all([
+      ops('status'),
+      ops('list', '--status', 'dead'),
+      ops('show', 'ledger-0'),
+      ops('show', 'shop-0'),
+    ]);
+    expect(status).toMatch(/^webhook +shop +open .+ SERVER_OVERLOAD /m);
+    expect(status).not.toMatch(/^webhook +(ledger|crm) /m);
+    expect(status).toContain('2 dead: npm run ops -- list --status dead --local');
+
+    for (const log_id of spent) expect(dead).toMatch(new RegExp(`^${log_id} .* dead +MAX_RETRIES `, 'm'));
+    expect(dead).not.toContain('shop-');
+    expect(dead).toContain('npm run ops -- show LOG_ID --local');
+
+    expect(shown).toMatch(/integration_config_id +ledger$/m);
+    expect(shown).toMatch(/error_message +.*503/);
+    expect(shown).toMatch(/^ +1 .* FAILED +SERVER_OVERLOAD +503 /m);
+    expect(shown).toContain('What to do: Remove the cause named in error_message, then redrive');
+    expect(shown).toContain('To redrive: npm run ops -- dlq redrive --channel webhook --local');
+
+    expect(waiting).toMatch(/ SKIPPED +SERVER_OVERLOAD .* held: webhook#shop is down$/m);
+    expect(waiting).not.toContain('redrive');
+  }, 120_000);
+
+  it('is over for the dead once their cause is removed and they are redriven, while the provider is still down', async () => {
+    await flow.receiver(LEDGER, 'up');
+    expect(await ops('dlq', 'redrive', '--channel', 'webhook', '--yes')).toMatch(
+      /^2 dead letters of webhook moved to their lanes\.\n.*npm run ops -- status --local/s,
+    );
+    await all(spent, 'SUCCESS');
+    // RETRY, or SENDING where one is being put off or probes.
+    const still = await states(held);
+    expect(still).not.toContain('SUCCESS');
+    expect(still).not.toContain('FAILED');
+  }, 120_000);
+
+  it('is over for the held when the provider is back: each is delivered once, with the one retry it had', async () => {
+    await flow.receiver(SHOP, 'up');
     await all(held, 'SUCCESS');
-    let skipped = 0;
     for (const log_id of held) {
       const { send_attempts, retry_count } = await flow.row(log_id);
       expect({ send_attempts, retry_count }, log_id).toEqual({ send_attempts: 2, retry_count: 1 });
       const records = await flow.records(log_id);
       expect(records.at(-1)).toMatchObject({ retry_status: 'SUCCESS' });
       for (const record of records.slice(0, -1)) expect(record).toMatchObject({ uncounted: true });
-      const puts = records.filter(({ retry_status }) => retry_status === 'SKIPPED');
-      for (const put of puts) expect(put).toMatchObject({ error_details: '{"breaker":"webhook#local-webhook"}' });
-      skipped += puts.length;
-      const accepted = (await flow.received(`log_id=${log_id}`)).filter((request) => request.accepted);
-      expect(accepted, log_id).toHaveLength(1);
     }
-    expect(skipped).toBeGreaterThan(0);
+    for (const put of await skipped()) expect(put).toMatchObject({ error_details: '{"breaker":"webhook#shop"}' });
+    // Slack and Teams are not told the log_id; each got one.
+    const accepted = (await flow.received('accepted=true')).map(({ log_id, channel }) => log_id ?? `${channel}-0`);
+    expect(accepted.sort()).toEqual([...held, ...spent, ...others].sort());
     expect(await flow.deadLetters('webhook')).toBe(0);
+    const status = await eventually(async () => {
+      const text = await ops('status');
+      return text.includes('Providers that are down') ? undefined : text;
+    }, 30_000);
+    expect(status).not.toContain(' dead: ');
   }, 180_000);
+
+  async function skipped(): Promise<Record<string, unknown>[]> {
+    const records = await Promise.all(held.map((log_id) => flow.records(log_id)));
+    return records.flat().filter(({ retry_status }) => retry_status === 'SKIPPED');
+  }
 });
 
 describe('a notification that is given up', () => {

@@ -1,11 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LaneStatus } from '../../src/core/operator/lane-status.ts';
 import { eventually } from '../local/tiny-app.ts';
 import { Flow } from './harness.ts';
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 // Each command is a process of its own, and starting one takes a second or more.
 vi.setConfig({ testTimeout: 90_000 });
 const flow = new Flow();
@@ -20,34 +17,6 @@ const row = (log_id: string, changes: Record<string, unknown> = {}) => ({
   send_status: 'FAILED',
   ...changes,
 });
-
-function start(...args: string[]): ChildProcess {
-  return spawn(process.execPath, [COMMAND, ...args, '--local'], {
-    cwd: flow.directory,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-/** An operator's command as a user runs it. */
-async function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = start(...args);
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.on('data', (text: Buffer) => {
-    stdout += text;
-  });
-  child.stderr?.on('data', (text: Buffer) => {
-    stderr += text;
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, stdout, stderr };
-}
-
-async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
-  const { stdout, stderr } = await run(...args, '--json');
-  if (stdout === '') throw new Error(stderr);
-  return JSON.parse(stdout);
-}
 
 const status = (log_id: string, expected: string) =>
   eventually(async () => ((await flow.row(log_id))['send_status'] === expected ? true : undefined), 30_000);
@@ -69,30 +38,30 @@ describe('an operator', () => {
     expect((await flow.job('--wait')).outcomes).toEqual({ SUCCESS: 1, FAILED: 1 });
     await eventually(async () => ((await flow.deadLetters('webhook')) === 1 ? true : undefined), 30_000);
 
-    const lanes = await json<LaneStatus[]>('status');
+    const lanes = await flow.opsJson<LaneStatus[]>('status');
     expect(lanes.filter(({ dead }) => dead > 0)).toMatchObject([
       { channel: 'webhook', lane: 'standard', dead: 1, due: 0 },
     ]);
-    const { notifications } = await json<{ notifications: object[] }>('list', '--status', 'dead');
+    const { notifications } = await flow.opsJson<{ notifications: object[] }>('list', '--status', 'dead');
     expect(notifications).toMatchObject([{ log_id: 'o-dead', failure_reason: 'MAX_RETRIES' }]);
-    const shown = await run('show', 'o-dead', '--json');
+    const shown = await flow.ops('show', 'o-dead', '--json');
     expect(JSON.parse(shown.stdout)).toMatchObject({
       notification: { log_id: 'o-dead', send_status: 'FAILED', state: 'dead' },
       attempts: [{ retry_attempt: 0, retry_status: 'FAILED', error_type: 'SERVER_OVERLOAD' }],
       remedy: expect.stringContaining('redrive'),
     });
     expect(shown.stdout).not.toContain('/webhook/flaky-1');
-    expect(await json('dlq', 'list')).toMatchObject({ dead_letters: [{ log_id: 'o-dead', state: 'redrive' }] });
+    expect(await flow.opsJson('dlq', 'list')).toMatchObject({ dead_letters: [{ log_id: 'o-dead', state: 'redrive' }] });
 
-    expect(await json('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
+    expect(await flow.opsJson('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
     await status('o-dead', 'SUCCESS');
     expect(await accepted('o-dead')).toBe(1);
     expect((await flow.row('o-dead'))['redrive_count']).toBe(1);
-    expect(await run('dlq', 'redrive', '--channel', 'webhook', '--yes')).toMatchObject({
+    expect(await flow.ops('dlq', 'redrive', '--channel', 'webhook', '--yes')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('is empty: there is nothing to redrive'),
     });
-    expect(await run('retry', 'o-dead')).toMatchObject({
+    expect(await flow.ops('retry', 'o-dead')).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('delivered already'),
     });
@@ -100,16 +69,22 @@ describe('an operator', () => {
 
   it('finds a recipient’s notifications by its hash', async () => {
     const address = at('/webhook/ok/o-ok');
-    const found = await json<{ notifications: object[] }>('list', '--tenant', 'TENANT001', '--recipient', address);
+    const found = await flow.opsJson<{ notifications: object[] }>(
+      'list',
+      '--tenant',
+      'TENANT001',
+      '--recipient',
+      address,
+    );
     expect(found.notifications).toMatchObject([{ log_id: 'o-ok', state: 'delivered' }]);
   });
 
   it('retries now what would wait, and cancels for good', async () => {
     await flow.put([row('w-1', { next_retry_at: inAnHour() }), row('w-2', { next_retry_at: inAnHour() })]);
-    const [lane] = (await json<LaneStatus[]>('status')).filter(({ waiting }) => waiting > 0);
+    const [lane] = (await flow.opsJson<LaneStatus[]>('status')).filter(({ waiting }) => waiting > 0);
     expect(lane).toMatchObject({ channel: 'webhook', waiting: 2 });
-    expect(await json('cancel', 'w-2')).toEqual({ results: [{ log_id: 'w-2', result: 'cancelled' }] });
-    expect(await json('retry', 'w-1', '--wait')).toEqual({
+    expect(await flow.opsJson('cancel', 'w-2')).toEqual({ results: [{ log_id: 'w-2', result: 'cancelled' }] });
+    expect(await flow.opsJson('retry', 'w-1', '--wait')).toEqual({
       results: [{ log_id: 'w-1', result: 'queued' }],
       outcomes: { SUCCESS: 1 },
     });
@@ -134,14 +109,14 @@ describe('an operator', () => {
     ]);
     expect((await flow.job('--wait', '--tenant=REPLAYED')).outcomes).toEqual({ FAILED: 41 });
     const args = ['replay', '--tenant', 'REPLAYED', '--rate', '10'];
-    expect(await json(...args, '--dry-run')).toMatchObject({
+    expect(await flow.opsJson(...args, '--dry-run')).toMatchObject({
       matched: 41,
       excluded: { INVALID_RECIPIENT: 1 },
       sent: 0,
       to_send: 40,
     });
 
-    const child = start(...args, '--yes', '--json');
+    const child = flow.startOps(...args, '--yes', '--json');
     const ended = new Promise((resolve) => child.once('close', resolve));
     const rows = () => Promise.all(ids.map((log_id) => flow.row(log_id)));
     await eventually(async () => ((await rows()).some((one) => one['replay_id']) ? true : undefined));
@@ -150,19 +125,19 @@ describe('an operator', () => {
     const sent = (await rows()).filter((one) => one['replay_id']).length;
     expect(sent).toBeLessThan(40);
 
-    const again = await json<{ sent: number; matched: number }>(...args, '--yes');
+    const again = await flow.opsJson<{ sent: number; matched: number }>(...args, '--yes');
     expect(again).toMatchObject({ sent: 40 - sent, excluded: { INVALID_RECIPIENT: 1 } });
     // Whatever was revived without a message is due, and the sweep's.
     await flow.job('--wait', '--tenant=REPLAYED');
     for (const log_id of ids) await status(log_id, 'SUCCESS');
     const counts = await Promise.all(ids.map(accepted));
     expect(counts.every((count) => count === 1)).toBe(true);
-    expect(await json(...args, '--dry-run')).toMatchObject({ to_send: 0 });
+    expect(await flow.opsJson(...args, '--dry-run')).toMatchObject({ to_send: 0 });
   });
 
   it('is told what to do when something is wrong', async () => {
-    expect(await run('show', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('ops -- list') });
-    expect(await run('status', '--now')).toMatchObject({
+    expect(await flow.ops('show', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('ops -- list') });
+    expect(await flow.ops('status', '--now')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("unknown option '--now'"),
     });
