@@ -6,6 +6,7 @@ import {
   BatchWriteItemCommand,
   DynamoDBClient,
   GetItemCommand,
+  paginateScan,
   QueryCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
@@ -151,6 +152,16 @@ export class Flow {
         }),
       );
       return Items.map((item) => unmarshall(item));
+    });
+  }
+
+  /** All of NotificationLog. */
+  async rows(): Promise<Row[]> {
+    return this.#withDynamoDb(async (client, { notification_log }) => {
+      const rows: Row[] = [];
+      for await (const { Items = [] } of paginateScan({ client }, { TableName: notification_log }))
+        rows.push(...Items.map((item) => unmarshall(item)));
+      return rows;
     });
   }
 

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { BatchNotification } from '../../src/client/notification.ts';
+import type { ProducerApi } from '../client/producer-api.ts';
+import { Flow } from './harness.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+
+/** The local runtime as producers see it, with a data directory that survives its stops. */
+export class LocalProducerApi implements ProducerApi {
+  readonly #flow = new Flow();
+  #url = '';
+  #simulator = '';
+  #apiKey = '';
+
+  get url(): string {
+    return this.#url;
+  }
+
+  get apiKey(): string {
+    return this.#apiKey;
+  }
+
+  async start(): Promise<void> {
+    await this.#flow.start({ dataDir: join(this.#flow.directory, 'state'), baseIntervalSeconds: 0.5 });
+    const { api, simulator } = this.#flow.endpoints.endpoints;
+    if (this.#apiKey === '') {
+      this.#url = api;
+      this.#simulator = simulator;
+      this.#apiKey = await this.#createKey();
+    }
+    if (api !== this.#url || simulator !== this.#simulator) throw new Error(`the API moved to ${api}, ${simulator}`);
+  }
+
+  /** As Ctrl-C does: what is in hand is finished. */
+  stop(): Promise<void> {
+    return this.#flow.stop();
+  }
+
+  remove(): void {
+    this.#flow.remove();
+  }
+
+  notification(marker: string): BatchNotification {
+    return { channel: 'webhook', recipient: `${this.#simulator}/webhook/ok/${marker}`, body: `{"n":"${marker}"}` };
+  }
+
+  /** Sweeps until nothing is left to do; then what the simulated receiver accepted. */
+  async delivered(): Promise<string[]> {
+    while ((await this.#flow.rows()).some((row) => row['send_status'] !== 'SUCCESS')) {
+      await this.#flow.job();
+      await setTimeout(500);
+    }
+    const accepted = await this.#flow.received('accepted=true');
+    return accepted.map(({ body }) => (JSON.parse(body) as { n: string }).n);
+  }
+
+  async #createKey(): Promise<string> {
+    const command = [join(ROOT, 'src', 'cli', 'main.ts'), 'keys', 'create', '--tenant', 'T951'];
+    const options = ['--scope', 'send', '--scope', 'read', '--json', '--local'];
+    const tsx = join(ROOT, 'node_modules', '.bin', 'tsx');
+    const { stdout } = await run(tsx, [...command, ...options], { cwd: this.#flow.directory });
+    return (JSON.parse(stdout) as { key: string }).key;
+  }
+}

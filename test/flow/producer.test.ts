@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buildProducer, survive } from '../client/survive.ts';
+import { LocalProducerApi } from './local-producer-api.ts';
+
+const FULL = process.env['FULL'] !== undefined;
+const NOTIFICATIONS = FULL ? 10_000 : 200;
+const MINUTES = FULL ? 30 : 4;
+
+const api = new LocalProducerApi();
+let directory: string;
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'producer-'));
+  await buildProducer(directory);
+});
+afterAll(async () => {
+  await api.stop();
+  api.remove();
+  rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+// The producer dies by SIGKILL, the runtime stops by SIGTERM and finishes the attempts in hand: one that is killed between the
+// provider's acceptance and the retry record cannot know that it was accepted, and makes the attempt again (docs/architecture.md,
+// invariant 3). What a runtime that is killed does is in killed.test.ts.
+it(
+  `${NOTIFICATIONS} notifications: the runtime comes and goes, the producer is killed again and again, and each is delivered once`,
+  async () => {
+    const pace = FULL ? { slice: 100, upMs: 20_000, downMs: 3_000 } : { slice: 30, upMs: 2_000, downMs: 500 };
+    const started = performance.now();
+    const { kills, outages } = await survive(api, { directory, notifications: NOTIFICATIONS, ...pace });
+    const seconds = ((performance.now() - started) / 1000).toFixed(0);
+    process.stdout.write(`${NOTIFICATIONS} once each in ${seconds} s: ${kills} kills, ${outages} outages\n`);
+    expect([kills, outages].every((count) => count >= 3)).toBe(true);
+  },
+  MINUTES * 60_000,
+);
