@@ -1,10 +1,17 @@
+import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from './processes/free-port.ts';
 
 const SERVICES = ['dynamodb', 'sqs', 'ses', 'simulator', 'api'] as const;
 export type Ports = Readonly<Record<(typeof SERVICES)[number], number>>;
+
+/**
+ * Below those that systems give to outgoing connections (Linux from 32768 on, others from 49152 on): one of these would hold the
+ * port of a stopped runtime for as long as a minute after it was closed.
+ */
+const FIRST_PORT = 20_000;
+const LAST_PORT = 32_767;
 
 /**
  * Ports for a runtime: those that it had before in this directory, where they are free. A row that waits for its retry may
@@ -17,7 +24,7 @@ export async function choosePorts(directory: string): Promise<Ports> {
   for (const service of SERVICES) {
     const remembered = before[service];
     const keep = remembered !== undefined && (await isFree(remembered));
-    chosen[service] = keep ? remembered : await freePort();
+    chosen[service] = keep ? remembered : await unusedPort(Object.values(chosen));
   }
   writeFileSync(file, JSON.stringify(chosen));
   return chosen as Ports;
@@ -29,6 +36,14 @@ function read(file: string): Partial<Ports> {
   } catch {
     return {};
   }
+}
+
+async function unusedPort(taken: readonly number[]): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1);
+    if (!taken.includes(port) && (await isFree(port))) return port;
+  }
+  throw new Error(`No free loopback port was found between ${FIRST_PORT} and ${LAST_PORT}`);
 }
 
 function isFree(port: number): Promise<boolean> {
