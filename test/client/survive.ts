@@ -15,6 +15,8 @@ export interface Chaos {
   /** Longest time that the API is up and down, in milliseconds; its starting comes on top. */
   readonly upMs: number;
   readonly downMs: number;
+  /** Longest life of the producer's first process, in milliseconds; each further one may live half as long again. */
+  readonly killMs: number;
 }
 
 export interface Survived {
@@ -52,8 +54,7 @@ export async function survive(api: ProducerApi, chaos: Chaos): Promise<Survived>
   try {
     for (let done = false; !done; ) {
       const child = producer(api, chaos);
-      // Longer each time, so that it gets through at last.
-      const killer = setTimeout(() => child.kill('SIGKILL'), 100 + Math.random() * 400 * 1.5 ** kills);
+      const killer = setTimeout(() => child.kill('SIGKILL'), 100 + Math.random() * chaos.killMs * 1.5 ** kills);
       const [code, signal] = await new Promise<[number | null, string | null]>((resolve) => {
         child.once('exit', (...ended) => resolve(ended));
       });

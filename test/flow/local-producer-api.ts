@@ -15,6 +15,7 @@ export class LocalProducerApi implements ProducerApi {
   #url = '';
   #simulator = '';
   #apiKey = '';
+  #attempts = 0;
 
   get url(): string {
     return this.#url;
@@ -48,12 +49,19 @@ export class LocalProducerApi implements ProducerApi {
     return { channel: 'webhook', recipient: `${this.#simulator}/webhook/ok/${marker}`, body: `{"n":"${marker}"}` };
   }
 
+  /** Attempts that were begun, known once all is delivered. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
   /** Sweeps until nothing is left to do; then what the simulated receiver accepted. */
   async delivered(): Promise<string[]> {
-    while ((await this.#flow.rows()).some((row) => row['send_status'] !== 'SUCCESS')) {
+    let rows = await this.#flow.rows();
+    for (; rows.some(({ send_status }) => send_status !== 'SUCCESS'); rows = await this.#flow.rows()) {
       await this.#flow.job();
       await setTimeout(500);
     }
+    this.#attempts = rows.reduce((sum, { send_attempts }) => sum + Number(send_attempts), 0);
     const accepted = await this.#flow.received('accepted=true');
     return accepted.map(({ body }) => (JSON.parse(body) as { n: string }).n);
   }

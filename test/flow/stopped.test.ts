@@ -1,0 +1,25 @@
+import { afterAll, expect, it } from 'vitest';
+import { eventually } from '../local/tiny-app.ts';
+import { Flow } from './harness.ts';
+
+const flow = new Flow();
+afterAll(async () => {
+  await flow.stop();
+  flow.remove();
+}, 60_000);
+
+it('a runtime that is stopped finishes the attempt in hand: started again, it has nothing to make up for', async () => {
+  const settings = { dataDir: `${flow.directory}/data` };
+  await flow.start(settings);
+  const recipient_address = `${flow.endpoints.endpoints.simulator}/webhook/slow-1500/stopped`;
+  const row = { tenant_id: 'T1', notification_type: 'WEBHOOK', recipient_address, message_body: 'x' };
+  await flow.put([{ log_id: 'stopped', send_status: 'FAILED', ...row }]);
+  await flow.job();
+  await eventually(async () => (await flow.received('log_id=stopped'))[0]);
+  expect(await flow.row('stopped')).toMatchObject({ send_status: 'SENDING' });
+  await flow.stop('SIGTERM');
+  await flow.start(settings);
+  expect(await flow.row('stopped')).toMatchObject({ send_status: 'SUCCESS' });
+  expect(await flow.records('stopped')).toMatchObject([{ retry_status: 'SUCCESS' }]);
+  expect(await flow.received('log_id=stopped')).toHaveLength(1);
+}, 120_000);
