@@ -58,7 +58,7 @@ export interface LocalRuntime {
   readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
   /** Resolves with the reason when a component ends by itself: the runtime is then of no more use. */
   readonly broken: Promise<string>;
-  /** Lets batches under way finish for up to five seconds, ends every process and removes the endpoints file. */
+  /** Lets batches under way finish for up to ten seconds, ends every process and removes the endpoints file. */
   stop(): Promise<void>;
 }
 

@@ -10,8 +10,8 @@ import { StreamEventSource } from './stream-event-source.ts';
 
 /** Batches of a queue at once, where its mapping allows as many: two lanes fill a function's four processes. */
 const BATCHES_AT_ONCE = 2;
-/** How long a stop waits for batches under way; what is cut off comes back by its visibility timeout. */
-const DRAIN_MS = 5_000;
+/** How long a stop waits for batches under way; an attempt that is cut off is made again once its claim has run out. */
+const DRAIN_MS = 10_000;
 
 export interface SourcesOptions {
   readonly sqsEndpoint: string;
