@@ -55,8 +55,9 @@ function next({ deadLetters }: DemoReport, { endpoints, tables, logs, secrets_fi
     ...(dead === 0
       ? []
       : [
-          `  ${dead} dead letters: remove the cause (a revoked token is in ${secrets_file}), then send them again with`,
-          '                  npm run batch:notification-retry -- --local --force-retry --wait',
+          `  ${dead} dead letters: npm run ops -- list --status dead --local, and show LOG_ID for one of them; remove the`,
+          `                  cause (a revoked token is in ${secrets_file}), then send them again with`,
+          '                  npm run ops -- dlq redrive --channel slack --local',
           '                  (on AWS also: SQS console, the dead-letter queue, "Start DLQ redrive")',
         ]),
   ];

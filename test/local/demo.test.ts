@@ -113,8 +113,8 @@ describe("the demo's summary", () => {
     expect(text).toContain('AUTH_FAILED, the endpoint answered 401\n');
     expect(text).toContain("Check the integration's settings and credential");
     expect(text).toContain('Tried again at 2026-01-01T00:05:00.000Z.');
-    expect(text).toMatch(/3 dead letters: remove the cause .*SECRETS/);
-    expect(text).toContain('npm run batch:notification-retry -- --local --force-retry --wait');
+    expect(text).toMatch(/3 dead letters: (.|\n)*remove the\n +cause .*SECRETS/);
+    expect(text).toContain('npm run ops -- dlq redrive --channel slack --local');
   });
 
   it('says where to look next, and nothing of dead letters when there are none', () => {
