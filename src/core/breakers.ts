@@ -35,7 +35,7 @@ const MAX_WINDOWS = 2_000;
 const SIGNS: readonly ProviderErrorType[] = ['NETWORK_TIMEOUT', 'SERVER_OVERLOAD', 'UNKNOWN'];
 
 function isSign(refused: Refused): boolean {
-  return refused.counted !== false && SIGNS.includes(refused.error_type);
+  return refused.asked !== false && SIGNS.includes(refused.error_type);
 }
 
 /** It answered, whatever it said. */
@@ -87,7 +87,7 @@ export class Breakers implements ProviderGate {
           return false;
         }
         if (isSign(result)) await this.#judge(id, result);
-        return this.#known.phase(id) !== 'closed';
+        return this.#excuses(id, result);
       },
     };
   }
@@ -99,7 +99,7 @@ export class Breakers implements ProviderGate {
       heard: async (result) => {
         leave();
         if (isAlive(result)) await this.#drain(id);
-        return !result.ok && this.#known.phase(id) !== 'closed';
+        return this.#excuses(id, result);
       },
     };
   }
@@ -129,7 +129,7 @@ export class Breakers implements ProviderGate {
         else await this.#known.transition(returned(leased, now));
         this.#probes.delete(id);
         resolve(alive);
-        return !result.ok && this.#known.phase(id) !== 'closed';
+        return this.#excuses(id, result);
       },
     };
   }
@@ -157,6 +157,11 @@ export class Breakers implements ProviderGate {
       this.#deps.onFault?.(error);
     }
     return { do: 'hold', until: new Date(until).toISOString(), error_type, breaker: known.id };
+  }
+
+  /** What failed on our side would fail with the provider up as well: it counts, so that it ends. */
+  #excuses(id: string, result: SendResult): boolean {
+    return !result.ok && result.asked !== false && this.#known.phase(id) !== 'closed';
   }
 
   #observe(id: string, log_id: string, result: SendResult): void {

@@ -36,8 +36,10 @@ export interface Refused {
   readonly message: string;
   /** Earliest next attempt that the provider asked for, in milliseconds from now. */
   readonly retry_after_ms?: number;
-  /** False when the provider was never asked, so that the attempt costs no retry; otherwise the error type decides. */
+  /** False when the attempt costs no retry, whatever its error type; otherwise the error type decides. */
   readonly counted?: boolean;
+  /** False when it failed on our side, so that it says nothing of whether the provider is up. */
+  readonly asked?: false;
   /** The raw answer for the retry record: small, JSON-serialisable, without address, body or credential. */
   readonly details?: Readonly<Record<string, unknown>>;
 }

@@ -47,7 +47,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
     return await sendOnce(delivery, signal, deps);
   } catch (error) {
     if (error instanceof ContentUnreadableError)
-      return { ok: false, error_type: 'FORMAT_ERROR', message: error.message };
+      return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
     // Our own storage or key service failed: the provider was never asked, so no retry is used up.
     return unsent(error);
   }
@@ -60,6 +60,8 @@ async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: Sen
     return {
       ok: false,
       error_type: 'UNKNOWN',
+      // It counts, so that what breaks the sender ends; but it is no sign that the provider is down.
+      asked: false,
       message: `The sender failed: ${nameOf(error)}`,
       details: { error: nameOf(error) },
     };
@@ -80,6 +82,7 @@ function unsent(error: unknown): Refused {
   return {
     ok: false,
     error_type: 'UNKNOWN',
+    asked: false,
     counted: false,
     message: `The content could not be read: ${nameOf(error)}`,
     details: { error: nameOf(error) },

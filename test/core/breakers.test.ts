@@ -20,6 +20,7 @@ const refused = (error_type: ProviderErrorType, response_code?: string): SendRes
   ...(response_code && { response_code }),
 });
 const DOWN = refused('SERVER_OVERLOAD', '503');
+const UNASKED: SendResult = { ok: false, error_type: 'UNKNOWN', message: 'our own defect', asked: false };
 
 let serial = 0;
 const row = (changes: Partial<NotificationRow> = {}) =>
@@ -86,7 +87,7 @@ describe('a breaker', () => {
     ],
     ['a limit is met', rows(9), refused('RATE_LIMITED', '429')],
     ['messages are refused for good', rows(9), refused('INVALID_RECIPIENT', '404')],
-    ['content cannot be read', rows(9), { ...refused('UNKNOWN'), counted: false } as SendResult],
+    ['the sender breaks before it asks', rows(9), UNASKED],
     ['nobody knows the provider', rows(9, { integration_config_id: '' }), DOWN],
   ])('stays closed when %s', async (_, some, answer) => {
     const { worker, batch, memory } = setUp();
@@ -114,6 +115,16 @@ describe('a breaker', () => {
       expect(isHold(held) && seconds(time.clock(), held.until)).toBeGreaterThan(29);
     }
     expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
+  });
+
+  it('lets count what breaks the sender, even as the probe, and probes again with the next one', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await time.run(time.pause(30 * SECOND));
+    expect(await batch(gate, [row()], UNASKED)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', interval_ms: 30 * SECOND });
+    expect(await batch(gate, [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
   it('gives each held notification a slot of its own, the express lane a line of its own', async () => {
