@@ -82,7 +82,9 @@ describe('status', () => {
     expect(lanes.map(({ breakers }) => breakers)).toEqual(
       lanes.map(({ channel }) => (channel === 'webhook' ? [down] : [])),
     );
+    await store.write({ ...breaker, id: 'teams#TENANT-1@flow.example.com:8443' });
     const { out } = await ops.run(['status', '--local']);
+    expect(out).toMatch(/teams +TENANT-1@flow\.example\.com:8443 +open /);
     expect(out).toMatch(/webhook +IC005 +open +\S+ \(just now\) +2 +SERVER_OVERLOAD +20/);
   });
 

@@ -117,6 +117,16 @@ describe('a breaker', () => {
     expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
   });
 
+  it('of a host holds the tenant whose receiver there is down, and no other tenant on that host', async () => {
+    const { worker, batch } = setUp();
+    const gate = worker();
+    const hook = { integration_config_id: '', provider_host: 'hooks.example.com' };
+    await batch(gate, rows(3, hook), DOWN);
+    const [own] = await batch(gate, rows(1, hook), OK);
+    expect(own).toMatchObject({ do: 'hold', breaker: 'webhook#tenant-1@hooks.example.com' });
+    expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
+  });
+
   it('lets count what breaks the sender, even as the probe, and probes again with the next one', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();

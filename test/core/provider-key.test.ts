@@ -17,9 +17,14 @@ describe('the provider of a notification', () => {
 
   it.each([
     [{ channel: 'slack', integration_config_id: 'IC1', provider_host: 'h' } as const, 'slack#IC1'],
-    [{ channel: 'webhook', provider_host: 'h' } as const, 'webhook#h'],
-    [{ channel: 'teams', integration_config_id: '', provider_host: 'h' } as const, 'teams#h'],
+    [{ channel: 'webhook', provider_host: 'h' } as const, 'webhook#tenant-1@h'],
+    [{ channel: 'teams', integration_config_id: '', provider_host: 'h' } as const, 'teams#tenant-1@h'],
     [{ channel: 'email', integration_config_id: 'IC1' } as const, 'email#ses'],
+    [{ channel: 'webhook', tenant_id: 'T#1 東', provider_host: 'h:8443' } as const, 'webhook#T_1__@h:8443'],
+    [
+      { channel: 'webhook', tenant_id: 't'.repeat(80), provider_host: 'h'.repeat(40) } as const,
+      `webhook#${'t'.repeat(50)}@${'h'.repeat(40)}`,
+    ],
     [{ channel: 'webhook' } as const, undefined],
   ])('of %j is %s', (changes, key) => {
     expect(providerKey(dueRow(changes))).toBe(key);

@@ -5,7 +5,7 @@ import type { ErrorType } from '../error-types.ts';
 /** What an operator sees of a provider that is down, or was until a moment ago. */
 export interface BreakerStatus {
   readonly channel: Channel;
-  /** The integration_config_id, else the recipients' host; `ses` for e-mail. */
+  /** The integration_config_id, else `<tenant>@<host of the recipients>`; `ses` for e-mail. */
   readonly integration: string;
   /** `draining`: the provider is back, and what was held is let go. */
   readonly state: 'open' | 'draining';
