@@ -1,4 +1,5 @@
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
+import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
@@ -28,6 +29,7 @@ function bind() {
     store: createIntakeStore(storage),
     reports: createReportStore(storage, clock),
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),
+    recordsOf: (log_id) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
     send: createSweepLanes(createSqs(), env.LANE_QUEUES).send,
     policy: toRetryPolicy(env.RETRY_POLICY),
     clock,

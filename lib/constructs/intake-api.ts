@@ -115,7 +115,7 @@ export class IntakeApi extends Construct {
           [tables.log.tableArn],
         ),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
-        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        allow(['dynamodb:BatchWriteItem', 'dynamodb:Query'], [tables.retryLog.tableArn]),
         useTables(encryption.dataKey),
         ...encryptRecipients(encryption.recipientKey),
         allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),

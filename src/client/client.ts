@@ -48,7 +48,7 @@ export interface NotificationClient {
   ): Promise<Result[]>;
   /**
    * Leaves a send that failed in your own hands to the retries: a notification that the API has not seen, or the log_id
-   * of one that it has.
+   * of one that it has. Each call is a failed send of its own, unless `attempted_at` says that it is the same.
    * @throws as `send`
    */
   reportFailure(
@@ -137,7 +137,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
 
     async reportFailure(notification, failure, { signal } = {}) {
       if (typeof notification === 'string') {
-        return deliverOne(failureItem(notification, failure), notification, signal);
+        return deliverOne(failureItem(notification, failure, clock()), notification, signal);
       }
       return deliverOne(notificationItem({ ...notification, failed_attempt: failure }), notification, signal);
     },

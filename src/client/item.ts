@@ -21,9 +21,14 @@ export function notificationItem(given: BatchNotification, idempotencyKey?: stri
   return { idempotency_key: key === undefined ? keyOf(itself) : checkedKey(key), kind: 'notification', body };
 }
 
-/** @throws TypeError when it is not JSON, or the log_id is empty. */
-export function failureItem(log_id: string, failure: FailedAttempt): Item {
+/**
+ * Says when the send was made, now unless told: by that the API knows this report again, asked or flushed later on.
+ * @throws TypeError when it is not JSON, or the log_id is empty.
+ */
+export function failureItem(log_id: string, failure: FailedAttempt, now: Date): Item {
   if (log_id === '') throw new TypeError('The log_id of the notification that failed is missing.');
-  const body: FailedAttempt = JSON.parse(canonical(failure));
+  const body: FailedAttempt = JSON.parse(
+    canonical({ ...failure, attempted_at: failure.attempted_at ?? now.toISOString() }),
+  );
   return { idempotency_key: keyOf({ log_id, failure: body }), kind: 'failure', log_id, body };
 }

@@ -42,7 +42,7 @@ export interface FailedAttempt {
   /** The provider's, such as `503`. */
   readonly response_code?: string;
   readonly response_message?: string;
-  /** ISO-8601 with a zone. */
+  /** ISO-8601 with a zone; the moment of the report unless given. */
   readonly attempted_at?: string;
 }
 

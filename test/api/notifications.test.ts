@@ -197,6 +197,22 @@ describe('POST /v1/notifications/{log_id}/failures', () => {
     expect(attempts).toMatchObject([{ attempt: 1, status: 'FAILED', error_type: 'SERVER_OVERLOAD' }]);
   });
 
+  it.each([
+    ['a moment ago', -1],
+    ['ahead of our clock', 60],
+  ])('told again of a send %s, after another one failed too, it is the same failure', async (_, ahead) => {
+    const log_id = fresh();
+    await world.put(storedRow(log_id, { send_attempts: 0, attempts_left: 6, last_attempt: -1 }));
+    const first = { error_type: 'SERVER_OVERLOAD', attempted_at: minutes(ahead) };
+    const second = { error_type: 'UNKNOWN', attempted_at: minutes(ahead + 1) };
+    for (const send of [first, first, second, first, second, first]) {
+      const answer = await report(log_id, send);
+      expect([answer.status, answer.body.status]).toEqual([202, 'retrying']);
+    }
+    expect(await world.row(log_id)).toMatchObject({ send_attempts: 2, attempts_left: 4, last_attempt: 1 });
+    expect((await show(log_id)).body.attempts).toHaveLength(2);
+  });
+
   it('ends one whose recipient is wrong', async () => {
     const log_id = fresh();
     await world.put(foreign(log_id));

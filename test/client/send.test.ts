@@ -231,4 +231,17 @@ describe('reportFailure', () => {
     expect(await client.flush()).toMatchObject({ accepted: 1, left: 0 });
     expect(world.api.asked.at(-1)?.path).toBe('/v1/notifications/log%2F7/failures');
   });
+
+  it.each([
+    ['the time of the report', {}, '2026-11-21T09:00:00.000Z'],
+    ['the time it is given', { attempted_at: '2026-11-21T08:00:00Z' }, '2026-11-21T08:00:00Z'],
+  ])('says %s each time it tells of the send, hours later too', async (_, given, attempted_at) => {
+    world.now = new Date('2026-11-21T09:00:00.000Z');
+    await world.api.stop();
+    await world.client().reportFailure('log-8', { ...failure, ...given });
+    await world.api.start();
+    world.now = new Date('2026-11-21T12:00:00.000Z');
+    await world.client().flush();
+    expect(world.api.asked.at(-1)?.body).toEqual({ ...failure, attempted_at });
+  });
 });

@@ -63,6 +63,7 @@ export async function startApiWorld() {
         }),
         reports: createReportStore(storage, clock),
         records: createRecordStore(client, tables.notification_retry_log),
+        recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
         send,
         policy: DEFAULT_RETRY_POLICY,
         clock,

@@ -22,6 +22,16 @@ export function attemptedAt({ attempted_at }: FailedAttempt, now: Date): Date {
   return new Date(Math.min(given, now.getTime()));
 }
 
+/** Kept in the record: the time as the producer gave it, by which it may tell of the send again. */
+function reportOf({ attempted_at }: FailedAttempt) {
+  return { reported_by: 'producer', ...(attempted_at !== undefined && { attempted_at }) };
+}
+
+/** Whether the record is of this very send, as a producer reported it; without its time no two are the same. */
+export function isRecordOf(send: FailedAttempt, { error_details }: RetryRecord): boolean {
+  return send.attempted_at !== undefined && error_details === JSON.stringify(reportOf(send));
+}
+
 /** What claims a row for the send that its producer made: counted, numbered, due now, its claim run out. */
 export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
   const counted = row.attempts_left > 0;
@@ -60,7 +70,7 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     ok: false,
     error_type,
     message: response_message,
-    details: { reported_by: 'producer' },
+    details: reportOf(send),
     ...(response_code !== undefined && { response_code }),
   } as const;
   const draw = fnv1a(`${claimed.log_id}#${claimed.last_attempt}`) / 2 ** 32;

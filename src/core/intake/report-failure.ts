@@ -1,14 +1,14 @@
 import type { ClaimStore, RecordStore } from '../deliver.ts';
 import { planIndex } from '../index-plan.ts';
 import type { IndexStore } from '../index-row.ts';
-import type { NotificationRow } from '../notification.ts';
+import type { NotificationRow, RetryRecord } from '../notification.ts';
 import { asNotification } from '../operator/notification-view.ts';
 import { stateOf } from '../operator/row-state.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import type { ForeignRow } from '../row-rules.ts';
 import type { Clock } from '../time.ts';
 import { type Acceptance, laneMessage } from './accept.ts';
-import { attemptedAt, claimForSend, claimOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
+import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import { own } from './find-own.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import { Problem } from './problem.ts';
@@ -22,6 +22,8 @@ export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, Inde
 export interface ReportDeps {
   readonly reports: ReportStore;
   readonly records: RecordStore;
+  /** All records of a notification. */
+  readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
 }
@@ -41,21 +43,22 @@ export async function reportFailure(
   const now = deps.clock();
   const image = own(await deps.reports.readRow(log_id), tenant_id, now);
   const row = asNotification(image);
-  const at = attemptedAt(failure, now);
   const before = await recordOfSame(row, failure, deps);
-  if (before !== undefined && row.send_status !== 'SENDING') {
+  // The newest attempt's record on a row that is claimed: the report died before it settled the row.
+  const unsettled = before?.retry_attempt === row.last_attempt && row.send_status === 'SENDING';
+  if (before !== undefined && !unsettled) {
     return { log_id, status: before.next_retry_at === undefined ? 'failed' : 'retrying', repeat: true };
   }
   if (row.is_deleted) throw conflict('its writer deleted it');
+  const at = before === undefined ? attemptedAt(failure, now) : new Date(before.retry_at);
   const claimed = await claim(image, row, at, now, deps);
   return finish(claimed, failure, now, deps);
 }
 
-/** The record of the newest attempt, if that is this very send. */
-async function recordOfSame(row: NotificationRow, { attempted_at }: FailedAttempt, { records }: ReportDeps) {
-  if (attempted_at === undefined || row.last_attempt < 0) return undefined;
-  const record = await records.find(row.log_id, row.last_attempt);
-  return record?.retry_at === attempted_at ? record : undefined;
+/** This very send's record, whatever attempts followed it. */
+async function recordOfSame(row: NotificationRow, failure: FailedAttempt, { recordsOf }: ReportDeps) {
+  if (failure.attempted_at === undefined || row.last_attempt < 0) return undefined;
+  return (await recordsOf(row.log_id)).find((record) => isRecordOf(failure, record));
 }
 
 async function claim(
