@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
 import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
@@ -33,6 +34,7 @@ function bind() {
     send: createSweepLanes(createSqs(), env.LANE_QUEUES).send,
     policy: toRetryPolicy(env.RETRY_POLICY),
     clock,
+    newId: randomUUID,
   };
   return withObservability(createHandler(deps, observability), observability);
 }

@@ -37,7 +37,7 @@ export interface ReceivedMessage {
 }
 
 /** Runs are named after what started them, so that a retry record can tell a sweep's attempt from an operator's. */
-export function newRunId(trigger: 'sweep' | 'manual', id: string): string {
+export function newRunId(trigger: 'sweep' | 'manual' | 'intake', id: string): string {
   return `${trigger}-${id}`;
 }
 

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { planClaim } from '../../src/core/claim-plan.ts';
+import { asNotification } from '../../src/core/operator/notification-view.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import type { ForeignRow } from '../../src/core/row-rules.ts';
 import { deadRow, stoppedRow, storedRow } from '../cli/operations.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../support/api-world.ts';
@@ -195,6 +198,25 @@ describe('POST /v1/notifications/{log_id}/failures', () => {
     expect(await world.row(log_id)).toMatchObject({ send_status: 'SENDING', send_attempts: 2, last_attempt: 1 });
     const { attempts } = (await show(log_id)).body;
     expect(attempts).toMatchObject([{ attempt: 1, status: 'FAILED', error_type: 'SERVER_OVERLOAD' }]);
+  });
+
+  it('told again of the one that spent the last retry, queues a run of its own, which redrives nothing', async () => {
+    const log_id = fresh();
+    await world.put(storedRow(log_id, { send_attempts: 1, attempts_left: 1, last_attempt: 0, max_retry_count: 1 }));
+    world.sent.length = 0;
+    const failure = { error_type: 'SERVER_OVERLOAD', attempted_at: minutes(-1) };
+    await report(log_id, failure);
+    await report(log_id, failure);
+    const [message, again] = world.sent.map(({ message }) => message);
+    if (message === undefined || again === undefined) throw new Error('Both reports have to queue a message.');
+    expect(again.run_id).not.toBe(message.run_id);
+    const died = new Date();
+    const dead = { dead_run_id: message.run_id, dead_message_id: 'm-1', work_at: died.toISOString() };
+    await world.put(deadRow(log_id, dead));
+    const received = { message: again, message_id: 'm-2', sent_at: new Date(died.getTime() + 1), receive_count: 1 };
+    const claim = { now: received.sent_at, until: minutes(1) };
+    const row = asNotification((await world.row(log_id)) ?? {});
+    expect(planClaim(row, received, claim, DEFAULT_RETRY_POLICY)).toMatchObject({ do: 'drop' });
   });
 
   it.each([

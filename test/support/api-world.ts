@@ -67,6 +67,7 @@ export async function startApiWorld() {
         send,
         policy: DEFAULT_RETRY_POLICY,
         clock,
+        newId: randomUUID,
       },
       observability,
     ),

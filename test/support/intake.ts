@@ -18,6 +18,7 @@ export const REQUEST: NotificationRequest = {
 /** The intake on tables in memory, with a clock that tests move. */
 export function memoryIntake() {
   let now = T0;
+  let ids = 0;
   const clock = () => now;
   const tables = new MemoryTables(clock);
   const deps: IntakeDeps = {
@@ -25,6 +26,7 @@ export function memoryIntake() {
     records: tables.records,
     policy: DEFAULT_RETRY_POLICY,
     clock,
+    newId: () => String(++ids),
   };
   const pass = (ms: number) => {
     now = new Date(now.getTime() + ms);

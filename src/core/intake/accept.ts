@@ -1,6 +1,6 @@
 import type { NotificationContent, NotificationRow, RetryRecord } from '../notification.ts';
 import { messageFor } from '../operator/message.ts';
-import { MAX_DELAY_MS } from '../queue-message.ts';
+import { MAX_DELAY_MS, newRunId } from '../queue-message.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import type { QueuedMessage } from '../sweep.ts';
 import { type Clock, epochMs } from '../time.ts';
@@ -67,6 +67,8 @@ export interface IntakeDeps {
   readonly records: { put(record: RetryRecord): Promise<void> };
   readonly policy: RetryPolicy;
   readonly clock: Clock;
+  /** A fresh id, for the run of each message. */
+  readonly newId: () => string;
 }
 
 export interface Acceptance {
@@ -167,19 +169,23 @@ async function complete(
   { tenant_id, notification }: IntakeRequest,
   { log_id, accepted_at, accepted_status }: IntakeRecord,
   repeat: boolean,
-  { store, records, policy, clock }: IntakeDeps,
+  { store, records, policy, clock, newId }: IntakeDeps,
 ): Promise<Acceptance> {
   const { row, content, failed } = newNotification(log_id, tenant_id, notification, new Date(accepted_at), policy);
   if (failed !== undefined) await records.put(failed.record);
-  await store.putRow(row, content.recipient, clock());
+  const ours = await store.putRow(row, content.recipient, clock());
   const due = failed === undefined ? row.work_at : messageDue(failed, row);
-  const message = due === undefined ? undefined : laneMessage(row, due, clock());
+  // Whoever put the row has sent its message, and the row may have moved on since.
+  const message = ours && due !== undefined ? laneMessage(row, due, newId(), clock()) : undefined;
   return { log_id, status: accepted_status, repeat, ...(message && { message }) };
 }
 
-/** SQS delays by 15 minutes at most; what is due later is the sweep's. */
-export function laneMessage(row: NotificationRow, due: string, now: Date): QueuedMessage | undefined {
+/**
+ * SQS delays by 15 minutes at most; what is due later is the sweep's.
+ * @param id fresh: a second message of the same run, after the death of the notification, counts as a redrive
+ */
+export function laneMessage(row: NotificationRow, due: string, id: string, now: Date): QueuedMessage | undefined {
   const delay_seconds = secondsUntil(due, now);
   if (delay_seconds * 1000 > MAX_DELAY_MS) return undefined;
-  return { message: messageFor(row, due, `intake-${row.log_id}`), delay_seconds };
+  return { message: messageFor(row, due, newRunId('intake', id)), delay_seconds };
 }

@@ -1,6 +1,7 @@
 import type { RowChange } from '../claim-plan.ts';
 import { judge, type Verdict } from '../judge.ts';
 import type { NotificationRow, RetryRecord } from '../notification.ts';
+import { newRunId } from '../queue-message.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import { recordOf, settlementOf } from '../settlement.ts';
 import { epochMs } from '../time.ts';
@@ -75,7 +76,8 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
   } as const;
   const draw = fnv1a(`${claimed.log_id}#${claimed.last_attempt}`) / 2 ** 32;
   const verdict = judge(result, { row: claimed, first_attempt_at, now }, policy, () => draw);
-  const run_id = `intake-${claimed.log_id}`;
+  // Of no message: the record has to be the same by whomever it is written.
+  const run_id = newRunId('intake', claimed.log_id);
   const { log_id, tenant_id, channel, priority } = claimed;
   const message = { version: 1, log_id, tenant_id, channel, priority, due: now.toISOString(), run_id } as const;
   const ended = {

@@ -21,11 +21,13 @@ export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, Inde
 
 export interface ReportDeps {
   readonly reports: ReportStore;
-  readonly records: RecordStore;
+  readonly records: Pick<RecordStore, 'put'>;
   /** All records of a notification. */
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
+  /** A fresh id, for the run of each message. */
+  readonly newId: () => string;
 }
 
 /**
@@ -122,13 +124,13 @@ async function finish(
   claimed: NotificationRow,
   failure: FailedAttempt,
   now: Date,
-  { reports, records, policy }: ReportDeps,
+  { reports, records, policy, newId }: ReportDeps,
 ): Promise<Acceptance> {
   const judged = judgeSend(claimed, failure, now, policy);
   await records.put(judged.record);
   if (judged.change !== undefined && !(await reports.settle(claimed, judged.change))) throw changed();
   const due = messageDue(judged, claimed);
-  const message = due === undefined ? undefined : laneMessage(claimed, due, now);
+  const message = due === undefined ? undefined : laneMessage(claimed, due, newId(), now);
   return { log_id: claimed.log_id, status: stateAfter(judged), repeat: false, ...(message && { message }) };
 }
 

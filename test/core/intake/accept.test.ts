@@ -133,6 +133,23 @@ describe('a request still in flight', () => {
 });
 
 describe('a request that was only slow', () => {
+  it('sends no message for the row that another one put, whose message has gone out', async () => {
+    const { tables, deps, pass } = memoryIntake();
+    let wake: () => void = () => {};
+    const asleep = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const { putRow } = deps.store;
+    const slow: IntakeDeps['store'] = { ...deps.store, putRow: (...row) => asleep.then(() => putRow(...row)) };
+    const first = accept(intakeRequest(), { ...deps, store: slow });
+    await Promise.resolve();
+    pass(IN_FLIGHT_MS);
+    expect(await accept(intakeRequest(), deps)).toHaveProperty('message');
+    wake();
+    expect(await first).not.toHaveProperty('message');
+    expect(tables.log.size).toBe(1);
+  });
+
   it('and the one that completed it meanwhile did the same: record and row agree', async () => {
     const { tables, deps, pass } = memoryIntake();
     const request = intakeRequest('k', { failed_attempt: { error_type: 'SERVER_OVERLOAD' } });
