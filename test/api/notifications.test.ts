@@ -288,6 +288,24 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
     expect(Date.parse(String((await world.row(log_id))?.['work_at']))).toBeLessThanOrEqual(Date.now());
   });
 
+  it.each<[string, ForeignRow]>([
+    ['is scheduled for later', { work_at: minutes(60), scheduled_at: minutes(60) }],
+    ['is due for the first time', {}],
+    ['is being sent for the first time by a worker that died', { send_status: 'SENDING', claim_until: minutes(-1) }],
+  ])('refuses one that %s: it is not sent before its time', async (_, changes) => {
+    const log_id = fresh();
+    const last_attempt = changes['send_status'] === 'SENDING' ? 0 : -1;
+    await world.put({ ...storedRow(log_id, { send_status: 'PENDING', send_attempts: 0, last_attempt }), ...changes });
+    const before = await world.row(log_id);
+    world.sent.length = 0;
+    expect((await show(log_id)).body.canRetry).toBe(false);
+    const answer = await retry(log_id);
+    expect([answer.status, typeOf(answer)]).toEqual([409, 'conflict']);
+    expect(answer.body.detail).toBe('It cannot be retried now: it has not failed, and is sent by itself at its time.');
+    expect(world.sent).toEqual([]);
+    expect(await world.row(log_id)).toEqual(before);
+  });
+
   it('refuses one that is delivered, and says so', async () => {
     const log_id = fresh();
     await world.put(storedRow(log_id, { send_status: 'SUCCESS' }));

@@ -3,6 +3,7 @@ import { openApiDocument } from '../../../src/adapters/api/openapi.ts';
 import { notFound, own } from '../../../src/core/intake/find-own.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
+import { whyNoRetry } from '../../../src/core/intake/public-state.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/notification.ts';
 import { asNotification } from '../../../src/core/operator/notification-view.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
@@ -39,17 +40,13 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
 
   async function retry({ caller, path }: ApiRequest): Promise<ApiAnswer> {
     const log_id = logIdIn(path);
-    const ownRows = {
-      ...rows,
-      async read(id: string) {
-        const row = await rows.read(id);
-        return row?.tenant_id === caller.tenant_id ? row : undefined;
-      },
-    };
-    const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), { ...deps, rows: ownRows });
+    const row = own(await rows.read(log_id), caller.tenant_id, clock());
+    const because = whyNoRetry(row, clock(), policy);
+    if (because !== undefined) throw noRetry(because);
+    const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), deps);
     const [result] = results;
     if (result === undefined || result.result === 'not_found') throw notFound();
-    if (result.result === 'refused') throw new Problem('conflict', `It cannot be retried now: ${result.because}.`);
+    if (result.result === 'refused') throw noRetry(result.because);
     return { status: 202, body: { log_id, status: 'retrying', status_url: statusUrl(log_id) }, log: { log_id } };
   }
 
@@ -59,4 +56,8 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
     'GET /v1/notifications/{log_id}': { scope: 'read', max_bytes: MAX_BYTES, handle: show },
     'POST /v1/notifications/{log_id}/retry': { scope: 'operate', max_bytes: MAX_BYTES, handle: retry },
   };
+}
+
+function noRetry(because: string | undefined): Problem {
+  return new Problem('conflict', `It cannot be retried now: ${because}.`);
 }

@@ -35,8 +35,17 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
 
 /** Whether asking for a retry helps: it has failed for good or waits for its next retry, and one may be made. */
 export function canRetry(row: NotificationRow, now: Date, policy: RetryPolicy): boolean {
+  return whyNoRetry(row, now, policy) === undefined;
+}
+
+/** Why it cannot be retried; an operator may send what has not failed yet all the same, a producer may not. */
+export function whyNoRetry(row: NotificationRow, now: Date, policy: RetryPolicy): string | undefined {
+  const plan = planRetry(row, now, policy);
+  if (plan.do === 'refuse') return plan.because;
   const state = publicState(row, now);
-  return (state === 'failed' || state === 'retrying') && planRetry(row, now, policy).do === 'queue';
+  return state === 'failed' || state === 'retrying'
+    ? undefined
+    : 'it has not failed, and is sent by itself at its time';
 }
 
 /** What went wrong, for the people a producer serves: without codes, addresses or names of ours. */
