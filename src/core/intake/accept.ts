@@ -171,13 +171,22 @@ async function complete(
   repeat: boolean,
   { store, records, policy, clock, newId }: IntakeDeps,
 ): Promise<Acceptance> {
-  const { row, content, failed } = newNotification(log_id, tenant_id, notification, new Date(accepted_at), policy);
+  const planned = newNotification(log_id, tenant_id, notification, new Date(accepted_at), policy);
+  const { content, failed } = planned;
+  const row = dueFromNow(planned.row, clock());
   if (failed !== undefined) await records.put(failed.record);
   const ours = await store.putRow(row, content.recipient, clock());
-  const due = failed === undefined ? row.work_at : messageDue(failed, row);
+  const sends = failed === undefined || messageDue(failed, row) !== undefined;
   // Whoever put the row has sent its message, and the row may have moved on since.
-  const message = ours && due !== undefined ? laneMessage(row, due, newId(), clock()) : undefined;
+  const message = ours && sends && row.work_at ? laneMessage(row, row.work_at, newId(), clock()) : undefined;
   return { log_id, status: accepted_status, repeat, ...(message && { message }) };
+}
+
+/** Completed late, it must not enter the work index in a past that the sweeps are done with. */
+function dueFromNow(row: NewNotification['row'], now: Date): NewNotification['row'] {
+  const work_at = now.toISOString();
+  if (row.work_queue === undefined || row.work_at === undefined || row.work_at >= work_at) return row;
+  return { ...row, work_at, ...(row.next_retry_at !== undefined && { next_retry_at: work_at }) };
 }
 
 /**

@@ -250,6 +250,28 @@ describe('a request that dies', () => {
   });
 });
 
+describe('a request that is completed hours later', () => {
+  it.each([
+    ['due at once', {}, 6 * HOUR],
+    ['scheduled for meanwhile', { scheduled_at: at(HOUR).toISOString() }, 6 * HOUR],
+    ['scheduled for later', { scheduled_at: at(7 * HOUR).toISOString() }, 7 * HOUR],
+    ['to be retried', { failed_attempt: { error_type: 'SERVER_OVERLOAD' } }, 6 * HOUR],
+    ['given up', { failed_attempt: { error_type: 'AUTH_FAILED' } }, 6 * HOUR],
+  ] as const)('and was %s, is due from then on, in row and message alike', async (_, changes, ms) => {
+    const { tables, deps, pass } = memoryIntake();
+    const request = intakeRequest('k', changes);
+    const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
+    await expect(accept(request, { ...deps, store })).rejects.toThrow('died');
+    pass(6 * HOUR);
+    const { log_id, message } = await accept(request, deps);
+    const row = tables.row(log_id);
+    const due = at(ms).toISOString();
+    expect(row).toMatchObject({ created_at: T0.toISOString(), work_at: due });
+    if (row?.next_retry_at !== undefined) expect(row.next_retry_at).toBe(due);
+    expect(message?.message.due).toBe(ms === 6 * HOUR ? due : undefined);
+  });
+});
+
 describe('scheduled_at', () => {
   it.each([
     ['within 15 minutes', 10 * 60_000, 'saving', 600],
