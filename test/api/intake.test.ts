@@ -155,6 +155,12 @@ describe('a wrong field', () => {
     [{ body: LONG(262_145) }, 'body', 'max_bytes'],
     [{ channel: 'slack', body: LONG(40_001) }, 'body', 'max_characters'],
     [{ channel: 'teams', body: LONG(10_000, '漢') }, 'body', 'max_bytes'],
+    [{ body: LONG(40_001), fallback: { channel: 'slack', recipient: '#ops' } }, 'fallback.channel', 'max_characters'],
+    [
+      { body: LONG(10_000, '漢'), fallback: { channel: 'teams', recipient: 'https://example.com' } },
+      'fallback.channel',
+      'max_bytes',
+    ],
     [{ priority: 'HIGH' }, 'priority', 'picklist'],
     [{ subject: LONG(501) }, 'subject', 'max_length'],
     [{ format: 'RTF' }, 'format', 'picklist'],

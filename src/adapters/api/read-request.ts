@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/channels.ts';
-import { bodyFault } from '../../core/intake/body-limits.ts';
+import { bodyFault, fallbackFault } from '../../core/intake/body-limits.ts';
 import type { FailedAttempt, NotificationRequest } from '../../core/intake/notification-request.ts';
 import { type FieldFault, Problem } from '../../core/intake/problem.ts';
 import { parseTime } from '../../core/time.ts';
@@ -59,12 +59,15 @@ export function readFailure(input: unknown): FailedAttempt {
   return toFailure(check(failureSchema, input), []);
 }
 
-const channelAndBody = v.object({ channel: v.picklist(CHANNELS), body: v.string() });
+const channel = v.picklist(CHANNELS);
+const channelAndBody = v.object({ channel, body: v.string() });
+const fallbackAndBody = v.object({ fallback: v.object({ channel }), body: v.string() });
 
 /** Beside whatever else is wrong with the request, as far as it can be told. */
 function bodyFaults(input: unknown): FieldFault[] {
-  if (!v.is(channelAndBody, input)) return [];
-  return [bodyFault(input.channel, input.body)].filter((fault) => fault !== undefined);
+  const body = v.is(channelAndBody, input) && bodyFault(input.channel, input.body);
+  const fallback = v.is(fallbackAndBody, input) && fallbackFault(input.fallback.channel, input.body);
+  return [body, fallback].filter((fault) => fault !== undefined && fault !== false);
 }
 
 function toRequest(checked: v.InferOutput<typeof notificationSchema>): NotificationRequest {

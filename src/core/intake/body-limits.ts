@@ -17,9 +17,21 @@ export const BODY_LIMITS: Readonly<Record<Channel, BodyLimit>> = {
 
 export function bodyFault(channel: Channel, body: string): FieldFault | undefined {
   const { max, unit, because } = BODY_LIMITS[channel];
-  const size = unit === 'bytes' ? utf8Length(body) : [...body].length;
-  if (size <= max) return undefined;
+  if (fits(channel, body)) return undefined;
   return { path: 'body', rule: `max_${unit}`, message: `must have at most ${max} ${unit}, the limit ${because}` };
+}
+
+/** The same body goes out on the fallback channel. */
+export function fallbackFault(channel: Channel, body: string): FieldFault | undefined {
+  const { max, unit, because } = BODY_LIMITS[channel];
+  if (fits(channel, body)) return undefined;
+  const message = `must be a channel that takes the body: ${channel} takes at most ${max} ${unit}, the limit ${because}`;
+  return { path: 'fallback.channel', rule: `max_${unit}`, message };
+}
+
+function fits(channel: Channel, body: string): boolean {
+  const { max, unit } = BODY_LIMITS[channel];
+  return (unit === 'bytes' ? utf8Length(body) : [...body].length) <= max;
 }
 
 function utf8Length(text: string): number {
