@@ -43,6 +43,11 @@ describe('the OpenAPI document', () => {
     expect(Object.keys({ ...intakeRoutes(none, none), ...notificationRoutes(none) }).sort()).toEqual(documented);
   }, 60_000);
 
+  it.each(operations)('knows the 500 that API Gateway itself answers $method $path with', ({ operation }) => {
+    const check = schemaFor(operation, 500, 'application/json');
+    expect(check?.({ message: 'Internal Server Error' })).toBe(true);
+  });
+
   it('tells of every problem there is', () => {
     const { Problem } = document.components.schemas;
     expect(Problem?.properties?.['type']?.enum).toEqual((Object.keys(PROBLEMS) as ProblemName[]).map(problemType));

@@ -162,7 +162,8 @@ function operation(scope: string, operationId: string, summary: string, { ok, pr
 
 function problemAnswers(names: readonly ProblemName[]): Json {
   const byStatus = Map.groupBy(names, (name) => PROBLEMS[name].status);
-  return Object.fromEntries([...byStatus].map(([status, same]) => [status, problemAnswer(status, same)]));
+  const answers = [...byStatus].map(([status, same]) => [status, problemAnswer(status, same)]);
+  return { ...Object.fromEntries(answers), 500: answer('API Gateway could not ask the service', 'GatewayRefusal') };
 }
 
 /** Statuses that API Gateway also gives by itself, in its own words. */
