@@ -1,5 +1,6 @@
 import type { Body, Content } from '@aws-sdk/client-ses';
 import type { NotificationContent } from '../../core/notification.ts';
+import { timeBoxed } from '../content/time-box.ts';
 import { htmlToPlainText } from './html-text.ts';
 
 /** What a mail without a subject gets: an empty one is taken for spam, and cannot be told apart in a mailbox. */
@@ -18,7 +19,7 @@ export async function bodyOf({ body, format }: NotificationContent): Promise<Bod
   if (format === 'PLAIN') return { Text: utf8(body) };
   if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
   const { marked } = await import('marked');
-  return { Html: utf8(await marked.parse(body)), Text: utf8(body) };
+  return { Html: utf8(timeBoxed(() => marked.parse(body, { async: false }))), Text: utf8(body) };
 }
 
 function utf8(text: string): Content {

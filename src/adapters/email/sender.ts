@@ -1,5 +1,6 @@
 import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { type AnswerFacts, classify, type Delivery, type Refused, type Sender } from '../../core/provider-answer.ts';
+import { converted } from '../content/converted.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
 import { parseRetryAfter } from '../http/retry-after.ts';
@@ -31,11 +32,13 @@ export function createEmailSender({ client, credentials, from, configurationSet 
       if (!loaded.ok) return loaded;
       const to = mailbox(delivery.content.recipient);
       if (to === undefined) return BAD_ADDRESS;
+      const body = await converted(delivery.content, bodyOf);
+      if (!body.ok) return body;
       const configuration = loaded.credential?.configuration_set ?? configurationSet;
       const command = new SendEmailCommand({
         Source: loaded.credential?.from ?? from,
         Destination: { ToAddresses: [to] },
-        Message: { Subject: subjectOf(delivery.content), Body: await bodyOf(delivery.content) },
+        Message: { Subject: subjectOf(delivery.content), Body: body.value },
         Tags: tagsOf(delivery),
         ...(configuration !== undefined && { ConfigurationSetName: configuration }),
       });

@@ -1,3 +1,5 @@
+import { timeBoxed } from '../content/time-box.ts';
+
 /** Stand-ins while the Markdown converter is at work: characters of the private use area, to it nothing but letters. */
 const KEPT_OPEN = '\uE000';
 const KEPT_CLOSE = '\uE001';
@@ -6,7 +8,7 @@ const OURS = /[\uE000-\uE002]/g;
 
 /** In this order: code, which stays as it is; a link or mention in Slack's form; Slack's bold; a Markdown line break. */
 const TOKENS =
-  /(```[\s\S]*?```|`[^`\n]+`)|(<(?:(?:https?|mailto|tel):[^<>|\s]+\|[^<>\n]+|[@#!][^<>\n]+)>)|(?<![*\w\\])\*(?![*\s])([^*\n]+?)(?<![\s\\])\*(?![*\w])|(?: {2,}|\\)(?=\n)/g;
+  /(```[\s\S]*?```|`[^`\n]+`)|(<(?:(?:https?|mailto|tel):[^<>|\s]+\|[^<>\n]+|[@#!][^<>\n]+)>)|(?<![*\w\\])\*(?![*\s])([^*\n]+?)(?<![\s\\])\*(?![*\w])|(?:(?<! ) {2,}|\\)(?=\n)/g;
 
 /**
  * Markdown as Slack's mrkdwn. Producers write both: standard Markdown (`**bold**`, `[text](url)`), and text that is
@@ -17,6 +19,10 @@ const TOKENS =
  */
 export async function markdownToMrkdwn(markdown: string): Promise<string> {
   const { slackifyMarkdown } = await import('slackify-markdown');
+  return timeBoxed(() => convertWith(slackifyMarkdown, markdown));
+}
+
+function convertWith(slackifyMarkdown: (markdown: string) => string, markdown: string): string {
   const kept: string[] = [];
   const marked = markdown
     .replace(OURS, '')

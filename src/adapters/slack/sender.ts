@@ -1,4 +1,5 @@
 import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/provider-answer.ts';
+import { converted } from '../content/converted.ts';
 import type { HttpAnswer } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl, type TargetGuardOptions } from '../http/target-guard.ts';
@@ -30,7 +31,9 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
       if (token === undefined && webhook_url === undefined) return NO_ROUTE;
       const why = hopeless(delivery.content);
       if (why !== undefined) return tooLong(why, delivery.content.body.length);
-      const message = await slackMessage(delivery.content);
+      const conversion = await converted(delivery.content, slackMessage);
+      if (!conversion.ok) return conversion;
+      const message = conversion.value;
       const { length } = message.text;
       if (length > MAX_TEXT_CHARACTERS) {
         return tooLong(`the message has ${length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}`, length);

@@ -1,4 +1,5 @@
 import type { Delivery, Refused, Sender, SendResult } from '../../core/provider-answer.ts';
+import { converted } from '../content/converted.ts';
 import type { HttpAnswer } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl } from '../http/target-guard.ts';
@@ -46,7 +47,9 @@ async function post(
   target: string,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const body = await adaptiveCardMessage(delivery.content);
+  const conversion = await converted(delivery.content, adaptiveCardMessage);
+  if (!conversion.ok) return conversion;
+  const body = conversion.value;
   const size = Buffer.byteLength(body);
   if (size > MAX_CARD_BYTES) return tooLarge(size);
   try {

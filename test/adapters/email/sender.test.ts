@@ -82,6 +82,12 @@ describe('an e-mail', () => {
     });
   });
 
+  it('that cannot be converted is refused before the call', async () => {
+    const body = '<b>'.repeat(20_000);
+    expect(await sender.send(to({ body, format: 'HTML' }), NEVER)).toMatchObject({ error_type: 'FORMAT_ERROR' });
+    expect(server.received).toHaveLength(0);
+  });
+
   it.each([
     [undefined, '(no subject)'],
     ['  ', '(no subject)'],

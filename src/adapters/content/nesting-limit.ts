@@ -1,0 +1,79 @@
+import type { MessageFormat, NotificationContent } from '../../core/notification.ts';
+
+interface Limit {
+  readonly what: string;
+  readonly most: number;
+  /** How much of it a body has, in time linear to its length. */
+  readonly measure: (body: string) => number;
+}
+
+/** Far beyond what a template writes, and below what takes the converters their stack, or seconds. */
+export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> = {
+  PLAIN: [],
+  HTML: [{ what: 'tags open at once', most: 500, measure: htmlDepth }],
+  MARKDOWN: [
+    {
+      what: 'block quotes and lists opened by one line',
+      most: 20,
+      measure: (text) => greatest(text, /\n/, containers),
+    },
+    { what: 'columns before the item of a list', most: 120, measure: (text) => greatest(text, /\n/, indentation) },
+    {
+      what: 'marks of emphasis, code and links in one paragraph',
+      most: 5_000,
+      measure: (text) => greatest(text.replace(FENCED, ''), BETWEEN_PARAGRAPHS, marks),
+    },
+  ],
+};
+
+/** Why a body is not given to a converter; undefined when it may be. */
+export function tooNested({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
+  for (const { what, most, measure } of NESTING_LIMITS[format]) {
+    const found = measure(body);
+    if (found > most) return `it has ${found} ${what}; at most ${most} are converted`;
+  }
+  return undefined;
+}
+
+/** Elements that have no end, and those that end by themselves where the next one begins. */
+const FLAT =
+  /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|tr|td|th|thead|tbody|tfoot|option)$/i;
+const TAG = /<(\/?)([a-z][a-z\d:-]*)(?![a-z\d:-])([^<>]*)>/gi;
+
+function htmlDepth(html: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [, end, name = '', rest = ''] of html.matchAll(TAG)) {
+    if (FLAT.test(name) || rest.endsWith('/')) continue;
+    depth = Math.max(0, depth + (end ? -1 : 1));
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+const CONTAINERS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)))*/;
+const CONTAINER = />|[-+*]|\d{1,9}[.)]/g;
+/** A line across the page, `* * *`. */
+const RULE = /^(?:[-\s]*|[*\s]*)$/;
+const LIST_ITEM = /^[ \t]*(?=(?:[-+*]|\d{1,9}[.)])[ \t])/;
+/** Its marks mean nothing. */
+const FENCED = /^ {0,3}```[^`\n]*\n[\s\S]*?^ {0,3}```/gm;
+/** Before a blank line, the item of a list, a heading, or the row of a table. */
+const BETWEEN_PARAGRAPHS = /\n(?=[ \t]*(?:\n|[-+*] |\d{1,9}[.)] |#|\|))/;
+const MARKS = /\*+|_+|~+|`+|\[/g;
+
+function greatest(text: string, separator: RegExp, measure: (part: string) => number): number {
+  return text.split(separator).reduce((most, part) => Math.max(most, measure(part)), 0);
+}
+
+function containers(line: string): number {
+  return RULE.test(line) ? 0 : (CONTAINERS.exec(line)?.[0].match(CONTAINER)?.length ?? 0);
+}
+
+function indentation(line: string): number {
+  return LIST_ITEM.exec(line)?.[0].replaceAll('\t', '    ').length ?? 0;
+}
+
+function marks(paragraph: string): number {
+  return paragraph.match(MARKS)?.length ?? 0;
+}

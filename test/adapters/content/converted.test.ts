@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { converted } from '../../../src/adapters/content/converted.ts';
+import { NESTING_LIMITS } from '../../../src/adapters/content/nesting-limit.ts';
+import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/time-box.ts';
+import { bodyOf } from '../../../src/adapters/email/body.ts';
+import { slackMessage } from '../../../src/adapters/slack/message.ts';
+import { adaptiveCardMessage } from '../../../src/adapters/teams/adaptive-card.ts';
+import type { MessageFormat, NotificationContent } from '../../../src/core/notification.ts';
+
+const content = (format: MessageFormat, body: string): NotificationContent => ({ recipient: 'x', format, body });
+const CONVERTERS: Readonly<Record<string, (content: NotificationContent) => Promise<unknown>>> = {
+  'an e-mail': bodyOf,
+  'a Slack message': slackMessage,
+  'a card': adaptiveCardMessage,
+};
+
+/** Each is of the size of a body, and took a converter seconds or its stack. */
+const PATHOLOGICAL: readonly (readonly [MessageFormat, string, number])[] = [
+  ['HTML', '<b>', 20_000],
+  ['HTML', '<div class="a">', 10_000],
+  ['MARKDOWN', '>', 5_000],
+  ['MARKDOWN', '>', 250_000],
+  ['MARKDOWN', '> ', 100_000],
+  ['MARKDOWN', '- * ', 60_000],
+  ['MARKDOWN', '+ ', 100_000],
+  ['MARKDOWN', '1. ', 80_000],
+  ['MARKDOWN', '[', 250_000],
+  ['MARKDOWN', '[a](', 60_000],
+  ['MARKDOWN', '*a', 125_000],
+  ['MARKDOWN', '**a', 80_000],
+  ['MARKDOWN', '_a', 125_000],
+  ['MARKDOWN', 'a**b', 60_000],
+  ['MARKDOWN', '~~a', 80_000],
+  ['MARKDOWN', '`a', 125_000],
+];
+
+describe('content that nests too deeply', () => {
+  it.each(PATHOLOGICAL)('in %s (%j, %i times) is refused before any converter sees it', async (format, part, times) => {
+    const never = () => Promise.reject(new Error('converted all the same'));
+    const started = performance.now();
+    expect(await converted(content(format, part.repeat(times)), never)).toMatchObject({
+      ok: false,
+      error_type: 'FORMAT_ERROR',
+      asked: false,
+      message: expect.stringMatching(/^the (HTML|Markdown) is nested too deeply to convert: it has \d+ .*at most/),
+    });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it('as a list within a list within a list is refused', async () => {
+    const body = Array.from({ length: 100 }, (_, depth) => `${'  '.repeat(depth)}- a`).join('\n');
+    expect(await converted(content('MARKDOWN', body), bodyOf)).toMatchObject({ error_type: 'FORMAT_ERROR' });
+  });
+
+  it('in a way that no limit knows is refused when it exhausts the converter, and told from any other failure', async () => {
+    const deep = (): Promise<never> => Promise.resolve().then(deepest);
+    const deepest = (): never => deepest();
+    expect(await converted(content('HTML', 'x'), deep)).toMatchObject({ error_type: 'FORMAT_ERROR', asked: false });
+    const broken = () => Promise.reject(new TypeError('a defect'));
+    await expect(converted(content('HTML', 'x'), broken)).rejects.toThrow('a defect');
+  });
+});
+
+describe('content of many parts', () => {
+  it.each([
+    ['HTML', '<p>One<p>Two<br><img src="a"><ul><li>x<li>y</ul>'.repeat(1_000)],
+    ['HTML', `${'<table><tr><td>'.repeat(50)}x${'</table>'.repeat(50)}`],
+    ['HTML', `${'<div>'.repeat(499)}x${'</div>'.repeat(499)}`],
+    ['MARKDOWN', '- **one**: `two`\n'.repeat(500)],
+    ['MARKDOWN', `\`\`\`\n${'a_b_c[0] *p\n'.repeat(3_000)}\`\`\``],
+    ['MARKDOWN', `a\n\n${'* '.repeat(40)}\n\nb\n\n${'-'.repeat(200)}`],
+    ['MARKDOWN', '> > > quoted **thrice**\n'.repeat(100)],
+    ['PLAIN', '>'.repeat(100_000)],
+  ] as const)('in %s is converted on every channel (%#)', { timeout: 60_000 }, async (format, body) => {
+    for (const [name, convert] of Object.entries(CONVERTERS)) {
+      expect(await converted(content(format, body), convert), name).toMatchObject({ ok: true });
+    }
+  });
+
+  it('has a limit that is stated for every format', () => {
+    expect(Object.keys(NESTING_LIMITS)).toEqual(['PLAIN', 'HTML', 'MARKDOWN']);
+  });
+});
+
+describe('the time box of a conversion', () => {
+  it('ends what would go on for ever, and lets the next one through', () => {
+    const forEver = () => {
+      for (;;);
+    };
+    expect(() => timeBoxed(forEver, 20)).toThrow(ConversionTooSlowError);
+    expect(timeBoxed(() => 'fine')).toBe('fine');
+  });
+
+  it('passes on what the converter throws', () => {
+    expect(() =>
+      timeBoxed(() => {
+        throw new TypeError('its own');
+      }),
+    ).toThrow(new TypeError('its own'));
+  });
+});
