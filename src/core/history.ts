@@ -9,7 +9,7 @@ const RETENTION_DAYS = 2 * 365;
 /** What makes a row findable after its work is done, and lets it go when it may: written once, never changed. */
 export interface HistoryKeys {
   /**
-   * Eight hex digits that stand for the row's notification_id, where it has one. The column itself may be NULL, which no
+   * Eight hex digits that stand for the row's tenant and notification_id, where it has one. The column itself may be NULL, which no
    * index key may be, and a copy of it would cost the row the bytes that keep it below one write unit.
    */
   readonly notification_key?: string;
@@ -24,19 +24,21 @@ export function historyKeys(
   row: { readonly log_id: string; readonly tenant_id: string; readonly notification_id?: unknown },
   created: Date,
 ): HistoryKeys {
-  const { notification_id } = row;
+  const { tenant_id, notification_id } = row;
   return {
     ...(typeof notification_id === 'string' &&
-      notification_id !== '' && { notification_key: notificationKey(notification_id) }),
+      notification_id !== '' && { notification_key: notificationKey(tenant_id, notification_id) }),
     history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, HISTORY_SHARDS)),
-    tenant_created_at: `${row.tenant_id}#${created.toISOString()}`,
+    tenant_created_at: `${tenant_id}#${created.toISOString()}`,
     expires_at: expiresAt(created),
   };
 }
 
-/** Not unique: who looks a notification up by it compares the ids. */
-export function notificationKey(notification_id: string): string {
-  return fnv1a(notification_id).toString(16).padStart(8, '0');
+/** Not unique: who looks a notification up by it compares tenant and id. No tenant reads by it what others have. */
+export function notificationKey(tenant_id: string, notification_id: string): string {
+  return fnv1a(JSON.stringify([tenant_id, notification_id]))
+    .toString(16)
+    .padStart(8, '0');
 }
 
 /** @param day `YYYY-MM-DD`, UTC */

@@ -116,6 +116,9 @@ describe('GET /v1/notifications', () => {
     ['?notification_id=N-list', 5],
     ['?notification_id=N-list&channel=slack', 0],
     ['?notification_id=nobody', 0],
+    [`?notification_id=N-list&from=${minutes(-60)}`, 5],
+    [`?notification_id=N-list&to=${minutes(-60)}`, 0],
+    ['?notification_id=N-list&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z', 0],
     ['?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z', 0],
   ])('%s finds %i', async (query, found) => {
     expect(ids(await list(query))).toHaveLength(found);
@@ -147,6 +150,42 @@ describe('GET /v1/notifications', () => {
     const answer = await list(query);
     expect([answer.status, typeOf(answer)]).toEqual([400, 'invalid-request']);
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual([path]);
+  });
+
+  it.each([
+    ['of a few copies, two at a time', 'N-list', '&limit=2', 5],
+    ['of more copies than are looked at for one answer', 'N-many', '&limit=100', 230],
+    ['of those copies that fit', 'N-many', '&limit=3&channel=slack', 4],
+  ])('pages %s end, and hold each once', async (_, notification_id, more, count) => {
+    if (notification_id === 'N-many' && (await world.row('m-0')) === undefined) {
+      const many = Array.from({ length: 230 }, (_, i) =>
+        storedRow(`m-${i}`, { tenant_id: 'tenant-list', notification_id, channel: i % 60 === 0 ? 'slack' : 'webhook' }),
+      );
+      await Promise.all(many.map((row) => world.put(row)));
+    }
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Answer = await list(
+        `?notification_id=${notification_id}${more}${cursor === null ? '' : `&cursor=${cursor}`}`,
+      );
+      seen.push(...ids(page));
+      cursor = page.body.next_cursor;
+    } while (cursor !== null);
+    expect(seen).toHaveLength(count);
+    expect(new Set(seen).size).toBe(count);
+  });
+
+  it('takes the cursor of copies for no other list, and that of a list for no copies', async () => {
+    const [copies, all] = await Promise.all([list('?notification_id=N-list&limit=2'), list('?limit=2')]);
+    for (const query of [
+      `?cursor=${copies.body.next_cursor}`,
+      `?notification_id=other&cursor=${copies.body.next_cursor}`,
+      `?notification_id=N-list&cursor=${all.body.next_cursor}`,
+    ]) {
+      const refused = await list(query);
+      expect([refused.status, refused.body.errors[0].path]).toEqual([400, 'cursor']);
+    }
   });
 
   it('takes no cursor into another tenant’s notifications', async () => {

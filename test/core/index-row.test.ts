@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { historyKeys } from '../../src/core/history.ts';
 import { planIndex } from '../../src/core/index-plan.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import { describeFaults, rowFaults } from '../../src/core/row-rules.ts';
@@ -126,6 +127,12 @@ describe('a row that someone else wrote', () => {
       set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[0-9a-f]{8}$/) },
       remove: expect.arrayContaining(['recipient_address']),
     });
+  });
+
+  it('is not found by the key of another tenant’s same notification_id', () => {
+    const keyOf = (tenant_id: string) => historyKeys({ ...sample, tenant_id }, T0).notification_key;
+    expect(keyOf('tenant-1')).not.toBe(keyOf('tenant-2'));
+    expect(keyOf('tenant-1')).toBe(keyOf('tenant-1'));
   });
 
   it('that is delivered stays delivered, whatever is wrong with it', () => {

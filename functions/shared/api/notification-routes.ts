@@ -1,4 +1,4 @@
-import { type ListRequest, readListRequest } from '../../../src/adapters/api/list-request.ts';
+import { type CopiesRequest, type ListRequest, readListRequest } from '../../../src/adapters/api/list-request.ts';
 import { openApiDocument } from '../../../src/adapters/api/openapi.ts';
 import { notFound, own } from '../../../src/core/intake/find-own.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
@@ -14,7 +14,9 @@ import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {
   readonly records: (log_id: string) => Promise<readonly RetryRecord[]>;
-  readonly list: (request: ListRequest) => Promise<{ rows: readonly ForeignRow[]; next_cursor: string | null }>;
+  readonly list: (
+    request: ListRequest | CopiesRequest,
+  ) => Promise<{ rows: readonly ForeignRow[]; next_cursor: string | null }>;
   readonly newId: () => string;
 }
 

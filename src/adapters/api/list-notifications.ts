@@ -1,17 +1,15 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { publicState } from '../../core/intake/public-state.ts';
 import { asNotification } from '../../core/operator/notification-view.ts';
-import { createdAt, isGone, matches } from '../../core/operator/search-filter.ts';
+import { isGone, matches } from '../../core/operator/search-filter.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
 import type { Clock } from '../../core/time.ts';
-import { createLookups } from '../dynamodb/lookups.ts';
+import { readCopies } from '../dynamodb/notification-copies.ts';
 import { createOperatorSearch, ForeignPositionError, type SearchPosition } from '../dynamodb/operator-search.ts';
-import { badCursor, encodeCursor, type ListRequest } from './list-request.ts';
+import { badCursor, type CopiesRequest, encodeCopiesCursor, encodeCursor, type ListRequest } from './list-request.ts';
 
 /** Rows looked at for one answer: a status that is rare must not make a request read a whole month. */
 const MAX_LOOKED_AT = 1_000;
-/** Copies of one notification that an answer holds at most. */
-const MAX_COPIES = 100;
 
 export interface Listing {
   readonly rows: readonly ForeignRow[];
@@ -19,23 +17,20 @@ export interface Listing {
   readonly next_cursor: string | null;
 }
 
-/** A tenant's notifications, newest day first. */
+/** A tenant's notifications, newest day first; the copies of one notification in no order. */
 export function createList(client: DynamoDBClient, table: string, clock: Clock) {
   const search = createOperatorSearch(client, table, clock, { consistent: false });
-  const lookups = createLookups(client, table);
 
-  async function copies(request: ListRequest): Promise<Listing> {
-    const rows: ForeignRow[] = [];
-    for await (const row of lookups.byNotification(request.notification_id ?? '')) {
-      if (fits(row, request, clock()) && !isGone(row, clock())) rows.push(row);
-      if (rows.length === MAX_COPIES) break;
-    }
-    rows.sort((a, b) => (createdAt(a) > createdAt(b) ? -1 : 1));
-    return { rows: rows.slice(0, request.limit), next_cursor: null };
+  async function copies(request: CopiesRequest): Promise<Listing> {
+    const page = await readCopies(client, table, request);
+    const fitting = page.rows.filter((row) => fits(row, request, clock()) && !isGone(row, clock()));
+    const rows = fitting.slice(0, request.limit);
+    const next = fitting.length > rows.length ? rows.at(-1)?.['log_id'] : page.next;
+    return { rows, next_cursor: next === undefined ? null : encodeCopiesCursor(request, String(next)) };
   }
 
-  return async (request: ListRequest): Promise<Listing> => {
-    if (request.notification_id !== undefined) return copies(request);
+  return async (request: ListRequest | CopiesRequest): Promise<Listing> => {
+    if ('notification_id' in request) return copies(request);
     const { period, tenant_id, channel, limit, after } = request;
     const rows: ForeignRow[] = [];
     let last: SearchPosition | undefined;
@@ -57,7 +52,16 @@ export function createList(client: DynamoDBClient, table: string, clock: Clock) 
   };
 }
 
-function fits(row: ForeignRow, { tenant_id, channel, priority, status }: ListRequest, now: Date): boolean {
-  const filter = { tenant_id, ...(channel && { channel }), ...(priority && { priority }) };
+function fits(
+  row: ForeignRow,
+  { tenant_id, channel, priority, status, period }: ListRequest | CopiesRequest,
+  now: Date,
+): boolean {
+  const filter = {
+    tenant_id,
+    ...(period && { created: period }),
+    ...(channel && { channel }),
+    ...(priority && { priority }),
+  };
   return matches(row, filter) && (status === undefined || publicState(asNotification(row), now) === status);
 }

@@ -8,18 +8,28 @@ import type { SearchPosition } from '../dynamodb/operator-search.ts';
 import { check, invalid } from './read-request.ts';
 import { querySchema } from './request-schemas.ts';
 
-/** What a tenant asks its list for. */
-export interface ListRequest {
+interface Asked {
   readonly tenant_id: string;
-  /** When it was handed over. */
-  readonly period: Period;
   readonly status?: PublicState;
   readonly channel?: Channel;
   readonly priority?: Priority;
-  readonly notification_id?: string;
   /** 1…100 */
   readonly limit: number;
+}
+
+/** What a tenant asks its list for. */
+export interface ListRequest extends Asked {
+  /** When it was handed over. */
+  readonly period: Period;
   readonly after?: SearchPosition;
+}
+
+/** The copies of one of its notifications, of all time unless a period is given. */
+export interface CopiesRequest extends Asked {
+  readonly notification_id: string;
+  readonly period?: Period;
+  /** The log_id to go on from. */
+  readonly after?: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -32,8 +42,15 @@ export function readListRequest(
   query: Readonly<Record<string, string | undefined>>,
   tenant_id: string,
   now: Date,
-): ListRequest {
+): ListRequest | CopiesRequest {
   const { from, to, limit, cursor, ...filter } = check(querySchema, query);
+  if (filter.notification_id !== undefined) {
+    const found = cursor === undefined ? undefined : decodeCopiesCursor(cursor, filter.notification_id);
+    const given = from !== undefined || to !== undefined ? periodOf(from, to, now) : undefined;
+    const period = found === undefined ? given : found.period;
+    const after = found && { after: found.after };
+    return { ...filter, tenant_id, limit: Number(limit), ...(period && { period }), ...after } as CopiesRequest;
+  }
   const found = cursor === undefined ? undefined : decodeCursor(cursor, tenant_id);
   const period = found?.period ?? periodOf(from, to, now);
   return {
@@ -57,25 +74,47 @@ function periodOf(from: string | undefined, to: string | undefined, now: Date): 
 
 const text = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const moment = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/));
+const span = v.strictObject({ from: moment, to: moment });
 const cursorSchema = v.strictObject({
-  period: v.strictObject({ from: moment, to: moment }),
+  period: span,
   after: v.strictObject({ partition: text, sort: text, log_id: text }),
 });
 
+const copiesCursorSchema = v.strictObject({ notification_id: text, period: v.optional(span), after: text });
+
 export function encodeCursor(period: Period, after: SearchPosition): string {
-  return Buffer.from(JSON.stringify({ period, after })).toString('base64url');
+  return encoded({ period, after });
+}
+
+export function encodeCopiesCursor({ notification_id, period }: CopiesRequest, after: string): string {
+  return encoded({ notification_id, period, after });
+}
+
+function encoded(cursor: object): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+function parsed<S extends v.GenericSchema>(schema: S, cursor: string) {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  return v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
+}
+
+/** The tenant's own index key comes from its request, so that no position leads into another's. */
+function decodeCopiesCursor(cursor: string, notification_id: string): v.InferOutput<typeof copiesCursorSchema> {
+  const { success, output } = parsed(copiesCursorSchema, cursor);
+  if (success && output.notification_id === notification_id) return output;
+  throw badCursor();
 }
 
 /** The position has to lie in the tenant's own part of the index and in the period, or DynamoDB would refuse it. */
-function decodeCursor(encoded: string, tenant_id: string): v.InferOutput<typeof cursorSchema> {
-  const text = Buffer.from(encoded, 'base64url').toString();
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), cursorSchema), text);
-  if (parsed.success) {
-    const { period, after } = parsed.output;
+function decodeCursor(cursor: string, tenant_id: string): v.InferOutput<typeof cursorSchema> {
+  const { success, output } = parsed(cursorSchema, cursor);
+  if (success) {
+    const { period, after } = output;
     const days = (Date.parse(period.to) - Date.parse(period.from)) / DAY_MS;
     const inside = after.sort >= `${tenant_id}#${period.from}` && after.sort <= `${tenant_id}#${period.to}`;
     const onDay = /^\d{4}-\d{2}-\d{2}#\d$/.test(after.partition);
-    if (days >= 0 && days <= MAX_DAYS && inside && onDay) return parsed.output;
+    if (days >= 0 && days <= MAX_DAYS && inside && onDay) return output;
   }
   throw badCursor();
 }

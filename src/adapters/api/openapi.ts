@@ -30,11 +30,16 @@ export function openApiDocument(): Json {
           ok: acceptedAnswer,
           problems: ['invalid-request', 'idempotency-key-missing', 'idempotency-key-reused', 'request-in-progress'],
         }),
-        get: operation('read', 'listNotifications', "List the tenant's notifications, newest day first", {
-          parameters: queryParameters(),
-          ok: { 200: answer('Notifications', 'NotificationList') },
-          problems: ['invalid-request'],
-        }),
+        get: operation(
+          'read',
+          'listNotifications',
+          "List the tenant's notifications, newest day first; copies of one notification_id in no order",
+          {
+            parameters: queryParameters(),
+            ok: { 200: answer('Notifications', 'NotificationList') },
+            problems: ['invalid-request'],
+          },
+        ),
       },
       '/v1/notifications/batch': {
         post: operation(

@@ -103,11 +103,21 @@ const queryEntries = {
   status: v.optional(v.picklist(PUBLIC_STATES, `must be one of ${PUBLIC_STATES.join(', ')}`)),
   channel: v.optional(channel),
   priority: v.optional(priority),
-  notification_id: v.optional(id),
-  from: v.optional(moment),
-  to: v.optional(moment),
+  notification_id: v.optional(
+    v.pipe(id, v.description('The copies of one notification, of all time unless from or to is given; in no order')),
+  ),
+  from: v.optional(v.pipe(moment, v.description('When it was handed over: 7 days before to unless given, at most 31'))),
+  to: v.optional(v.pipe(moment, v.description('Now unless given'))),
   limit: v.optional(v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')), '50'),
-  cursor: v.optional(v.pipe(v.string(), v.maxLength(1_000, 'is none that this list gave'))),
+  cursor: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(1_000, 'is none that this list gave'),
+      v.description(
+        'next_cursor of the page before, whose from and to it keeps; the other parameters are to be repeated',
+      ),
+    ),
+  ),
 };
 export const querySchema = v.strictObject(queryEntries, keysMessage(queryEntries));
 

@@ -34,8 +34,8 @@ export interface LookupFilter {
  * a state change pays for (docs/architecture.md, "Lookups"). Every row found costs half a read unit besides the index.
  */
 export interface Lookups {
-  /** idx_notification_log_notification: the copies of one notification, on notification_index. */
-  byNotification(notification_id: string): AsyncGenerator<ForeignRow>;
+  /** idx_notification_log_notification: the copies of a tenant's notification, on notification_index. */
+  byNotification(tenant_id: string, notification_id: string): AsyncGenerator<ForeignRow>;
   /**
    * tenant + status, type, sent, status + attempts, and scheduled: what was created in the range, finished or not,
    * newest day first, on history_index. A tenant narrows the index read; the rest filters.
@@ -65,15 +65,8 @@ export function createLookups(client: DynamoDBClient, table: string): Lookups {
   }
 
   return {
-    byNotification: (notification_id) =>
-      rowsOf(
-        [
-          onIndex(table, NOTIFICATION_INDEX, 'notification_key = :id', {
-            ':id': { S: notificationKey(notification_id) },
-          }),
-        ],
-        { notification_id },
-      ),
+    byNotification: (tenant_id, notification_id) =>
+      rowsOf([notificationQuery(table, tenant_id, notification_id)], { tenant_id, notification_id }),
 
     history: (created, filter) =>
       rowsOf(
@@ -112,6 +105,11 @@ function onIndex(
     // The keys are all that the rows are then read by; channel and the like are only filtered on.
     ProjectionExpression: 'log_id',
   };
+}
+
+export function notificationQuery(table: string, tenant_id: string, notification_id: string): QueryCommandInput {
+  const key = notificationKey(tenant_id, notification_id);
+  return onIndex(table, NOTIFICATION_INDEX, 'notification_key = :key', { ':key': { S: key } });
 }
 
 export function historyQuery(

@@ -87,8 +87,9 @@ describe('the table document’s lookups', () => {
   };
 
   it('find the copies of one notification', async () => {
-    expect(await ids(lookups.byNotification('N1'))).toEqual(['a', 'b']);
-    expect(await ids(lookups.byNotification('none'))).toEqual([]);
+    expect(await ids(lookups.byNotification('T1', 'N1'))).toEqual(['a', 'b']);
+    expect(await ids(lookups.byNotification('T1', 'none'))).toEqual([]);
+    expect(await ids(lookups.byNotification('T2', 'N1'))).toEqual([]);
   });
 
   it.each([
