@@ -226,7 +226,12 @@ describe('the API’s functions', () => {
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog.*TablesContent/);
     expect(permissions.get('dynamodb:PutItem')).not.toContain('ApiKeys');
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
-    expect(actions('IntakeApiIntakeRole').filter((action) => /Delete|Scan|Query/.test(action))).toEqual([]);
+    expect(actions('IntakeApiIntakeRole').filter((action) => /Delete|Scan|Query/.test(action))).toEqual([
+      'dynamodb:Query',
+    ]);
+    // For a reported failure, the attempts that are recorded: no content, no recipient.
+    expect(permissions.get('dynamodb:Query')).toContain('TablesRetryLog');
+    expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesLog|ApiKeys|\*/);
   });
 
   it('that tells sees neither content, nor recipients, nor keys', () => {
