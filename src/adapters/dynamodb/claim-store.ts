@@ -1,12 +1,12 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { RowChange } from '../../core/claim-plan.ts';
 import type { ClaimStore } from '../../core/deliver.ts';
-import type { NotificationRow } from '../../core/notification.ts';
 import type { Clock } from '../../core/time.ts';
 import { workQueueOf } from '../../core/work-index.ts';
 import { gather } from '../gather.ts';
-import { executeStatements, getItems, MAX_GETS, MAX_STATEMENTS, type StatementResult } from './batch.ts';
+import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
 import { toNotificationRow, toValue } from './item.ts';
+import { createRowReader } from './row-reader.ts';
 import { updateExpression } from './update-expression.ts';
 
 /** Milliseconds in which attempts that end one after another are settled together. */
@@ -36,15 +36,7 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
   const executeClaim = execute(0);
   const executeSettlement = execute(SETTLE_WAIT_MS);
 
-  const read = gather<string, NotificationRow | undefined>(
-    async (log_ids) => {
-      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
-      const items = await getItems(client, table, keys, { consistent: true });
-      const rows = new Map(items.map(toNotificationRow).map((row) => [row.log_id, row]));
-      return log_ids.map((log_id) => rows.get(log_id));
-    },
-    { max: MAX_GETS },
-  );
+  const read = createRowReader(client, table);
 
   const claimText =
     `UPDATE "${table}" SET send_status='SENDING', claim_until=?, updated_at=?, send_attempts=send_attempts+1, ` +

@@ -5,8 +5,9 @@ import type { NotificationRow } from '../../core/notification.ts';
 import type { OperatorRows } from '../../core/operator/operator-rows.ts';
 import type { Clock } from '../../core/time.ts';
 import { gather } from '../gather.ts';
-import { executeStatements, getItems, MAX_GETS, MAX_STATEMENTS, type StatementResult } from './batch.ts';
-import { type Item, toNotificationRow, toValue } from './item.ts';
+import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
+import { type Item, toValue } from './item.ts';
+import { createRowReader } from './row-reader.ts';
 import { updateExpression } from './update-expression.ts';
 
 /** What has to be as it was read. The attempt's number changes with each claim, so a claim in between is noticed. */
@@ -39,15 +40,7 @@ function createRows(client: DynamoDBClient, table: string, clock: Clock, guarded
     { max: MAX_STATEMENTS, keyOf: ({ row }) => row.log_id },
   );
   return {
-    read: gather<string, NotificationRow | undefined>(
-      async (log_ids) => {
-        const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
-        const items = await getItems(client, table, keys, { consistent: true });
-        const rows = new Map(items.map(toNotificationRow).map((row) => [row.log_id, row]));
-        return log_ids.map((log_id) => rows.get(log_id));
-      },
-      { max: MAX_GETS },
-    ),
+    read: createRowReader(client, table),
 
     async change(row, change) {
       const stamped = stamp(row, change, clock().toISOString());
