@@ -1,10 +1,11 @@
 import { SNSClient } from '@aws-sdk/client-sns';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
 import { createNoticeMark } from '../../src/adapters/dynamodb/notice-mark.ts';
-import { countOpenBreakers } from '../../src/adapters/dynamodb/open-breakers.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
 import { createPublisher } from '../../src/adapters/sns/publish-notice.ts';
 import { CHANNELS, type Channel } from '../../src/core/channels.ts';
+import { openByChannel } from '../../src/core/monitor/open-breakers.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/report-deaths.ts';
 import { workFigures } from '../../src/core/monitor/work-figures.ts';
 import type { Clock } from '../../src/core/time.ts';
@@ -48,11 +49,12 @@ function bind() {
   const observability = createObservability();
   const dynamodb = createDynamoDb();
   const clock = () => new Date();
+  const breakers = createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock);
   const deps: MonitorDeps = {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
-    openBreakers: (now) => countOpenBreakers(dynamodb, env.PIPELINE_STATE_TABLE, now),
+    openBreakers: async (now) => openByChannel(await breakers.list(), now),
     publish: createPublisher(new SNSClient({}), env.ALERTS_TOPIC_ARN),
     stack: env.STACK_NAME,
     clock,

@@ -1,9 +1,9 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toItem } from '../../../src/adapters/dynamodb/item.ts';
+import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker-store.ts';
 import { createNoticeMark } from '../../../src/adapters/dynamodb/notice-mark.ts';
-import { countOpenBreakers } from '../../../src/adapters/dynamodb/open-breakers.ts';
 import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep-log.ts';
+import type { Breaker } from '../../../src/core/breaker.ts';
+import { openByChannel } from '../../../src/core/monitor/open-breakers.ts';
 import { startTestDynamoDb } from '../../support/dynamodb.ts';
 import { at, T0 } from '../../support/rows.ts';
 import { createTables } from '../../support/tables.ts';
@@ -58,18 +58,23 @@ describe('the mark of the notices', () => {
 
 describe('the count of open breakers', () => {
   it('leaves out those that let notifications through, and what has expired', async () => {
-    const breakers = [
-      { id: 'slack#IC001', state: 'open' },
-      { id: 'slack#IC002', state: 'open', expires_at: Math.floor(at(60_000).getTime() / 1000) },
-      { id: 'slack#IC003', state: 'draining' },
-      { id: 'email#-', state: 'half_open' },
-      { id: 'teams#old', state: 'open', expires_at: Math.floor(at(-60_000).getTime() / 1000) },
-    ];
-    for (const breaker of breakers) {
-      const Item = toItem({ kind: 'breaker', ...breaker });
-      await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
+    const line = { from: T0.toISOString(), slots: 0 };
+    const breaker = (id: string, state: Breaker['state'], drained_at?: Date): Breaker => ({
+      ...{ id, state, version: 1, since: T0.toISOString(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },
+      ...{ probe_at: T0.toISOString(), slots_before: 0, lines: { express: line, standard: line } },
+      ...(drained_at && { drained_at: drained_at.toISOString() }),
+    });
+    const store = (ms: number) => createBreakerStore(dynamodb.client, table, () => at(ms));
+    for (const one of [
+      breaker('slack#IC001', 'open'),
+      breaker('slack#IC002', 'open'),
+      breaker('slack#IC003', 'draining', at(60_000)),
+      breaker('email#ses', 'open'),
+      breaker('teams#IC004', 'closed'),
+    ]) {
+      await store(0).write(one);
     }
-    const open = await countOpenBreakers(dynamodb.client, table, T0);
-    expect(open).toEqual({ email: 1, slack: 2, teams: 0, webhook: 0 });
+    await store(-30 * 86_400_000).write(breaker('teams#old', 'open'));
+    expect(openByChannel(await store(0).list(), T0)).toEqual({ email: 1, slack: 2, teams: 0, webhook: 0 });
   });
 });
