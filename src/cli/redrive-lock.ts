@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../adapters/is-alive.ts';
 import { RedriveRunningError } from '../adapters/sqs/redrive.ts';
 import type { Channel } from '../core/channels.ts';
 
@@ -34,14 +35,5 @@ function holderOf(path: string): number | undefined {
     return Number(readFileSync(path, 'utf8')) || undefined;
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

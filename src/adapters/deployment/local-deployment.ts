@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/channels.ts';
+import { isAlive } from '../is-alive.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { retryPolicyOutput } from './retry-policy-output.ts';
@@ -94,13 +95,4 @@ async function readEndpoints(path: string): Promise<v.InferOutput<typeof endpoin
   if (parsed.success) return parsed.output;
   const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'file'}: ${issue.message}`).join('; ');
   throw new DeploymentNotFoundError(`${path} is malformed (${faults}). Stop the local runtime and start it again.`);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
