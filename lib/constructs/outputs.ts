@@ -54,6 +54,8 @@ export class Outputs extends Construct {
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
     this.output('AlertsTopic', alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
+    this.output('DataKey', encryption.dataKey.keyArn, "Key of the tables; a row's writer needs it");
+    this.output('RecipientKey', encryption.recipientKey.keyArn, "Key of recipients and integrations' secrets");
     this.output('RecipientHashSecret', encryption.recipientHashSecret.secretArn, "Key of the recipients' hash");
   }
 

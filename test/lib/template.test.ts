@@ -274,6 +274,7 @@ describe('the outputs', () => {
       'AlertsTopic',
       'ApiKeysTable',
       'ApiUrl',
+      'DataKey',
       'DeadLetterQueues',
       'DeliveryEventFailures',
       'DispatcherFunction',
@@ -284,6 +285,7 @@ describe('the outputs', () => {
       'NotificationRetryLogTable',
       'PipelineStateTable',
       'RecipientHashSecret',
+      'RecipientKey',
       'RetryPolicy',
       'SweepIntervalSeconds',
     ]);
