@@ -10,23 +10,8 @@ const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 process.once('SIGTERM', () => stop.abort());
 
-const { values } = parseArgs({
-  options: {
-    run: { type: 'string' },
-    recipients: { type: 'string' },
-    message: { type: 'string' },
-    slice: { type: 'string', default: '1000' },
-    json: { type: 'boolean', default: false },
-  },
-});
-const { run, recipients, message, json } = values;
-const slice = Number(values.slice);
-if (run === undefined || recipients === undefined || message === undefined || !(slice >= 1)) {
-  process.stderr.write(`${USAGE}\n`);
-  process.exit(2);
-}
-
-const client = createNotificationClient();
+const { run, recipients, message, slice, json } = readArguments();
+const client = usable(() => createNotificationClient());
 // What an earlier run could not hand over goes first (adr-006-spool-retention.md, 原則 3).
 await client.flush({ signal: stop.signal }).catch((error: unknown) => {
   if (!(error instanceof SpoolLockedError)) throw error;
@@ -44,6 +29,40 @@ process.stdout.write(
 );
 if (stop.signal.aborted) process.stderr.write('Stopped. Start it again with the same --run to go on.\n');
 process.exitCode = tally.refused > 0 || stop.signal.aborted ? 1 : 0;
+
+function readArguments() {
+  const { values } = usable(() =>
+    parseArgs({
+      options: {
+        run: { type: 'string' },
+        recipients: { type: 'string' },
+        message: { type: 'string' },
+        slice: { type: 'string', default: '1000' },
+        json: { type: 'boolean', default: false },
+      },
+    }),
+  );
+  const { run, recipients, message, json } = values;
+  const slice = Number(values.slice);
+  if (run === undefined || recipients === undefined || message === undefined) misused('An argument is missing.');
+  if (!(slice >= 1)) misused('--slice must be a number from 1.');
+  return { run, recipients, message, slice, json };
+}
+
+/** What parseArgs and the client say of a wrong argument or setting is what its user should read. */
+function usable<T>(create: () => T): T {
+  try {
+    return create();
+  } catch (error) {
+    if (error instanceof TypeError) misused(error.message);
+    throw error;
+  }
+}
+
+function misused(because: string): never {
+  process.stderr.write(`${because}\n${USAGE}\n`);
+  process.exit(2);
+}
 
 function summary({ accepted, repeated, spooled, refused }: BatchTally): string {
   return `${accepted} accepted (${repeated} of them before), ${spooled} spooled, ${refused} refused`;
