@@ -1,4 +1,8 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+// The tests start the commands and the runtime hundreds of times, each of which compiles the same modules.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compile-cache');
 
 const FLOWS = 'test/flow/**/*.test.ts';
 
@@ -6,6 +10,7 @@ export default defineConfig({
   test: {
     // The flow tests start whole runtimes; on two cores more workers than that only make each other slow.
     maxWorkers: 2,
+    globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
     projects: [

@@ -26,6 +26,7 @@ import { synthesize } from '../../src/local/synthesize.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
 const TSX = join(ROOT, 'node_modules', '.bin', 'tsx');
+const JOB = join(ROOT, 'src', 'batch', 'notification-retry.ts');
 const OPS = join(ROOT, 'src', 'cli', 'main.ts');
 
 export type JobOutput = SweepResult & { readonly outcomes?: Record<string, number> };
@@ -88,15 +89,16 @@ export class Flow {
     return JSON.parse(readFileSync(join(this.#workDir, 'endpoints.json'), 'utf8'));
   }
 
-  /** BATCH-952 as a user runs it. */
+  /** BATCH-952, its output read. */
   async job(...args: string[]): Promise<JobOutput> {
-    const { code, stdout, stderr } = await this.run('--local', '--json', ...args);
+    const { code, stdout, stderr } = await this.#command(process.execPath, [JOB, '--local', '--json', ...args]);
     if (code !== 0) throw new Error(`the job ended with ${code}: ${stderr}`);
     return JSON.parse(stdout);
   }
 
+  /** BATCH-952 as `npm run` starts it on any Node. */
   run(...args: string[]): Promise<Ended> {
-    return this.#command(TSX, [join(ROOT, 'src', 'batch', 'notification-retry.ts'), ...args]);
+    return this.#command(TSX, [JOB, ...args]);
   }
 
   /** An operator's command as a user runs it. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { eventually } from '../local/tiny-app.ts';
 import { Flow } from './harness.ts';
@@ -27,8 +28,10 @@ describe('a runtime that is killed', () => {
     await eventually(async () => ((await flow.row('k-0'))['send_status'] === 'FAILED' ? undefined : true));
     await flow.stop('SIGKILL');
     await flow.start(settings);
+    // What was claimed when the runtime died is due once its claim is over, 65 seconds later.
     await eventually(async () => {
       await flow.job();
+      await setTimeout(2_000);
       const states = await Promise.all(ids.map((log_id) => flow.row(log_id)));
       return states.every(({ send_status }) => send_status === 'SUCCESS') ? true : undefined;
     }, 150_000);

@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { BatchNotification } from '../../src/client/notification.ts';
 import type { ProducerApi } from '../client/producer-api.ts';
 import { Flow } from './harness.ts';
-
-const ROOT = join(import.meta.dirname, '..', '..');
-const run = promisify(execFile);
 
 /** The local runtime as producers see it, with a data directory that survives its stops. */
 export class LocalProducerApi implements ProducerApi {
@@ -67,10 +62,7 @@ export class LocalProducerApi implements ProducerApi {
   }
 
   async #createKey(): Promise<string> {
-    const command = [join(ROOT, 'src', 'cli', 'main.ts'), 'keys', 'create', '--tenant', 'T951'];
-    const options = ['--scope', 'send', '--scope', 'read', '--json', '--local'];
-    const tsx = join(ROOT, 'node_modules', '.bin', 'tsx');
-    const { stdout } = await run(tsx, [...command, ...options], { cwd: this.#flow.directory });
-    return (JSON.parse(stdout) as { key: string }).key;
+    const made = ['keys', 'create', '--tenant', 'T951', '--scope', 'send', '--scope', 'read'];
+    return (await this.#flow.opsJson<{ key: string }>(...made)).key;
   }
 }
