@@ -4,6 +4,8 @@ import type { RecordStore, RetryQueue } from './deliver.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 import type { NotificationRow } from './notification.ts';
+import { CANCELLATION } from './operator/cancel.ts';
+import { stateOf } from './operator/row-state.ts';
 import { MAX_DELAY_MS } from './queue-message.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import { type Clock, epochMs } from './time.ts';
@@ -63,6 +65,8 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     const plan = planDeliveryEvent(event, subject, now, deps.policy, deps.random);
     if (plan.do === 'ignore') return { ...report, tenant_id, outcome: plan.do, because: plan.because };
     if (plan.record !== undefined) await deps.records.put(plan.record);
+    // Before the row, which is not looked at like this again once it is settled.
+    if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
     if (plan.change !== undefined && !(await deps.rows.change(subject.row, plan.change))) continue;
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
     return {
@@ -74,6 +78,13 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     };
   }
   throw new Error(`Others kept changing the notification ${log_id} while an event about it was applied.`);
+}
+
+/** What arrived all the same need not go on on its fallback channel; an attempt under way there is left to itself. */
+async function withdrawSuccessor({ successor_log_id }: NotificationRow, { rows, clock }: DeliveryEventDeps) {
+  const successor = successor_log_id === undefined ? undefined : await rows.read(successor_log_id);
+  if (successor === undefined || !['due', 'waiting'].includes(stateOf(successor, clock()))) return;
+  await rows.change(successor, CANCELLATION);
 }
 
 async function read(

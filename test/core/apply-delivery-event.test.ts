@@ -8,7 +8,7 @@ import type { NotificationRow, RetryRecord } from '../../src/core/notification.t
 import type { QueueMessage } from '../../src/core/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, TRANSIENT, uncertainRow } from '../support/delivery-events.ts';
-import { at } from '../support/rows.ts';
+import { at, dueRow } from '../support/rows.ts';
 
 /** A notification with its three attempts, and the queue of its channel. */
 function start(row: NotificationRow, records: readonly RetryRecord[]) {
@@ -42,6 +42,23 @@ describe('a delivery event', () => {
     expect(row()).toMatchObject({ send_status: 'SUCCESS', delivered_at: at(1000).toISOString() });
     expect(row()).not.toHaveProperty('work_queue');
     expect(tables.retryLog.get('log-1#2')).toMatchObject({ retry_status: 'SUCCESS', provider_message_id: 'message-2' });
+  });
+
+  it('withdraws the successor of what arrived, unless its attempt is under way', async () => {
+    const given = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', successor_log_id: 'log-1-fallback' } as const;
+    const states = [
+      [dueRow({ log_id: 'log-1-fallback' }), 'CANCELLED'],
+      [dueRow({ log_id: 'log-1-fallback', send_status: 'SENDING', claim_until: at(62_000).toISOString() }), undefined],
+    ] as const;
+    for (const [successor, reason] of states) {
+      const { work_queue: _, ...dead } = uncertainRow(given);
+      const { tell, row, tables } = start(dead, [recordOf(2, 'NETWORK_TIMEOUT')]);
+      tables.log.set(successor.log_id, { ...successor });
+      await tell(eventOf({ kind: 'delivered' }));
+      expect(row()).toMatchObject({ send_status: 'SUCCESS' });
+      expect(tables.row(successor.log_id)?.failure_reason).toBe(reason);
+      expect(tables.row(successor.log_id)?.work_queue === undefined).toBe(reason !== undefined);
+    }
   });
 
   it('queues a message when a bounce makes the row due soon', async () => {
