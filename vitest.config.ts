@@ -12,6 +12,8 @@ export default defineConfig({
     maxWorkers: 2,
     globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
+    // What a test does not read (test/support/emf.ts) would only be between its results.
+    env: { POWERTOOLS_METRICS_DISABLED: 'true' },
     hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS] } },

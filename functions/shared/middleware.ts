@@ -1,8 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import middy from '@middy/core';
+import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 
 /** What every function of ours writes to: structured logs and embedded metrics, neither with personal data. */
@@ -16,6 +15,14 @@ export function createObservability(): Observability {
   return { logger: new Logger(), metrics: new Metrics() };
 }
 
+/** Powertools' own would warn, in the log of each invocation that has nothing to count. */
+function publishing(metrics: Metrics): MiddlewareObj {
+  const publish = () => {
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+  };
+  return { after: publish, onError: publish };
+}
+
 /** The middleware of every function: request ids on each log line, metrics flushed at the end, whatever happens. */
 export function withObservability<Event, Result>(
   handler: (event: Event, context: Context) => Promise<Result>,
@@ -23,6 +30,6 @@ export function withObservability<Event, Result>(
 ) {
   return middy<Event, Result>()
     .use(injectLambdaContext(logger, { resetKeys: true }))
-    .use(logMetrics(metrics, { throwOnEmptyMetrics: false }))
+    .use(publishing(metrics))
     .handler(handler);
 }

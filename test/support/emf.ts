@@ -37,7 +37,7 @@ export async function emittedBy(
   try {
     const metrics = new Metrics({ namespace: 'test', serviceName: service, defaultDimensions: { ...defaults } });
     await run({ logger: new Logger({ logLevel: 'SILENT' }), metrics });
-    metrics.publishStoredMetrics();
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
   } finally {
     log.mockRestore();
     vi.unstubAllEnvs();
