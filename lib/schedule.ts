@@ -25,6 +25,21 @@ export function sweepIntervalSeconds(expression: string): number {
   return kind === 'rate' ? rateSeconds(inner) : longestPauseSeconds(inner);
 }
 
+/** SQS delays a message so long at most (`MAX_DELAY_MS`): what a sweep leaves for the next one is due later. */
+const AHEAD_MINUTES = 15;
+
+/**
+ * When to queue ahead, between the sweeps of a schedule that pauses for longer than SQS can delay: each quarter of an
+ * hour, counted from an hourly sweep, which looks ahead by itself. Undefined where the sweeps suffice.
+ */
+export function lookaheadSchedule(sweeps: string): string | undefined {
+  if (sweepIntervalSeconds(sweeps) <= AHEAD_MINUTES * MINUTE) return undefined;
+  const [, minute] = /^cron\((\d+) \* /.exec(sweeps) ?? [];
+  if (minute === undefined) return `cron(0/${AHEAD_MINUTES} * * * ? *)`;
+  const minutes = [1, 2, 3].map((quarter) => (Number(minute) + quarter * AHEAD_MINUTES) % 60);
+  return `cron(${minutes.sort((a, b) => a - b).join(',')} * * * ? *)`;
+}
+
 function rateSeconds(rate: string): number {
   const [, amount, unit, plural] = /^(\d+) (minute|hour|day)(s?)$/.exec(rate) ?? [];
   const count = Number(amount);

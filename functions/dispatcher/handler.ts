@@ -39,7 +39,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
         cursor: { ...next, after: [...next.after], busy: [...next.busy] },
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
-    if (result.dry_run) return result;
+    if (result.dry_run || request.ahead) return result;
     const duration_ms = deps.clock().getTime() - started.getTime();
     count(metrics, 'SweepDue', result.due);
     count(metrics, 'SweepDispatched', result.dispatched);

@@ -1,12 +1,14 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { DispatcherEnv, LaneQueues } from '../../functions/shared/env.ts';
 import { WORK_INDEX } from '../../src/adapters/dynamodb/schema.ts';
+
 import type { Channel } from '../../src/core/channels.ts';
-import { sweepIntervalSeconds } from '../schedule.ts';
+import type { SweepRequest } from '../../src/core/sweep.ts';
+import { lookaheadSchedule, sweepIntervalSeconds } from '../schedule.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';
@@ -21,7 +23,7 @@ export interface SweepProps {
   readonly channels: Readonly<Record<Channel, ChannelLanes>>;
 }
 
-/** BATCH-952: the schedule, and the dispatcher that it fires. */
+/** BATCH-952: the schedule, and the dispatcher that it fires; between its sweeps what is due soon is queued ahead. */
 export class Sweep extends Construct {
   readonly dispatcher: ServiceFunction;
   readonly schedule: Rule;
@@ -37,6 +39,19 @@ export class Sweep extends Construct {
         new LambdaFunction(this.dispatcher, {
           retryAttempts: 3,
           maxEventAge: Duration.minutes(15),
+        }),
+      ],
+    });
+    const lookahead = lookaheadSchedule(props.config.schedule);
+    if (lookahead === undefined) return;
+    new Rule(this, 'Lookahead', {
+      description: `notification-retry ${props.config.stage}: queue ahead what is due before the next sweep`,
+      schedule: Schedule.expression(lookahead),
+      targets: [
+        new LambdaFunction(this.dispatcher, {
+          event: RuleTargetInput.fromObject({ ahead: true } satisfies SweepRequest),
+          retryAttempts: 3,
+          maxEventAge: Duration.minutes(5),
         }),
       ],
     });

@@ -22,6 +22,7 @@ const sweepEvent = v.strictObject({
   limit: v.optional(positive),
   dry_run: v.optional(v.boolean()),
   force_retry: v.optional(v.boolean()),
+  ahead: v.optional(v.boolean()),
   run_id: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(100))),
   cursor: v.optional(cursor),
 });
@@ -49,7 +50,7 @@ export function parseSweepEvent(event: unknown): {
   const request = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return {
     request,
-    scheduled: run_id?.startsWith('sweep-') ?? false,
+    scheduled: options.ahead || run_id?.startsWith('sweep-') || false,
     ...(from && { from: from as SweepCursor }),
     ...(run_id !== undefined && { run_id }),
   };

@@ -155,7 +155,8 @@ async function takeOver(
     const { verdict, message } = await failOver(row, found, received.message.run_id, deps);
     const settled = await deps.rows.settle(row, settlementFromRecord(row, record, received, now, verdict));
     if (!settled) return { disposition: done, dropped: 'another worker settled it' };
-    const queued = message && (await queueAt(message, deps));
+    const next = message ?? nearRetry(received.message, verdict, deps);
+    const queued = next && (await queueAt(next, deps));
     return { ...queued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict };
   }
   if (!alone) return { disposition: { do: 'isolate' } };

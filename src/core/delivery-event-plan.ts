@@ -6,6 +6,7 @@ import { deliveredRecord, failedRecord } from './delivery-record.ts';
 import { policyOf } from './error-types.ts';
 import { judge } from './judge.ts';
 import type { NotificationRow, RetryRecord } from './notification.ts';
+import { queuedFor } from './queue-message.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import { ROW_TEXT, resultOf } from './settlement.ts';
 import { clip } from './text.ts';
@@ -154,6 +155,7 @@ function planFailure(
         work_queue: workQueueOf('due', row.priority, row.log_id),
         work_at: due,
         next_retry_at: due,
+        ...queuedFor(due, now),
       },
       remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id']),
     },

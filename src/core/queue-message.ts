@@ -1,6 +1,7 @@
 import type { Channel } from './channels.ts';
 import type { Trigger } from './notification.ts';
 import type { Priority } from './priorities.ts';
+import { epochMs } from './time.ts';
 
 /** SQS delays a message by at most this, in milliseconds (facts: SQS). */
 export const MAX_DELAY_MS = 15 * 60_000;
@@ -34,6 +35,11 @@ export interface ReceivedMessage {
   readonly sent_at: Date;
   /** 1 for the first delivery. */
   readonly receive_count: number;
+}
+
+/** What a row keeps of a message that is queued for its time at once: one that SQS can delay so long. */
+export function queuedFor(due: string, now: Date): { readonly queued_for?: string } {
+  return epochMs(due) - now.getTime() <= MAX_DELAY_MS ? { queued_for: due } : {};
 }
 
 /** Runs are named after what started them, so that a retry record can tell a sweep's attempt from an operator's. */

@@ -3,7 +3,7 @@ import { type ErrorType, policyOf } from './error-types.ts';
 import type { Verdict } from './judge.ts';
 import type { NotificationRow, RetryRecord, Trigger } from './notification.ts';
 import type { SendResult } from './provider-answer.ts';
-import type { ReceivedMessage } from './queue-message.ts';
+import { queuedFor, type ReceivedMessage } from './queue-message.ts';
 import { clip } from './text.ts';
 import { workQueueOf } from './work-index.ts';
 
@@ -119,6 +119,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
           send_status: 'RETRY',
           next_retry_at: verdict.next_retry_at,
           work_at: verdict.next_retry_at,
+          ...queuedFor(verdict.next_retry_at, attempt.ended),
         },
         remove: spent,
       };

@@ -12,6 +12,8 @@ export interface DueItem {
   readonly channel: Channel;
   readonly priority: Priority;
   readonly work_at: string;
+  /** The `work_at` for which whoever set it queued a message. */
+  readonly queued_for?: string;
 }
 
 /** Where a page ended; opaque to the sweep. */
@@ -48,6 +50,8 @@ export interface SweepRequest {
   readonly limit?: number;
   readonly dry_run?: boolean;
   readonly force_retry?: boolean;
+  /** Only queue ahead what becomes due within 15 minutes: between two sweeps that are further apart (docs/decisions/0064). */
+  readonly ahead?: boolean;
 }
 
 /** Where a sweep that ran out of time goes on, as the same sweep: what it sent itself must not look like a backlog. */
@@ -94,7 +98,7 @@ export async function sweep(
   const queues = queuesOf(request);
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
-    const stopped = await walk(queues[queue] ?? [], after, horizon(now, request), dispatcher, deps);
+    const stopped = await walk(queues[queue] ?? [], after, windowOf(now, request), dispatcher, deps);
     if (stopped) {
       const { sent } = dispatcher;
       return {
@@ -118,15 +122,28 @@ function queuesOf(request: SweepRequest): string[][] {
  * A plain run also queues what comes before SQS's longest delay is over. A dry run and a limited one are about what is
  * due now; a forced one must not meet again, as dead, what it queued itself.
  */
-function horizon(now: Date, { dry_run, limit, force_retry }: SweepRequest): string {
-  return dry_run || limit !== undefined || force_retry ? now.toISOString() : isoAfter(now, MAX_DELAY_MS);
+function windowOf(now: Date, { dry_run, limit, force_retry, ahead }: SweepRequest): Window {
+  if (ahead) return lookahead(now);
+  return { until: dry_run || limit !== undefined || force_retry ? now.toISOString() : isoAfter(now, MAX_DELAY_MS) };
+}
+
+/** When work is due, both included. */
+interface Window {
+  readonly from?: string;
+  readonly until: string;
+}
+
+/** From the full minute, in which EventBridge fires some time: so that each lookahead begins where the one before it ended. */
+function lookahead(now: Date): Window {
+  const minute = Math.floor(now.getTime() / 60_000) * 60_000;
+  return { from: new Date(minute + 1).toISOString(), until: new Date(minute + MAX_DELAY_MS).toISOString() };
 }
 
 /** Reads the partitions page by page, side by side, so that none of them waits for another's end. */
 async function walk(
   partitions: readonly string[],
   from: SweepCursor['after'] | undefined,
-  until: string,
+  window: Window,
   dispatcher: Dispatcher,
   deps: SweepDeps,
 ): Promise<SweepCursor['after'] | undefined> {
@@ -137,7 +154,7 @@ async function walk(
       partitions.map(async (partition, shard) => {
         const cursor = after[shard] ?? undefined;
         if (cursor === 'end') return { items: [] };
-        return deps.index.page(partition, { until, limit: PAGE_SIZE, ...(cursor && { after: cursor }) });
+        return deps.index.page(partition, { ...window, limit: PAGE_SIZE, ...(cursor && { after: cursor }) });
       }),
     );
     const items = pages.flatMap((page) => page.items);
@@ -147,9 +164,9 @@ async function walk(
   return undefined;
 }
 
-/** Lanes that still hold messages; a dry run sends nothing, and a run with overrides has new messages to send. */
+/** Lanes that still hold messages; a dry run sends nothing, and one with overrides, or ahead, has new messages to send. */
 async function busyLanes(request: SweepRequest, deps: SweepDeps): Promise<Set<string>> {
-  if (request.dry_run || optionsOf(request)) return new Set();
+  if (request.dry_run || request.ahead || optionsOf(request)) return new Set();
   const lanes = CHANNELS.filter((channel) => request.channel === undefined || channel === request.channel).flatMap(
     (channel) => LANES.map((lane) => ({ channel, lane })),
   );
@@ -202,6 +219,7 @@ class Dispatcher {
     for (const item of items) {
       if (!this.#matches(item)) continue;
       const wait = Math.max(0, epochMs(item.work_at) - now);
+      if (wait > 0 && item.queued_for === item.work_at) continue;
       if (wait === 0) this.#tally.sawDue(item);
       if (this.#stillQueued(item) || this.#taken >= limit) {
         if (wait === 0) this.#tally.skippedDue(1);

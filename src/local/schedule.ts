@@ -43,8 +43,8 @@ export function secondsBetweenRuns(timing: Timing, from: Date): number {
 
 /**
  * When each schedule of the stack runs.
- * @param sweep what the sweep does in place of what the stack says; other schedules keep their own. The sweep's function is
- * the one that is told how long its schedule pauses.
+ * @param sweep what the sweep does in place of what the stack says, which then has no use for looks ahead between its sweeps;
+ * other schedules keep their own. The sweep's function is the one that is told how long its schedule pauses.
  */
 export function timedSchedules(
   { schedules, functions }: Pick<LocalPlan, 'schedules' | 'functions'>,
@@ -53,7 +53,8 @@ export function timedSchedules(
   const sweeps = functions.filter(({ environment }) => environment['SWEEP_INTERVAL_SECONDS'] !== undefined);
   return schedules.flatMap((schedule) => {
     const given = sweeps.some(({ name }) => name === schedule.functionName) ? sweep : undefined;
-    return given === 'off' ? [] : [{ schedule, timing: given ?? parseSchedule(schedule.expression) }];
+    if (given === 'off' || (given !== undefined && schedule.input !== undefined)) return [];
+    return [{ schedule, timing: given ?? parseSchedule(schedule.expression) }];
   });
 }
 

@@ -168,6 +168,14 @@ export function storeSuite(store: () => StoreUnderTest): void {
     expect(items.map(({ work_at }) => work_at)).toEqual([time(2), time(3)]);
   });
 
+  it('tells of what is in the work index for which time it is queued', async () => {
+    const work_queue = `due#info#${9500 + ++serial}`;
+    const work_at = at(1000).toISOString();
+    await putFresh({ work_queue, work_at, queued_for: work_at });
+    const { items } = await store().dueIndex.page(work_queue, { until: work_at, limit: 9 });
+    expect(items).toMatchObject([{ work_at, queued_for: work_at }]);
+  });
+
   it('takes a settled row out of the work index', async () => {
     const work_queue = `due#info#${8000 + ++serial}`;
     const row = await putFresh({ work_queue });

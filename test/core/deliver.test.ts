@@ -93,6 +93,7 @@ describe('an attempt', () => {
       send_status: 'RETRY',
       next_retry_at: next,
       work_at: next,
+      queued_for: next,
       error_type: 'NETWORK_TIMEOUT',
       retry_count: 1,
       attempts_left: 4,
@@ -112,6 +113,7 @@ describe('an attempt', () => {
     const { deliverOne, queued } = setUp(() => refused('SERVER_OVERLOAD'));
     const { row } = await deliverOne();
     expect(row).toMatchObject({ send_status: 'RETRY' });
+    expect(row).not.toHaveProperty('queued_for');
     expect(queued).toEqual([]);
   });
 
@@ -322,6 +324,15 @@ describe('an attempt whose worker recorded it and died', () => {
     await tables.records.put(recordOf(record));
     expect((await deliverOne(put(dueRow(claim)))).row).toMatchObject(expected);
     expect(deliveries).toEqual([]);
+  });
+
+  it('that failed is queued again for the time that its record says', async () => {
+    const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+    const next = at(MINUTE).toISOString();
+    await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
+    const { row } = await deliverOne(put(dueRow(claim)));
+    expect(row).toMatchObject({ send_status: 'RETRY', queued_for: next });
+    expect(queued).toEqual([{ message: expect.objectContaining({ due: next }), delay_seconds: expect.any(Number) }]);
   });
 
   it('is made again when the record is of a time before the claim: its writer has put the row anew', async () => {

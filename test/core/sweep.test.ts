@@ -80,6 +80,29 @@ describe('a sweep', () => {
     expect(result).toMatchObject({ due: 0, dispatched: 0, skipped: 0, ahead: 2 });
   });
 
+  it('queues nothing ahead that is queued for that time already', async () => {
+    const soon = at(MINUTE).toISOString();
+    const { run, ids } = setUp([
+      row('queued', { work_at: soon, queued_for: soon }),
+      row('queued-for-another-time', { work_at: soon, queued_for: at(0).toISOString() }),
+      row('due', { work_at: at(0).toISOString(), queued_for: at(0).toISOString() }),
+    ]);
+    await run();
+    expect(ids().sort()).toEqual(['due', 'queued-for-another-time']);
+  });
+
+  it('between two others queues what is due until the next look ahead, from where the last one ended', async () => {
+    const rows = [0, 1, 15 * MINUTE, 15 * MINUTE + 1].map((ms) => row(`at-${ms}`, { work_at: at(ms).toISOString() }));
+    const { sent, deps } = setUp(rows, { backlog: { 'webhook-standard': 5 } });
+    const clock = () => at(40_000);
+    const { result } = await sweep({ ahead: true }, { run_id: 'sweep-1' }, { ...deps, clock });
+    expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
+      ['at-1', 0],
+      [`at-${15 * MINUTE}`, 860],
+    ]);
+    expect(result).toMatchObject({ ahead: 1 });
+  });
+
   it('writes and sends nothing in a dry run, and says what it would do', async () => {
     const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
     const { result } = await run({ dry_run: true, limit: 1 });

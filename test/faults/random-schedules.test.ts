@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProviderErrorType } from '../../src/core/error-types.ts';
 import { PRIORITIES } from '../../src/core/priorities.ts';
 import type { Refused } from '../../src/core/provider-answer.ts';
+import type { SweepRequest } from '../../src/core/sweep.ts';
 import { assertInvariants } from './invariants.ts';
 import type { FaultPlan } from './worker.ts';
 import { type Given, World } from './world.ts';
@@ -50,15 +51,17 @@ const faults: fc.Arbitrary<FaultPlan> = fc
   .map(({ crash_at, throttle }) => ({ ...(crash_at !== undefined && { crash_at }), throttle: new Set(throttle) }));
 
 type Step =
-  | { do: 'sweep'; plan: FaultPlan; force: boolean }
+  | { do: 'sweep'; plan: FaultPlan; request: SweepRequest }
   | { do: 'work'; plan: FaultPlan }
   | { do: 'twice'; plan: FaultPlan; other: FaultPlan }
   | { do: 'show_again' | 'reverse' | 'redrive' }
   | { do: 'outage'; begins: boolean }
   | { do: 'advance'; minutes: number };
 
+const request: fc.Arbitrary<SweepRequest> = fc.constantFrom({}, { force_retry: true }, { ahead: true });
+
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const), plan: faults, force: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const), plan: faults, request }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('work' as const), plan: faults }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('twice' as const), plan: faults, other: faults }) },
   {
@@ -75,7 +78,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 async function take(world: World, action: Step): Promise<void> {
   switch (action.do) {
     case 'sweep':
-      await world.sweep(action.plan, action.force ? { force_retry: true } : {});
+      await world.sweep(action.plan, action.request);
       return;
     case 'work':
       await world.work(action.plan);

@@ -119,7 +119,7 @@ async function channelFunction(): Promise<Emitted[]> {
   );
 }
 
-/** A scheduled sweep, one by hand, and a dry run, over three that are due. */
+/** A scheduled sweep, one by hand, a look ahead and a dry run, over three that are due. */
 async function dispatcher(): Promise<Emitted[]> {
   const { createHandler } = await import('../../functions/dispatcher/handler.ts');
   const tables = new MemoryTables(() => T0);
@@ -143,6 +143,7 @@ async function dispatcher(): Promise<Emitted[]> {
     );
     await handle({ source: 'aws.events' }, PATIENT);
     await handle({ channel: 'webhook' }, PATIENT);
+    await handle({ ahead: true }, PATIENT);
     await handle({ dry_run: true }, PATIENT);
   });
 }

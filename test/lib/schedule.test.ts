@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ScheduleError, sweepIntervalSeconds } from '../../lib/schedule.ts';
+import { lookaheadSchedule, ScheduleError, sweepIntervalSeconds } from '../../lib/schedule.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -30,6 +30,20 @@ describe('the pause between two sweeps', () => {
     ['within a day', 'cron(0 0,1,23 * * ? *)', 22 * HOUR],
   ])('is the longest of an uneven schedule: %s', (_, expression, seconds) => {
     expect(sweepIntervalSeconds(expression)).toBe(seconds);
+  });
+});
+
+describe('the look ahead between two sweeps', () => {
+  it.each([
+    ['cron(30 * * * ? *)', 'cron(0,15,45 * * * ? *)'],
+    ['cron(7 * * * ? *)', 'cron(22,37,52 * * * ? *)'],
+    ['cron(0 9 * * ? *)', 'cron(0/15 * * * ? *)'],
+    ['rate(30 minutes)', 'cron(0/15 * * * ? *)'],
+    ['rate(15 minutes)', undefined],
+    ['cron(0/5 * * * ? *)', undefined],
+  ])('of %s is %s', (sweeps, expected) => {
+    expect(lookaheadSchedule(sweeps)).toBe(expected);
+    if (expected !== undefined) expect(sweepIntervalSeconds(expected)).toBeLessThanOrEqual(30 * MINUTE);
   });
 });
 

@@ -52,7 +52,10 @@ describe('every table', () => {
             { AttributeName: 'work_queue', KeyType: 'HASH' },
             { AttributeName: 'work_at', KeyType: 'RANGE' },
           ],
-          Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['channel', 'priority', 'tenant_id'] },
+          Projection: {
+            ProjectionType: 'INCLUDE',
+            NonKeyAttributes: ['channel', 'priority', 'tenant_id', 'queued_for'],
+          },
         },
         { IndexName: 'notification_index', Projection: { ProjectionType: 'KEYS_ONLY' } },
         { IndexName: 'history_index', Projection: { ProjectionType: 'INCLUDE' } },
@@ -211,12 +214,28 @@ describe('the sweep', () => {
     });
   });
 
+  it('looks ahead in between, as far as SQS can delay a message', () => {
+    template.hasResourceProperties('AWS::Events::Rule', {
+      ScheduleExpression: 'cron(0,15,45 * * * ? *)',
+      Targets: [
+        Match.objectLike({
+          Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('Dispatcher'), 'Arn'] },
+          Input: '{"ahead":true}',
+        }),
+      ],
+    });
+  });
+
   it('tells the dispatcher how long its schedule pauses', () => {
     const often = templateOf({ 'notification-retry.schedule': 'rate(10 minutes)' });
 
     expect(functionsNamed('dispatcher', often).map(variablesOf)).toMatchObject([{ SWEEP_INTERVAL_SECONDS: '600' }]);
     often.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(10 minutes)' });
     often.hasOutput('SweepIntervalSeconds', { Value: '600' });
+    const looks = resourcesOf(often, 'AWS::Events::Rule').filter(({ properties }) =>
+      JSON.stringify(properties).includes('ahead'),
+    );
+    expect(looks).toEqual([]);
   });
 });
 

@@ -51,20 +51,28 @@ describe('schedules', () => {
   });
 
   it.each([
-    ['as the stack says', undefined, [{ pattern: '0 30 * * * * *' }, { everySeconds: 300 }]],
+    [
+      'as the stack says',
+      undefined,
+      [{ pattern: '0 30 * * * * *' }, { pattern: '0 0,15,45 * * * * *' }, { everySeconds: 300 }],
+    ],
     ['by another schedule', { everySeconds: 10 }, [{ everySeconds: 10 }, { everySeconds: 300 }]],
     ['not at all', 'off', [{ everySeconds: 300 }]],
-  ] as const)('lets the sweep run %s, and leaves other schedules alone', (_, sweep, expected) => {
-    const one = (name: string, environment: Record<string, string> = {}) => ({
-      ...{ name, environment, codeDirectory: '', handler: '', timeoutSeconds: 1, memoryMegabytes: 1 },
-    });
-    const functions = [one('sweep', { SWEEP_INTERVAL_SECONDS: '3600' }), one('look')];
-    const schedules = [
-      { ...plan, functionName: 'sweep', expression: 'cron(30 * * * ? *)' },
-      { ...plan, functionName: 'look', expression: 'rate(5 minutes)' },
-    ];
-    expect(timedSchedules({ schedules, functions }, sweep).map(({ timing }) => timing)).toEqual(expected);
-  });
+  ] as const)(
+    'lets the sweep run %s, with looks ahead only between those of the stack, and leaves other schedules alone',
+    (_, sweep, expected) => {
+      const one = (name: string, environment: Record<string, string> = {}) => ({
+        ...{ name, environment, codeDirectory: '', handler: '', timeoutSeconds: 1, memoryMegabytes: 1 },
+      });
+      const functions = [one('sweep', { SWEEP_INTERVAL_SECONDS: '3600' }), one('look')];
+      const schedules = [
+        { ...plan, functionName: 'sweep', expression: 'cron(30 * * * ? *)' },
+        { ...plan, functionName: 'sweep', expression: 'cron(0,15,45 * * * ? *)', input: { ahead: true } },
+        { ...plan, functionName: 'look', expression: 'rate(5 minutes)' },
+      ];
+      expect(timedSchedules({ schedules, functions }, sweep).map(({ timing }) => timing)).toEqual(expected);
+    },
+  );
 
   it.each([
     ['cron(30 * * * ? *)', 3600],

@@ -31,5 +31,6 @@ function toDueItem(item: Item): DueItem {
     channel: text('channel') as DueItem['channel'],
     priority: text('priority') as DueItem['priority'],
     work_at: text('work_at'),
+    ...(item['queued_for']?.S !== undefined && { queued_for: item['queued_for'].S }),
   };
 }

@@ -49,7 +49,7 @@ export const TABLES = {
       [WORK_INDEX]: {
         partitionKey: text('work_queue'),
         sortKey: text('work_at'),
-        projection: ['channel', 'priority', 'tenant_id'],
+        projection: ['channel', 'priority', 'tenant_id', 'queued_for'],
       },
       [NOTIFICATION_INDEX]: {
         partitionKey: text('notification_key'),
