@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createNotificationClient, SpoolLockedError } from '../../src/client/index.ts';
+import { createNotificationClient, NotHandedOverError, SpoolLockedError } from '../../src/client/index.ts';
 import { type BatchTally, sendMailing } from './send-batch.ts';
 
 const USAGE = `Usage: main --run ID --recipients FILE --message FILE [--slice N] [--json]
@@ -22,7 +22,7 @@ const tally = await sendMailing(
   { run, recipients, slice, message: JSON.parse(readFileSync(message, 'utf8')) },
   (soFar) => process.stderr.write(process.stderr.isTTY ? `\r${summary(soFar)}` : `${summary(soFar)}\n`),
   stop.signal,
-);
+).catch(keptNowhere);
 process.stderr.write(process.stderr.isTTY ? '\n' : '');
 process.stdout.write(
   json ? `${JSON.stringify({ run, ...tally, interrupted: stop.signal.aborted })}\n` : `${summary(tally)}\n`,
@@ -57,6 +57,13 @@ function usable<T>(create: () => T): T {
     if (error instanceof TypeError) misused(error.message);
     throw error;
   }
+}
+
+/** Not even the disk took some of them. Started again with the same --run, they are sent; the others are repeats. */
+function keptNowhere(error: unknown): never {
+  if (!(error instanceof NotHandedOverError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
 }
 
 function misused(because: string): never {

@@ -6,10 +6,9 @@ import type { Notification, Result } from './notification.ts';
  */
 export class NotHandedOverError extends Error {
   override readonly name = 'NotHandedOverError';
-  /** As they were given; a log_id where only its failure was reported. */
-  readonly notifications: readonly (Notification | string)[];
-  /** For each notification that was given, in that order: its result, or undefined when it is among those. */
-  readonly results: readonly (Result | undefined)[];
+  // Private, so that no log or stack trace of this error shows recipients and bodies.
+  readonly #notifications: readonly (Notification | string)[];
+  readonly #results: readonly (Result | undefined)[];
 
   constructor(
     notifications: readonly (Notification | string)[],
@@ -17,16 +16,30 @@ export class NotHandedOverError extends Error {
     directory: string,
     cause: unknown,
   ) {
-    const { code = 'unknown', message } = cause as NodeJS.ErrnoException;
-    const why = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `${code}: ${message}`;
     super(
-      `${notifications.length} notifications could neither be handed over nor be written to ${directory} (${why}). ` +
-        'They are kept nowhere: make room, then send them again.',
+      `${notifications.length} notifications could neither be handed over nor be written to ${directory} ` +
+        `(${reasonOf(cause)}). They are kept nowhere: make room, then send them again.`,
       { cause },
     );
-    this.notifications = notifications;
-    this.results = results;
+    this.#notifications = notifications;
+    this.#results = results;
   }
+
+  /** As they were given; a log_id where only its failure was reported. */
+  get notifications(): readonly (Notification | string)[] {
+    return this.#notifications;
+  }
+
+  /** For each notification that was given, in that order: its result, or undefined when it is among those. */
+  get results(): readonly (Result | undefined)[] {
+    return this.#results;
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'for no reason that is known';
+  const { code = cause.name, message } = cause as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `${code}: ${message}`;
 }
 
 /** Another process works on the spool. */

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NotHandedOverError } from '../../src/client/errors.ts';
@@ -30,7 +31,7 @@ describe('a disk that does not take it', () => {
         .catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(NotHandedOverError);
       expect(failed).toMatchObject({ notifications: [notification(1)], results: [undefined] });
-      expect(String(failed)).not.toMatch(/someone|Text 1/);
+      expect(inspect(failed, { depth: 9 }) + JSON.stringify(failed)).not.toMatch(/someone|Text 1/);
       expect(world.files('spool')).toEqual([]);
       await world.api.start();
       expect(await world.client({}, full).send(notification(1))).toMatchObject({ state: 'accepted', repeat: false });
