@@ -56,16 +56,23 @@ export function settingsOf(options: ClientOptions, env: Environment): Settings {
   }
   const apiKey = options.apiKey ?? env['NOTIFICATION_API_KEY'] ?? '';
   if (!/^[!-~]+$/.test(apiKey)) faults.push('apiKey (NOTIFICATION_API_KEY) must be a key such as nrk_…');
-  const number = (given: number | undefined, name: string, variable: string | undefined, otherwise: number) => {
-    const text = variable === undefined ? undefined : env[variable];
-    const value = given ?? (text ? Number(text) : otherwise);
-    if (!(value > 0)) faults.push(`${name}${variable ? ` (${variable})` : ''} must be a number above 0`);
+  const numberIn = (variable: string) => (env[variable] ? Number(env[variable]) : undefined);
+  const whole = (value: number, name: string, most: number) => {
+    if (!(Number.isInteger(value) && value >= 1 && value <= most)) {
+      faults.push(`${name} must be a whole number, 1 to ${most.toLocaleString('en')}`);
+    }
     return value;
   };
-  const maxRetries = number(options.maxSpoolRetries, 'maxSpoolRetries', 'MAX_SPOOL_RETRIES', 10);
-  const hours = number(options.spoolRetentionHours, 'spoolRetentionHours', 'SPOOL_RETENTION_HOURS', 168);
-  const timeoutMs = number(options.timeoutMs, 'timeoutMs', undefined, 10_000);
-  const concurrency = number(options.concurrency, 'concurrency', undefined, 2);
+  const maxRetries = whole(
+    options.maxSpoolRetries ?? numberIn('MAX_SPOOL_RETRIES') ?? 10,
+    'maxSpoolRetries (MAX_SPOOL_RETRIES)',
+    10_000,
+  );
+  const hours = options.spoolRetentionHours ?? numberIn('SPOOL_RETENTION_HOURS') ?? 168;
+  if (!(hours > 0)) faults.push('spoolRetentionHours (SPOOL_RETENTION_HOURS) must be a number above 0');
+  // Node's timers take whole milliseconds, and far fewer than a number may have.
+  const timeoutMs = whole(options.timeoutMs ?? 10_000, 'timeoutMs', 600_000);
+  const concurrency = whole(options.concurrency ?? 2, 'concurrency', 100);
   const spool = collect(() => spoolSettingsOf(options, env), faults);
   if (faults.length > 0 || spool === undefined) {
     throw new TypeError(`The notification client cannot be created: ${faults.join('; ')}.`);

@@ -130,7 +130,7 @@ describe('spool flush', () => {
   it.each([
     [{ NOTIFICATION_API_URL: '' }, /url \(NOTIFICATION_API_URL\) must be an http or https URL/],
     [{ NOTIFICATION_API_KEY: '' }, /apiKey \(NOTIFICATION_API_KEY\) must be a key/],
-    [{ MAX_SPOOL_RETRIES: 'many' }, /maxSpoolRetries \(MAX_SPOOL_RETRIES\) must be a number above 0/],
+    [{ MAX_SPOOL_RETRIES: 'many' }, /maxSpoolRetries \(MAX_SPOOL_RETRIES\) must be a whole number, 1 to 10,000/],
     [{ NOTIFICATION_SPOOL_KEY: 'short' }, /A spool key must be 32 bytes/],
   ])('with %o says what is wrong', async (env, message) => {
     expect(await ops(['flush'], { env })).toMatchObject({ code: 2, err: expect.stringMatching(message) });
