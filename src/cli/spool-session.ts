@@ -21,6 +21,7 @@ export interface SpoolSession extends Pick<CliContext, 'terminal' | 'clock'> {
 interface CommonOptions {
   readonly json?: boolean;
   readonly dir?: string;
+  readonly failedDir?: string;
   readonly url?: string;
   readonly local?: boolean;
 }
@@ -36,6 +37,10 @@ export function onSpool<O>(
 ): Command {
   return command
     .option('--dir <DIR>', "the spool's directory; else NOTIFICATION_SPOOL_DIRECTORY, or data/spool")
+    .option(
+      '--failed-dir <DIR>',
+      'of what was given up; else NOTIFICATION_FAILED_DIRECTORY, or failed beside the spool',
+    )
     .option('--json', 'print JSON on stdout')
     .action(async function (this: Command) {
       const options = this.opts<O & CommonOptions>();
@@ -50,9 +55,9 @@ export function addApiOptions(command: Command): Command {
     .option('--local', "the running local runtime's API");
 }
 
-function sessionOf(context: CliContext, { json = false, dir, url, local }: CommonOptions): SpoolSession {
+function sessionOf(context: CliContext, { json = false, dir, failedDir, url, local }: CommonOptions): SpoolSession {
   const { env, clock, terminal } = context;
-  const options: ClientOptions = { spoolDirectory: dir };
+  const options: ClientOptions = { spoolDirectory: dir, failedDirectory: failedDir };
   const settings = told(() => spoolSettingsOf(options, env));
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return {

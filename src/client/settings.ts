@@ -10,20 +10,20 @@ export interface ClientOptions {
   readonly apiKey?: string | undefined;
   /** NOTIFICATION_SPOOL_DIRECTORY, or `data/spool`. */
   readonly spoolDirectory?: string | undefined;
-  /** `failed` beside the spool's directory unless given. */
+  /** NOTIFICATION_FAILED_DIRECTORY, or `failed` beside the spool's directory; no other client's. */
   readonly failedDirectory?: string | undefined;
   /**
    * 32 bytes in base64 or hexadecimal; NOTIFICATION_SPOOL_KEY (several separated by commas). Without one the spool is in
    * the clear. Of several the first encrypts, each decrypts.
    */
   readonly spoolKey?: string | readonly string[] | undefined;
-  /** Failed flushes after which a file is given up, 1 or more; MAX_SPOOL_RETRIES, or 10 (adr-006-spool-retention.md). */
+  /** Failed flushes after which a file is given up, 1 to 10,000; MAX_SPOOL_RETRIES, or 10 (adr-006-spool-retention.md). */
   readonly maxSpoolRetries?: number | undefined;
   /** Hours after the first attempt when it is given up; SPOOL_RETENTION_HOURS, or 168 (adr-006-spool-retention.md). */
   readonly spoolRetentionHours?: number | undefined;
-  /** Milliseconds in which the API must answer, 10,000 unless given. */
+  /** Milliseconds in which the API must answer, 1 to 600,000, 10,000 unless given. */
   readonly timeoutMs?: number | undefined;
-  /** Batches of `sendBatch` at once, 2 unless given (batch-sending-service-job.md). */
+  /** Batches of `sendBatch` at once, 1 to 100, 2 unless given (batch-sending-service-job.md). */
   readonly concurrency?: number | undefined;
   /** Told once of each file that was given up. While it rejects, the file stays. By default one line on stderr. */
   readonly onGivenUp?: ((given: GivenUp) => void | Promise<void>) | undefined;
@@ -83,12 +83,14 @@ export function settingsOf(options: ClientOptions, env: Environment): Settings {
 
 /** What is needed to look at the spool, without the API. @throws TypeError */
 export function spoolSettingsOf(options: ClientOptions, env: Environment): SpoolSettings {
-  const directory = options.spoolDirectory ?? env['NOTIFICATION_SPOOL_DIRECTORY'] ?? join('data', 'spool');
+  const directory = resolve(options.spoolDirectory ?? (env['NOTIFICATION_SPOOL_DIRECTORY'] || join('data', 'spool')));
+  const failed =
+    options.failedDirectory ?? (env['NOTIFICATION_FAILED_DIRECTORY'] || join(dirname(directory), 'failed'));
   const { spoolKey: given = env['NOTIFICATION_SPOOL_KEY']?.split(',') } = options;
   const texts = typeof given === 'string' ? [given] : (given ?? []);
   return {
-    spoolDirectory: resolve(directory),
-    failedDirectory: resolve(options.failedDirectory ?? join(dirname(resolve(directory)), 'failed')),
+    spoolDirectory: directory,
+    failedDirectory: resolve(failed),
     keys: texts.filter((text) => text !== '').map((text) => spoolKey(text.trim())),
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync, truncateSync, utimesSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, utimesSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import pc from 'picocolors';
@@ -184,6 +184,21 @@ describe('spool list and show', () => {
       err: expect.stringContaining(`There is no file nothing.spool in ${directory()} or`),
     });
     expect((await ops(['list'])).err).toMatch(/nothing to do/);
+  });
+});
+
+describe('a failed directory of its own', () => {
+  it.each(['--failed-dir', 'NOTIFICATION_FAILED_DIRECTORY'])('is told by %s', async (told) => {
+    const elsewhere = join(world.directory, 'elsewhere');
+    const args = told === '--failed-dir' ? [told, elsewhere] : [];
+    const env: Record<string, string> = args.length > 0 ? {} : { [told]: elsewhere };
+    const file = await spooled();
+    world.now = new Date(world.now.getTime() + 169 * 3_600_000);
+    await world.client({ failedDirectory: elsewhere }).flush();
+    expect((await ops(['list', '--json', ...args], { env })).json().files).toMatchObject([{ folder: 'failed', file }]);
+    expect(await ops(['resend', file, ...args], { env })).toMatchObject({ code: 0 });
+    expect(world.api.accepted).toHaveLength(2);
+    expect(readdirSync(elsewhere)).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ClientOptions, settingsOf } from '../../src/client/settings.ts';
 
@@ -29,4 +30,20 @@ it('takes the smallest and the largest, and hours that are not whole', () => {
   ]) {
     expect(() => of(options)).not.toThrow();
   }
+});
+
+describe('where files are kept', () => {
+  it.each([
+    [{}, {}, 'data/spool', 'data/failed'],
+    [{ spoolDirectory: 'a/spool' }, {}, 'a/spool', 'a/failed'],
+    [{}, { NOTIFICATION_SPOOL_DIRECTORY: 'b/spool' }, 'b/spool', 'b/failed'],
+    [{}, { NOTIFICATION_FAILED_DIRECTORY: 'c' }, 'data/spool', 'c'],
+    [{ failedDirectory: 'd' }, { NOTIFICATION_FAILED_DIRECTORY: 'c' }, 'data/spool', 'd'],
+    [{}, { NOTIFICATION_SPOOL_DIRECTORY: '', NOTIFICATION_FAILED_DIRECTORY: '' }, 'data/spool', 'data/failed'],
+  ])('with %o and %o: %s and %s', (options, env, spoolDirectory, failedDirectory) => {
+    expect(of(options, env)).toMatchObject({
+      spoolDirectory: resolve(spoolDirectory),
+      failedDirectory: resolve(failedDirectory),
+    });
+  });
 });
