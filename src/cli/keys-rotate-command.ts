@@ -36,7 +36,11 @@ async function rotate(session: Session, { keepOld }: RotateOptions, key_id: stri
     created_at: new Date(now).toISOString(),
     ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
   });
-  await store.end(key_id, { expires_at: end.toISOString() });
-  terminal.say(`The old key ${key_id} works until ${end.toISOString()}.\n`);
+  const ends = await store.end(key_id, { expires_at: end.toISOString() });
+  terminal.say(
+    ends
+      ? `The old key ${key_id} works until ${end.toISOString()}.\n`
+      : `The old key ${key_id} was revoked meanwhile and works no longer. The new one does: if it should not, revoke it too.\n`,
+  );
   return 0;
 }

@@ -114,6 +114,27 @@ describe('keys rotate', () => {
     expect(Date.parse(after?.expires_at ?? '') - Date.parse(after?.created_at ?? '')).toBe(3_600_000);
   });
 
+  it('says so when somebody revokes the old key in between', async () => {
+    const { key_id } = await create();
+    const { requestHandler } = ops.dynamodb.config;
+    const handle: typeof requestHandler.handle = async (request, options) => {
+      if (request.headers['x-amz-target']?.endsWith('.PutItem')) {
+        await createApiKeyStore(ops.dynamodb, ops.tables.api_keys).end(key_id, {
+          revoked_at: new Date().toISOString(),
+        });
+      }
+      return requestHandler.handle(request, options);
+    };
+    const clients = structuredClone(ops.deployment.clients);
+    Object.assign(clients.dynamodb, { requestHandler: { handle } });
+    const ended = await ops.run(['keys', 'rotate', key_id, '--local'], {
+      findDeployment: async () => ({ ...ops.deployment, clients }),
+    });
+    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} was revoked meanwhile`) });
+    expect(ended.err).not.toContain('works until');
+    expect(await stored(key_id)).not.toHaveProperty('expires_at');
+  });
+
   it('does not revive a revoked key', async () => {
     const { key_id } = await create();
     await ops.json('keys', 'revoke', key_id);
