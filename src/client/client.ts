@@ -4,6 +4,7 @@ import type { FileSystem } from './durable-files.ts';
 import { NotHandedOverError } from './errors.ts';
 import { type FlushOptions, type FlushReport, flushSpool } from './flush.ts';
 import { type HandOverOptions, handOver, type Line } from './hand-over.ts';
+import { harmless } from './harmless.ts';
 import { failureItem, type Item, notificationItem } from './item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './notification.ts';
 import { unanswered, type Verdict } from './retry-rules.ts';
@@ -38,7 +39,8 @@ export interface NotificationClient {
    */
   send(notification: Notification, options?: SendOptions & { readonly idempotencyKey?: string }): Promise<Result>;
   /**
-   * Any number, a hundred a request; what is left of a hundred is spooled as one file.
+   * Any number, a hundred a request; what is left of a hundred is spooled as one file. An `onProgress` that fails is
+   * told of by a warning and not called again.
    * @returns a result for each, in their order
    * @throws NotHandedOverError with the results of the others, when all have been tried
    */
@@ -113,6 +115,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
     async sendBatch(notifications, { signal, onProgress } = {}) {
       const items = notifications.map((notification) => notificationItem(notification));
       const results: (Result | undefined)[] = Array.from(items, () => undefined);
+      const report = onProgress && harmless(onProgress);
       const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
       const line: Line = { dead: false };
       const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
@@ -126,7 +129,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
             if (result) progress[result.state]++;
           });
           progress.done += delivered.results.length;
-          onProgress?.({ ...progress });
+          report?.({ ...progress });
         }
       };
       await Promise.all(Array.from({ length: settings.concurrency }, work));
@@ -142,11 +145,14 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
       return deliverOne(notificationItem({ ...notification, failed_attempt: failure }), notification, signal);
     },
 
-    async flush(options = {}) {
+    async flush({ onProgress, ...options } = {}) {
       const release = await lockSpool(settings.spoolDirectory, { fs });
       try {
         const { maxRetries, retentionMs, onGivenUp } = settings;
-        return await flushSpool({ ...ports, maxRetries, retentionMs, tell: onGivenUp }, options);
+        return await flushSpool(
+          { ...ports, maxRetries, retentionMs, tell: onGivenUp },
+          { ...options, ...(onProgress && { onProgress: harmless(onProgress) }) },
+        );
       } finally {
         await release();
       }

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problem } from './api-stand-in.ts';
 import { notification, startWorld, type World } from './world.ts';
 
@@ -92,6 +92,30 @@ describe('sendBatch', () => {
     expect(results.filter(({ state }) => state === 'accepted')).toHaveLength(100);
     expect(results.filter(({ state }) => state === 'spooled')).toHaveLength(200);
     expect(await world.items('spool')).toHaveLength(200);
+  });
+});
+
+describe('an onProgress that fails', () => {
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('the caller is wrong');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the caller is wrong'))],
+  ])('%s: everything is handed over all the same, and it is warned of once', async (_, onProgress) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    try {
+      const results = await world.client().sendBatch(many(250), { onProgress });
+      expect(results.filter(({ state }) => state === 'accepted')).toHaveLength(250);
+      await spooled(1, 250);
+      await spooled(1, 251);
+      expect(await world.client().flush({ onProgress })).toMatchObject({ accepted: 2, left: 0 });
+      expect(warn.mock.calls).toEqual([[expect.stringContaining('the caller is wrong')], [expect.anything()]]);
+    } finally {
+      warn.mockRestore();
+    }
   });
 });
 
