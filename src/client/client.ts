@@ -3,7 +3,7 @@ import { BATCH_LIMIT } from './api.ts';
 import type { FileSystem } from './durable-files.ts';
 import { NotHandedOverError } from './errors.ts';
 import { type FlushOptions, type FlushReport, flushSpool } from './flush.ts';
-import { type HandOverOptions, handOver, type Line } from './hand-over.ts';
+import { type HandOverOptions, handOver, type Line, newLine } from './hand-over.ts';
 import { harmless } from './harmless.ts';
 import { failureItem, type Item, notificationItem } from './item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './notification.ts';
@@ -69,7 +69,6 @@ export interface ClientPorts extends Omit<HandOverOptions, 'ask'> {
   readonly ask: Ask;
   readonly spool: Spool;
   readonly fs: FileSystem;
-  readonly clock: () => Date;
 }
 
 interface Delivered {
@@ -101,7 +100,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
   }
 
   async function deliverOne(item: Item, given: Notification | string, signal?: AbortSignal): Promise<Result> {
-    const { results, cause } = await deliver([item], { dead: false }, signal);
+    const { results, cause } = await deliver([item], newLine(), signal);
     const [result] = results;
     if (result === undefined) throw new NotHandedOverError([given], results, settings.spoolDirectory, cause);
     return result;
@@ -117,7 +116,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
       const results: (Result | undefined)[] = Array.from(items, () => undefined);
       const report = onProgress && harmless(onProgress);
       const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
-      const line: Line = { dead: false };
+      const line = newLine();
       const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
       let cause: unknown;
       const work = async () => {

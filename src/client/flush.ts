@@ -1,4 +1,4 @@
-import { type HandOverOptions, handOver, type Line } from './hand-over.ts';
+import { type HandOverOptions, handOver, type Line, newLine } from './hand-over.ts';
 import type { Item } from './item.ts';
 import type { Later, Verdict } from './retry-rules.ts';
 import type { Spool } from './spool.ts';
@@ -50,7 +50,6 @@ export interface FlushOptions {
 
 export interface FlushDeps extends HandOverOptions {
   readonly spool: Spool;
-  readonly clock: () => Date;
   /** adr-006-spool-retention.md. */
   readonly maxRetries: number;
   readonly retentionMs: number;
@@ -70,7 +69,7 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
     givenUp: [] as GivenUp[],
     skipped: [] as FlushReport['skipped'][number][],
   };
-  const line: Line = { dead: false };
+  const line = newLine();
   let done = 0;
   for (const { file, header } of listed) {
     const count = header?.notifications ?? 0;
@@ -105,6 +104,10 @@ async function flushFile(file: string, work: Work): Promise<void> {
   if (items instanceof Error) throw items;
 
   const verdicts = await handOver(items, work, work.line, work.signal);
+  if (verdicts.every((verdict) => verdict.state === 'later' && verdict.unasked)) {
+    work.tally.left += items.length;
+    return;
+  }
   const of = (state: Verdict['state']) => items.filter((_, i) => verdicts[i]?.state === state);
   const refused = items.flatMap((item, i) => refusal(item, verdicts[i]));
   const left = of('later');

@@ -1,6 +1,6 @@
 import type { Ask } from './api.ts';
 import type { Item } from './item.ts';
-import { backoff, type Later, type Verdict } from './retry-rules.ts';
+import { backoff, isAway, type Later, unasked, type Verdict } from './retry-rules.ts';
 
 export interface HandOverOptions {
   readonly ask: Ask;
@@ -9,13 +9,21 @@ export interface HandOverOptions {
   /** Milliseconds. A `Retry-After` beyond it is not waited for: the spool waits instead. */
   readonly longestWaitMs: number;
   readonly random: () => number;
+  readonly clock: () => Date;
   /** Resolves early when the signal aborts. */
   readonly pause: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** Whether the API answered of late. While it does not, each further batch gets one attempt instead of all of them. */
+/** What one batch or file learns of the API for those that follow it. */
 export interface Line {
+  /** Nobody answered, or with 5xx alone. While that is so, each further batch gets one attempt instead of all of them. */
   dead: boolean;
+  /** Milliseconds since 1970: until then, a `Retry-After` too long to wait for said, nothing is asked. */
+  notBefore: number;
+}
+
+export function newLine(): Line {
+  return { dead: false, notBefore: 0 };
 }
 
 /**
@@ -24,7 +32,7 @@ export interface Line {
  */
 export async function handOver(
   items: readonly Item[],
-  { ask, attempts, longestWaitMs, random, pause }: HandOverOptions,
+  { ask, attempts, longestWaitMs, random, clock, pause }: HandOverOptions,
   line: Line,
   signal?: AbortSignal,
 ): Promise<Verdict[]> {
@@ -36,20 +44,21 @@ export async function handOver(
     unique.set(id, first);
     return first;
   });
+  if (clock().getTime() < line.notBefore) return items.map(() => unasked('the API said to wait (Retry-After)'));
   const verdicts = new Map<Item, Verdict>();
   let pending = [...unique.values()];
   const limit = line.dead ? 1 : attempts;
   for (let attempt = 1; !signal?.aborted; attempt++) {
     const answers = await ask(pending, signal);
     for (const [i, item] of pending.entries()) if (answers[i]) verdicts.set(item, answers[i]);
-    line.dead = answers.every((verdict) => verdict.state === 'later' && verdict.status === 0);
     const again = pending.filter((item) => laterOf(verdicts.get(item))?.again);
-    if (again.length === 0 || attempt >= limit) break;
-    const wait = Math.max(backoff(attempt, random()), ...again.map((item) => laterOf(verdicts.get(item))?.wait ?? 0));
-    if (wait > longestWaitMs) break;
+    const wait = Math.max(0, ...again.map((item) => laterOf(verdicts.get(item))?.wait ?? 0));
+    if (wait > longestWaitMs) line.notBefore = clock().getTime() + wait;
+    if (again.length === 0 || attempt >= limit || wait > longestWaitMs) break;
     pending = again;
-    await pause(wait, signal);
+    await pause(Math.max(wait, backoff(attempt, random())), signal);
   }
+  if (verdicts.size > 0) line.dead = [...verdicts.values()].every(isAway);
   return items.map((item, i) => {
     const asked = asItems[i] ?? item;
     const verdict = verdicts.get(asked) ?? INTERRUPTED;
@@ -57,7 +66,7 @@ export async function handOver(
   });
 }
 
-const INTERRUPTED: Later = { state: 'later', again: false, reason: 'interrupted', status: 0 };
+const INTERRUPTED = unasked('interrupted');
 
 function laterOf(verdict: Verdict | undefined): Later | undefined {
   return verdict?.state === 'later' ? verdict : undefined;

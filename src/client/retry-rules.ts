@@ -15,6 +15,8 @@ export interface Later {
   readonly status: number;
   /** `Retry-After`, in milliseconds. */
   readonly wait?: number;
+  /** It was not even asked: no attempt was made. */
+  readonly unasked?: true;
 }
 
 const PROBLEM = 'urn:notification-retry:problem:';
@@ -49,6 +51,16 @@ export function judge(status: number, json: unknown, wait?: number): Verdict {
 /** No answer: the name did not resolve, the connection failed, or it took too long. */
 export function unanswered(code: string): Later {
   return { state: 'later', again: true, reason: `no answer (${code})`, status: 0 };
+}
+
+/** What was not asked, and why not. */
+export function unasked(reason: string): Later {
+  return { state: 'later', again: false, reason, status: 0, unasked: true };
+}
+
+/** Whether the API is not there for anybody: no answer, or 5xx. */
+export function isAway(verdict: Verdict): boolean {
+  return verdict.state === 'later' && (verdict.status === 0 || verdict.status >= 500);
 }
 
 /**

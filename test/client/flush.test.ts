@@ -246,6 +246,50 @@ describe('flush', () => {
   });
 });
 
+describe('what one file learns of the API', () => {
+  const retryCounts = async () => (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
+
+  it('a Retry-After too long to wait for ends the asking, and what was not asked counts no failure', async () => {
+    for (let n = 0; n < 3; n++) await spooled(1, n);
+    world.api.instead = () => ({ status: 429, headers: { 'retry-after': '120' } });
+    expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 3 });
+    expect(world.api.asked).toHaveLength(1);
+    expect(await retryCounts()).toEqual([1, 0, 0]);
+    const [, unasked] = await world.spool().list('spool');
+    expect(unasked?.header?.lastError.reason).toBe('no answer (ECONNREFUSED)');
+  });
+
+  it('the same for the batches of a mailing: the rest is spooled unasked', async () => {
+    world.api.instead = () => ({ status: 503, headers: { 'retry-after': '120' } });
+    const results = await world.client({ concurrency: 1 }).sendBatch(many(250));
+    expect(world.api.asked).toHaveLength(1);
+    expect(results[0]).toMatchObject({ state: 'spooled', reason: 'status 503' });
+    expect(results[249]).toMatchObject({ state: 'spooled', reason: 'the API said to wait (Retry-After)' });
+  });
+
+  it('once the time has come it asks again', async () => {
+    for (let n = 0; n < 2; n++) await spooled(1, n);
+    world.api.instead = () =>
+      world.api.asked.length === 1 ? { status: 429, headers: { 'retry-after': '31' } } : undefined;
+    const onProgress = () => later(31 / 3_600);
+    expect(await world.client().flush({ onProgress })).toMatchObject({ accepted: 1, left: 1 });
+  });
+
+  it('an API that answers 5xx alone is asked once for each further file, until it answers otherwise', async () => {
+    for (let n = 0; n < 5; n++) await spooled(1, n);
+    world.waited.length = 0;
+    world.api.instead = () => ({ status: 503 });
+    expect(await world.client().flush()).toMatchObject({ left: 5 });
+    expect(world.api.asked).toHaveLength(3 + 4);
+    expect(world.waited).toEqual([1_000, 2_000]);
+    expect(await retryCounts()).toEqual([1, 1, 1, 1, 1]);
+    world.api.asked.length = 0;
+    world.api.instead = ({ body }) => (/N[13]/.test(JSON.stringify(body)) ? { status: 503 } : undefined);
+    expect(await world.client().flush()).toMatchObject({ accepted: 3, left: 2 });
+    expect(world.api.asked).toHaveLength(1 + 3 + 1 + 3 + 1);
+  });
+});
+
 describe('a file that is not whole', () => {
   it.each([
     ['cut off', (path: string) => truncateSync(path, statSync(path).size - 10)],
