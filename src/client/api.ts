@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Item } from './item.ts';
-import { judge, retryAfterMs, unanswered, type Verdict } from './retry-rules.ts';
+import { isAway, isForTheBatch, judge, retryAfterMs, unanswered, type Verdict } from './retry-rules.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -17,8 +17,22 @@ interface Answer {
   readonly wait?: number;
 }
 
-/** Asks the API once for each of the items, and says for each what came of it. */
-export type Ask = (items: readonly Item[], signal: AbortSignal | undefined) => Promise<Verdict[]>;
+/**
+ * Asks the API once for each of the items, and says for each what came of it.
+ * @param split given, a batch that fails as a whole on the API's side or times out is asked for again in halves
+ */
+export type Ask = (items: readonly Item[], signal: AbortSignal | undefined, split?: Split) => Promise<Verdict[]>;
+
+/** Requests in succession that failed while batches were halved, from 0. */
+export interface Split {
+  failed: number;
+}
+
+/**
+ * So many, and it is the API that fails, not an item: down to one of a hundred there are eight requests, and one or two
+ * more when its neighbour fails as well.
+ */
+const MOST_FAILED = 10;
 
 /** Most that the API takes at once. */
 export const BATCH_LIMIT = 100;
@@ -61,27 +75,43 @@ export function createApi({ url, apiKey, timeoutMs, clock }: ApiOptions): Ask {
     return judge(answer.status, answer.json, answer.wait);
   }
 
-  async function batch(items: readonly Item[], signal?: AbortSignal): Promise<Verdict[]> {
-    const [first] = items;
-    if (first === undefined) return [];
-    if (items.length === 1) return [await one(first, signal)];
+  /** @returns a verdict for each, or one for the request as a whole */
+  async function together(items: readonly Item[], signal?: AbortSignal): Promise<Verdict[] | Verdict> {
     const notifications = items.map(({ body, idempotency_key }) => ({ ...body, idempotency_key }));
     // The items' keys make it idempotent. The request's own is new each time: a stored answer would repeat a 503, too.
     const answer = await post('/v1/notifications/batch', { notifications }, randomUUID(), signal);
-    if (typeof answer === 'string') return items.map(() => unanswered(answer));
+    if (typeof answer === 'string') return unanswered(answer);
     if (answer.status === 200) return resultsOf(answer, items.length);
-    const verdict = judge(answer.status, answer.json, answer.wait);
-    if (verdict.state !== 'refused') return items.map(() => verdict);
-    // Refused as a whole, for one item or for its size: the halves show for which.
-    const middle = Math.ceil(items.length / 2);
-    return [...(await batch(items.slice(0, middle), signal)), ...(await batch(items.slice(middle), signal))];
+    return judge(answer.status, answer.json, answer.wait);
   }
 
-  return async (items, signal) => {
+  async function batch(items: readonly Item[], signal?: AbortSignal, split?: Split): Promise<Verdict[]> {
+    const [first] = items;
+    if (first === undefined) return [];
+    const verdict = items.length === 1 ? await one(first, signal) : await together(items, signal);
+    if (Array.isArray(verdict)) {
+      if (split) split.failed = 0;
+      return verdict;
+    }
+    const failed = isForTheBatch(verdict);
+    if (split) split.failed = failed || isAway(verdict) ? split.failed + 1 : 0;
+    if (items.length === 1) return [verdict];
+    // Refused as a whole, for one item or for its size, or failed for one of them: the halves show for which.
+    const goesOn = () => verdict.state === 'refused' || (failed && split !== undefined && split.failed < MOST_FAILED);
+    const middle = Math.ceil(items.length / 2);
+    const verdicts: Verdict[] = [];
+    for (const half of [items.slice(0, middle), items.slice(middle)]) {
+      verdicts.push(...(goesOn() ? await batch(half, signal, split) : half.map(() => verdict)));
+    }
+    return verdicts;
+  }
+
+  return async (items, signal, split) => {
     const verdicts = new Map<Item, Verdict>();
     const notifications = items.filter(({ kind }) => kind === 'notification');
     for (const group of groups(notifications)) {
-      const answered = await batch(group, signal);
+      // What is alone has nothing to be split from, and says nothing of batches.
+      const answered = await batch(group, signal, group.length > 1 ? split : undefined);
       for (const [i, item] of group.entries()) if (answered[i]) verdicts.set(item, answered[i]);
     }
     for (const item of items) if (item.kind === 'failure') verdicts.set(item, await one(item, signal));

@@ -69,7 +69,7 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
     givenUp: [] as GivenUp[],
     skipped: [] as FlushReport['skipped'][number][],
   };
-  const line = newLine();
+  const line: Line = { ...newLine(), split: { failed: 0 } };
   let done = 0;
   for (const { file, header } of listed) {
     const count = header?.notifications ?? 0;

@@ -1,4 +1,4 @@
-import type { Ask } from './api.ts';
+import type { Ask, Split } from './api.ts';
 import type { Item } from './item.ts';
 import { backoff, isAway, type Later, unasked, type Verdict } from './retry-rules.ts';
 
@@ -20,6 +20,8 @@ export interface Line {
   dead: boolean;
   /** Milliseconds since 1970: until then, a `Retry-After` too long to wait for said, nothing is asked. */
   notBefore: number;
+  /** Given, the last attempt finds out which item of a batch it is that fails. */
+  readonly split?: Split;
 }
 
 export function newLine(): Line {
@@ -49,7 +51,7 @@ export async function handOver(
   let pending = [...unique.values()];
   const limit = line.dead ? 1 : attempts;
   for (let attempt = 1; !signal?.aborted; attempt++) {
-    const answers = await ask(pending, signal);
+    const answers = await ask(pending, signal, attempt >= limit ? line.split : undefined);
     for (const [i, item] of pending.entries()) if (answers[i]) verdicts.set(item, answers[i]);
     const again = pending.filter((item) => laterOf(verdicts.get(item))?.again);
     const wait = Math.max(0, ...again.map((item) => laterOf(verdicts.get(item))?.wait ?? 0));
@@ -59,6 +61,7 @@ export async function handOver(
     await pause(Math.max(wait, backoff(attempt, random())), signal);
   }
   if (verdicts.size > 0) line.dead = [...verdicts.values()].every(isAway);
+  if (line.split && !line.dead) line.split.failed = 0;
   return items.map((item, i) => {
     const asked = asItems[i] ?? item;
     const verdict = verdicts.get(asked) ?? INTERRUPTED;

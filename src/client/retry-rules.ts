@@ -53,6 +53,16 @@ export function unanswered(code: string): Later {
   return { state: 'later', again: true, reason: `no answer (${code})`, status: 0 };
 }
 
+/** Whether a smaller batch may go through: one item fails on the API's side, or it is too much for the line. */
+export function isForTheBatch(verdict: Verdict): boolean {
+  return (
+    verdict.state === 'later' &&
+    (verdict.status >= 500 || verdict.status === 408 || verdict.reason === TIMED_OUT.reason)
+  );
+}
+
+const TIMED_OUT = unanswered('timeout');
+
 /** What was not asked, and why not. */
 export function unasked(reason: string): Later {
   return { state: 'later', again: false, reason, status: 0, unasked: true };

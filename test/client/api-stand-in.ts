@@ -16,7 +16,10 @@ export interface Asked {
   readonly body: Record<string, unknown>;
 }
 
-/** An answer in place of the API's own; `drop` takes the request and closes the connection without an answer. */
+/**
+ * An answer in place of the API's own; `drop` takes the request and closes the connection without an answer, `stall`
+ * leaves it open.
+ */
 export interface Instead {
   readonly status: number;
   readonly headers?: Record<string, string>;
@@ -41,7 +44,7 @@ export class ApiStandIn implements ProducerApi {
   readonly accepted: Notification[] = [];
   readonly failures: { readonly log_id: string; readonly body: unknown }[] = [];
   /** Answers the next requests in place of the API, before anything is taken. */
-  instead: (asked: Asked) => Instead | 'drop' | undefined = () => undefined;
+  instead: (asked: Asked) => Instead | 'drop' | 'stall' | undefined = () => undefined;
   /** Judges an item of a batch, or a single notification, in place of the API. */
   insteadOfItem: (notification: Notification) => Instead | undefined = () => undefined;
   /** Whether the answer to what was just taken is lost on its way. */
@@ -101,6 +104,7 @@ export class ApiStandIn implements ProducerApi {
       this.asked.push(asked);
       const instead = this.instead(asked);
       if (instead === 'drop') return void request.socket.destroy();
+      if (instead === 'stall') return;
       const answer = instead ?? this.#answer(asked);
       if (this.losesAnswer()) return void request.socket.destroy();
       const { status, headers: sent = { 'content-type': 'application/json' }, body } = answer;

@@ -276,7 +276,10 @@ describe('what one file learns of the API', () => {
   });
 
   it('an API that answers 5xx alone is asked once for each further file, until it answers otherwise', async () => {
-    for (let n = 0; n < 5; n++) await spooled(1, n);
+    for (let n = 0; n < 5; n++) {
+      await spooled(1, n);
+      later(0.1);
+    }
     world.waited.length = 0;
     world.api.instead = () => ({ status: 503 });
     expect(await world.client().flush()).toMatchObject({ left: 5 });
@@ -287,6 +290,64 @@ describe('what one file learns of the API', () => {
     world.api.instead = ({ body }) => (/N[13]/.test(JSON.stringify(body)) ? { status: 503 } : undefined);
     expect(await world.client().flush()).toMatchObject({ accepted: 3, left: 2 });
     expect(world.api.asked).toHaveLength(1 + 3 + 1 + 3 + 1);
+  });
+});
+
+describe('a batch that fails as a whole', () => {
+  const sizes = () => world.api.asked.map(({ body }) => (body['notifications'] as unknown[] | undefined)?.length ?? 1);
+  const kept = async () =>
+    (await world.items('spool')).map(({ body }) => (body as { notification_id: string }).notification_id);
+  /** Any request with one of these in it fails on the API's side. */
+  const failFor = (...ids: string[]) => {
+    world.api.instead = ({ body }) => {
+      const items = (body['notifications'] ?? [body]) as { notification_id: string }[];
+      return items.some(({ notification_id }) => ids.includes(notification_id)) ? { status: 503 } : undefined;
+    };
+  };
+
+  it.each([[['N0']], [['N37']], [['N99']], [['N0', 'N1']], [['N0', 'N49', 'N50', 'N99']]])(
+    'for %j alone: the flush hands the others over and keeps it',
+    async (ids) => {
+      await spooled(100);
+      failFor(...ids);
+      expect(await world.client().flush()).toMatchObject({ accepted: 100 - ids.length, left: ids.length });
+      expect(await kept()).toEqual(ids);
+      expect(sizes().slice(0, 3)).toEqual([100, 100, 100]);
+      world.api.instead = () => undefined;
+      expect(await world.client().flush()).toMatchObject({ accepted: ids.length, left: 0 });
+      expect(world.api.accepted).toHaveLength(100);
+    },
+  );
+
+  it('is found behind a file that always fails, too', async () => {
+    await spooled(1, 900);
+    later(0.1);
+    await spooled(100);
+    failFor('N900', 'N37');
+    expect(await world.client().flush()).toMatchObject({ accepted: 99, left: 2 });
+    expect(await kept()).toEqual(['N900', 'N37']);
+  });
+
+  it('because the API fails for all costs ten small requests, once', async () => {
+    for (let n = 0; n < 3; n++) await spooled(100, 100 * n);
+    world.api.instead = () => ({ status: 503 });
+    expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 300 });
+    expect(sizes()).toEqual([100, 100, 100, 50, 25, 13, 7, 4, 2, 1, 1, 2, 100, 100]);
+    expect((await world.spool().list('spool')).map(({ header }) => header?.retryCount)).toEqual([1, 1, 1]);
+  });
+
+  it('too large for the time there is, it goes in smaller ones', async () => {
+    await spooled(100);
+    world.api.instead = ({ body }) => ((body['notifications'] as unknown[]).length > 30 ? 'stall' : undefined);
+    expect(await world.client({ timeoutMs: 250 }).flush()).toMatchObject({ accepted: 100, left: 0 });
+    expect(sizes()).toEqual([100, 100, 100, 50, 25, 25, 50, 25, 25]);
+  });
+
+  it('while a mailing is sent, it is left to the flush', async () => {
+    failFor('N7');
+    await world.client().sendBatch(many(20));
+    expect(sizes()).toEqual([20, 20, 20]);
+    expect(await kept()).toHaveLength(20);
   });
 });
 
