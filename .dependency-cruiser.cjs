@@ -28,6 +28,13 @@ module.exports = {
       from: { path: '^src/client/' },
       to: { pathNot: '^(src/client/|node_modules/canonicalize/)', dependencyTypesNot: ['type-only', 'core'] },
     },
+    {
+      name: 'spool-commands-stand-alone',
+      comment: "They come with the client's package: no AWS, no server code.",
+      severity: 'error',
+      from: { path: '^src/cli/spool-main\\.ts$' },
+      to: { path: '^(src/adapters|functions)/|node_modules/@aws', reachable: true },
+    },
     onlyTo('functions-know-adapters-and-core', '^functions/', '^(functions/shared|src/adapters|src/core)/'),
     onlyTo(
       'local-knows-adapters-and-core',

@@ -1,28 +1,27 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
 
+/** Files that went into each, relative to the repository. */
+export interface ClientInputs {
+  readonly module: readonly string[];
+  readonly command: readonly string[];
+}
+
 /**
- * Builds the producer client as a package of its own, without dependencies: one module, its types, a package.json.
- * @returns the files that went into the module, relative to the repository
+ * Builds the producer client as a package of its own, without dependencies: one module, its types, the spool's commands
+ * as one file, a package.json.
  */
-export async function buildClient(directory: string): Promise<string[]> {
+export async function buildClient(directory: string): Promise<ClientInputs> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: ['src/client/index.ts'],
-    outfile: join(directory, 'index.js'),
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    sourcemap: true,
-    metafile: true,
-  });
+  const module = await bundle('src/client/index.ts', join(directory, 'index.js'), { sourcemap: true });
+  const commandFile = join(directory, 'notification-spool.js');
+  const command = await bundle('src/cli/spool-main.ts', commandFile, { banner: { js: REQUIRE } });
+  chmodSync(commandFile, 0o755);
   declareTypes(directory);
   const { version, license, description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const manifest = {
@@ -33,9 +32,28 @@ export async function buildClient(directory: string): Promise<string[]> {
     type: 'module',
     engines: { node: '>=20.3' },
     exports: { '.': { types: './types/client/index.d.ts', default: './index.js' } },
+    bin: { 'notification-spool': './notification-spool.js' },
   };
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'));
+  return { module, command };
+}
+
+/** The libraries of the commands, CommonJS in part, ask for Node's modules by `require`, which a module has not. */
+const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
+
+async function bundle(entry: string, outfile: string, more: BuildOptions): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    ...more,
+    metafile: true,
+  });
   return Object.keys(metafile.inputs);
 }
 
@@ -67,6 +85,7 @@ function declareTypes(directory: string): void {
 
 if (import.meta.filename === process.argv[1]) {
   const directory = join(ROOT, 'dist', 'client');
-  const inputs = await buildClient(directory);
-  process.stdout.write(`${directory}: ${inputs.length} files bundled. Pack it with: npm pack ./dist/client\n`);
+  const { module, command } = await buildClient(directory);
+  const files = new Set([...module, ...command]).size;
+  process.stdout.write(`${directory}: ${files} files bundled. Pack it with: npm pack ./dist/client\n`);
 }

@@ -1,5 +1,5 @@
 import { MISUSED, OperatorError } from './errors.ts';
-import type { Session } from './session.ts';
+import type { Terminal } from './terminal.ts';
 
 /**
  * Asks before something is done that cannot be undone.
@@ -8,7 +8,7 @@ import type { Session } from './session.ts';
 export async function confirmed(
   question: string,
   yes: boolean | undefined,
-  { terminal }: Pick<Session, 'terminal'>,
+  { terminal }: { readonly terminal: Terminal },
 ): Promise<boolean> {
   if (yes) return true;
   if (!terminal.interactive) {

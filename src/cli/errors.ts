@@ -1,8 +1,3 @@
-import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
-import { SecretUnavailableError } from '../adapters/secrets/secret-source.ts';
-import { RedriveFailedError, RedriveRunningError } from '../adapters/sqs/redrive.ts';
-import { SpoolLockedError } from '../client/errors.ts';
-
 /** It could not be done. */
 export const FAILED = 1;
 /** The command was given what it does not take. */
@@ -19,19 +14,20 @@ export class OperatorError extends Error {
   }
 }
 
-const TOLD_WELL = [
-  DeploymentNotFoundError,
-  SecretUnavailableError,
-  RedriveFailedError,
-  RedriveRunningError,
-  SpoolLockedError,
-];
+/** Errors whose message is written for operators. By name: the spool's commands do without what most of them belong to. */
+const TOLD_WELL = new Set([
+  'DeploymentNotFoundError',
+  'SecretUnavailableError',
+  'RedriveFailedError',
+  'RedriveRunningError',
+  'SpoolLockedError',
+]);
 
 /** What a fault means for whoever typed the command. */
 export function describeError(error: unknown): { readonly sentence: string; readonly code: number } {
   if (error instanceof OperatorError) return { sentence: error.message, code: error.code };
-  if (TOLD_WELL.some((known) => error instanceof known)) return failed((error as Error).message);
   if (!(error instanceof Error)) return failed(`The command failed: ${String(error)}.`);
+  if (TOLD_WELL.has(error.name)) return failed(error.message);
   if (/AccessDenied|NotAuthorized|UnauthorizedOperation/i.test(error.name)) {
     return failed(
       `You lack a right that this needs (${error.message}): docs/runbook.md, "Operator commands", lists them for each command.`,

@@ -1,10 +1,9 @@
-import { Command, CommanderError } from 'commander';
+import { Command } from 'commander';
 import { addCancel } from './cancel-command.ts';
 import { addDlqDrop } from './dlq-drop-command.ts';
 import { addDlqList } from './dlq-list-command.ts';
 import { addDlqRedrive } from './dlq-redrive-command.ts';
 import { addDlqShow } from './dlq-show-command.ts';
-import { describeError, MISUSED } from './errors.ts';
 import { addKeysCreate } from './keys-create-command.ts';
 import { addKeysList } from './keys-list-command.ts';
 import { addKeysRevoke } from './keys-revoke-command.ts';
@@ -12,13 +11,10 @@ import { addKeysRotate } from './keys-rotate-command.ts';
 import { addList } from './list-command.ts';
 import { addReplay } from './replay-command.ts';
 import { addRetry } from './retry-command.ts';
+import { runCommand, speakingTo } from './run-command.ts';
 import type { CliContext } from './session.ts';
 import { addShow } from './show-command.ts';
-import { addSpoolClean } from './spool-clean-command.ts';
-import { addSpoolFlush } from './spool-flush-command.ts';
-import { addSpoolList } from './spool-list-command.ts';
-import { addSpoolResend } from './spool-resend-command.ts';
-import { addSpoolShow } from './spool-show-command.ts';
+import { addSpoolCommands } from './spool-program.ts';
 import { addStatus } from './status-command.ts';
 import { addSweeps } from './sweeps-command.ts';
 
@@ -28,31 +24,13 @@ import { addSweeps } from './sweeps-command.ts';
  * @returns 0 done, 1 it could not be done, 2 the command was given what it does not take
  */
 export async function runProgram(args: readonly string[], context: Omit<CliContext, 'exitWith'>): Promise<number> {
-  const { terminal } = context;
-  let code = 0;
-  const exitWith = (given: number) => {
-    code = given;
-  };
-  try {
-    await createProgram({ ...context, exitWith }).parseAsync([...args], { from: 'user' });
-    return code;
-  } catch (error) {
-    // Commander has said what is wrong by now.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-    const { sentence, code: failed } = describeError(error);
-    terminal.say(`${terminal.colors.red('✗')} ${sentence}\n`);
-    return failed;
-  }
+  return runCommand(args, context.terminal, (exitWith) => createProgram({ ...context, exitWith }));
 }
 
 function createProgram(context: CliContext): Command {
-  const { terminal } = context;
-  const program = new Command('ops')
+  const program = speakingTo(context.terminal, new Command('ops'))
     .description('See and steer the retries of failed notifications.')
     .usage('<command> [options]')
-    .exitOverride()
-    .configureOutput({ writeOut: terminal.print, writeErr: terminal.say })
-    .showHelpAfterError('Add --help to see what it takes.')
     .addHelpText(
       'after',
       `
@@ -81,11 +59,8 @@ Examples:
     .command('spool')
     .description("the producer client's spool on this machine")
     .usage('<command> [options]');
-  addSpoolFlush(spool, context);
-  addSpoolList(spool, context);
-  addSpoolShow(spool, context);
-  addSpoolResend(spool, context);
-  addSpoolClean(spool, context);
+  const localApi = async () => (await context.findDeployment(true)).api;
+  addSpoolCommands(spool, { ...context, command: 'npm run ops -- spool', localApi });
   const keys = program.command('keys').description('the API keys of producers').usage('<command> [options]');
   addKeysCreate(keys, context);
   addKeysList(keys, context);

@@ -1,15 +1,20 @@
 import { Presets, SingleBar } from 'cli-progress';
-import type { Session } from './session.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface Progress {
   update(done: number, total: number | undefined): void;
   end(): void;
 }
 
+interface Shown {
+  readonly terminal: Terminal;
+  readonly json: boolean;
+}
+
 const LINE_EVERY_MS = 5_000;
 
 /** Progress on stderr: a bar on a terminal, elsewhere a line now and then; none with --json. */
-export function showProgress(verb: string, { terminal, json }: Pick<Session, 'terminal' | 'json'>): Progress {
+export function showProgress(verb: string, { terminal, json }: Shown): Progress {
   if (json) return { update() {}, end() {} };
   if (terminal.redraws) return bar(verb);
   let last = Date.now();

@@ -5,9 +5,8 @@ import { lockSpool } from '../client/spool-lock.ts';
 import { confirmed } from './confirm.ts';
 import { MISUSED, OperatorError } from './errors.ts';
 import { duration } from './option-values.ts';
-import type { CliContext } from './session.ts';
 import { folderOption } from './spool-list-command.ts';
-import { findFile, onSpool, type SpoolSession } from './spool-session.ts';
+import { findFile, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 
 interface CleanOptions {
   readonly folder: Folder;
@@ -16,10 +15,10 @@ interface CleanOptions {
   readonly yes?: boolean;
 }
 
-export function addSpoolClean(program: Command, context: CliContext): void {
+export function addSpoolClean(program: Command, context: SpoolContext): void {
   const command = program
     .command('clean')
-    .argument('[FILE...]', 'as `spool list` names them')
+    .argument('[FILE...]', 'as `list` names them')
     .description('delete files for good, with the notifications in them')
     .addOption(folderOption('where, with --all or --older-than').default('failed'))
     .option(
@@ -29,7 +28,7 @@ export function addSpoolClean(program: Command, context: CliContext): void {
     )
     .option('--all', 'all of the folder')
     .option('--yes', 'do not ask')
-    .addHelpText('after', '\nExample:\n  npm run ops -- spool clean --older-than 30d');
+    .addHelpText('after', `\nExample:\n  ${context.command} clean --older-than 30d`);
   onSpool<CleanOptions>(command, context, clean);
 }
 

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Folder } from '../client/spool.ts';
-import type { CliContext } from './session.ts';
-import { onSpool, type SpoolSession } from './spool-session.ts';
+import { onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 import { type FileView, fileView } from './spool-view.ts';
 import { ago, table } from './table.ts';
 
@@ -9,15 +8,12 @@ interface ListOptions {
   readonly folder?: Folder;
 }
 
-export function addSpoolList(program: Command, context: CliContext): void {
+export function addSpoolList(program: Command, context: SpoolContext): void {
   const command = program
     .command('list')
     .description('what waits in the spool, and what was given up')
     .addOption(folderOption('only this folder'))
-    .addHelpText(
-      'after',
-      '\nExamples:\n  npm run ops -- spool list\n  npm run ops -- spool list --folder failed --json',
-    );
+    .addHelpText('after', `\nExamples:\n  ${context.command} list\n  ${context.command} list --folder failed --json`);
   onSpool<ListOptions>(command, context, list);
 }
 

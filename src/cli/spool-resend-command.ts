@@ -1,17 +1,16 @@
 import type { Command } from 'commander';
 import type { Listed } from '../client/spool.ts';
 import { FAILED, MISUSED, OperatorError } from './errors.ts';
-import type { CliContext } from './session.ts';
 import { flush } from './spool-flush-command.ts';
-import { addApiOptions, findFile, onSpool, type SpoolSession } from './spool-session.ts';
+import { addApiOptions, findFile, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 
 interface ResendOptions {
   readonly all?: boolean;
 }
 
-export function addSpoolResend(program: Command, context: CliContext): void {
-  const command = addApiOptions(program.command('resend'))
-    .argument('[FILE...]', 'as `spool list` names them')
+export function addSpoolResend(program: Command, context: SpoolContext): void {
+  const command = addApiOptions(program.command('resend'), context)
+    .argument('[FILE...]', 'as `list` names them')
     .description('put given-up files back into the spool with a fresh budget, and hand them over')
     .option('--all', 'every whole file of the folder failed')
     .addHelpText(
@@ -21,7 +20,7 @@ Remove the cause first: what is refused again is given up again. The idempotency
 the last 72 hours is not doubled; of what is older it cannot know.
 
 Example:
-  npm run ops -- spool resend 20261121T090000000Z-0a1b2c3d4e5f.spool`,
+  ${context.command} resend 20261121T090000000Z-0a1b2c3d4e5f.spool`,
     );
   onSpool<ResendOptions>(command, context, resend);
 }

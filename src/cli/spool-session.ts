@@ -7,10 +7,22 @@ import { createNotificationClient } from '../client/index.ts';
 import { type ClientOptions, type SpoolSettings, spoolSettingsOf } from '../client/settings.ts';
 import { createSpool, type Listed, type Spool } from '../client/spool.ts';
 import { MISUSED, OperatorError } from './errors.ts';
-import type { CliContext } from './session.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What the spool's commands share, as one of `ops` and as a program of their own on a producer's machine. */
+export interface SpoolContext {
+  readonly terminal: Terminal;
+  readonly clock: () => Date;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What is typed before `list`, `flush` and the others. */
+  readonly command: string;
+  /** Finds the local runtime's API, where there may be one. */
+  readonly localApi?: () => Promise<string | undefined>;
+  readonly exitWith: (code: number) => void;
+}
 
 /** A command at work on the spool of this machine. It needs no deployment, and the API only to send. */
-export interface SpoolSession extends Pick<CliContext, 'terminal' | 'clock'> {
+export interface SpoolSession extends Pick<SpoolContext, 'terminal' | 'clock' | 'command'> {
   readonly json: boolean;
   readonly settings: SpoolSettings;
   readonly spool: Spool;
@@ -32,7 +44,7 @@ interface CommonOptions {
  */
 export function onSpool<O>(
   command: Command,
-  context: CliContext,
+  context: SpoolContext,
   run: (session: SpoolSession, options: O, args: readonly string[]) => Promise<number>,
 ): Command {
   return command
@@ -49,25 +61,25 @@ export function onSpool<O>(
 }
 
 /** For the commands that send. The key comes from the environment alone: a command line is seen by others. */
-export function addApiOptions(command: Command): Command {
-  return command
-    .option('--url <URL>', 'where the API is; else NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY')
-    .option('--local', "the running local runtime's API");
+export function addApiOptions(command: Command, { localApi }: SpoolContext): Command {
+  command.option('--url <URL>', 'where the API is; else NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY');
+  return localApi ? command.option('--local', "the running local runtime's API") : command;
 }
 
-function sessionOf(context: CliContext, { json = false, dir, failedDir, url, local }: CommonOptions): SpoolSession {
-  const { env, clock, terminal } = context;
+function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, local }: CommonOptions): SpoolSession {
+  const { env, clock, terminal, command, localApi } = context;
   const options: ClientOptions = { spoolDirectory: dir, failedDirectory: failedDir };
   const settings = told(() => spoolSettingsOf(options, env));
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return {
     terminal,
     clock,
+    command,
     json,
     settings,
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
     async client(onGivenUp) {
-      const api = local ? (await context.findDeployment(true)).api : url;
+      const api = local ? await localApi?.() : url;
       return told(() => createNotificationClient({ ...options, url: api, onGivenUp }, env));
     },
   };
@@ -83,13 +95,13 @@ function told<T>(create: () => T): T {
 }
 
 /** The file of that name, or path, in either folder. @throws OperatorError */
-export async function findFile({ spool }: SpoolSession, given: string): Promise<Listed> {
+export async function findFile({ spool, command }: SpoolSession, given: string): Promise<Listed> {
   const name = basename(given);
   const all = [...(await spool.list('spool')), ...(await spool.list('failed'))];
   const found = all.find(({ file }) => file === name);
   if (found) return found;
   const { folders } = spool;
   throw new OperatorError(
-    `There is no file ${name} in ${folders.spool} or ${folders.failed}: see \`npm run ops -- spool list\`.`,
+    `There is no file ${name} in ${folders.spool} or ${folders.failed}: see \`${command} list\`.`,
   );
 }

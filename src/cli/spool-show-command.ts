@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
 import { UnreadableFileError } from '../client/spool-file.ts';
 import { OperatorError } from './errors.ts';
-import type { CliContext } from './session.ts';
-import { findFile, onSpool, type SpoolSession } from './spool-session.ts';
+import { findFile, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 import { fileView, type ItemView, itemView } from './spool-view.ts';
 import { table } from './table.ts';
 
-export function addSpoolShow(program: Command, context: CliContext): void {
+export function addSpoolShow(program: Command, context: SpoolContext): void {
   const command = program
     .command('show')
-    .argument('<FILE>', 'as `spool list` names it')
+    .argument('<FILE>', 'as `list` names it')
     .description('what is in a file; never a recipient or a content')
     .addHelpText('after', '\nA file that is encrypted shows its items only with NOTIFICATION_SPOOL_KEY.');
   onSpool(command, context, (session, _, [file = '']) => show(session, file));

@@ -1,10 +1,20 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildClient } from '../../scripts/build-client.ts';
+import { buildClient, type ClientInputs } from '../../scripts/build-client.ts';
+import { createNotificationClient } from '../../src/client/index.ts';
 import { ApiStandIn } from './api-stand-in.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -13,7 +23,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const NODES = [process.execPath, ...systemNodes()];
 
 let project: string;
-let inputs: string[];
+let inputs: ClientInputs;
 beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), 'producer-'));
   const installed = join(project, 'node_modules', 'notification-retry-client');
@@ -26,8 +36,25 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe('the package that producers install', () => {
   it('is made of the client and of one pure library: no server code, no AWS, no CDK', () => {
-    expect(inputs.filter((file) => !/^(src\/client\/|node_modules\/canonicalize\/)/.test(file))).toEqual([]);
-    expect(inputs.length).toBeGreaterThan(10);
+    expect(inputs.module.filter((file) => !/^(src\/client\/|node_modules\/canonicalize\/)/.test(file))).toEqual([]);
+    expect(inputs.module.length).toBeGreaterThan(10);
+  });
+
+  it("has the spool's commands, made of them, the client and what they show: no server code, no AWS either", () => {
+    const libraries = new Set(inputs.command.flatMap((file) => /^node_modules\/(@?[^/]+)/.exec(file)?.[1] ?? []));
+    expect([...libraries].sort()).toEqual([
+      'ansi-regex',
+      'canonicalize',
+      'cli-progress',
+      'commander',
+      'emoji-regex',
+      'is-fullwidth-code-point',
+      'picocolors',
+      'string-width',
+      'strip-ansi',
+    ]);
+    const own = inputs.command.filter((file) => !file.startsWith('node_modules/'));
+    expect(own.filter((file) => !/^src\/(client|cli|terminal|core)\//.test(file))).toEqual([]);
   });
 
   it.each(NODES)('works on %s', async (node) => {
@@ -59,6 +86,51 @@ describe('the package that producers install', () => {
     expect(await api.delivered()).toHaveLength(3);
     expect(existsSync(join(project, 'data', 'spool'))).toBe(true);
   });
+
+  it.each(NODES)(
+    "packed and installed, its command works on the spool of the producer's directory, on %s",
+    async (node) => {
+      const packed = mkdtempSync(join(tmpdir(), 'packed-'));
+      const api = new ApiStandIn();
+      try {
+        const pack = ['pack', '--json', '--pack-destination', packed];
+        const built = join(project, 'node_modules', 'notification-retry-client');
+        const [{ filename }] = JSON.parse(execFileSync('npm', pack, { cwd: built, encoding: 'utf8', stdio: 'pipe' }));
+        execFileSync('tar', ['-xzf', filename], { cwd: packed });
+        const { bin } = JSON.parse(readFileSync(join(packed, 'package', 'package.json'), 'utf8'));
+        const command = join(packed, 'package', bin['notification-spool']);
+        expect(statSync(command).mode & 0o111).toBe(0o111);
+        expect(readFileSync(command, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+        const run = (...args: string[]) =>
+          promisify(execFile)(node, [command, ...args], {
+            cwd: packed,
+            env: { NOTIFICATION_API_URL: api.url, NOTIFICATION_API_KEY: api.apiKey },
+          });
+        await api.start();
+        api.instead = () => ({ status: 401 });
+        const { url, apiKey } = api;
+        const client = createNotificationClient({ url, apiKey, spoolDirectory: join(packed, 'data', 'spool') });
+        await client.send({ channel: 'email', recipient: 'a@b.example', body: 'Text' });
+        api.instead = () => undefined;
+
+        expect((await run('--help')).stdout).toMatch(/^Usage: notification-spool .*flush.*list.*show.*resend.*clean/s);
+        const help = await run('flush', '--help');
+        expect(help.stdout).toContain('npx notification-spool flush --json >/dev/null');
+        expect(help.stdout).not.toMatch(/npm run|--local/);
+        expect((await run('list')).stdout).toContain('status 401');
+        const unknown = await run('show', 'nothing').catch((error) => error);
+        expect(unknown).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('see `npx notification-spool list`'),
+        });
+        expect(await run('flush')).toEqual({ stdout: '1 handed over, 0 still in the spool, 0 refused.\n', stderr: '' });
+        expect(api.accepted).toHaveLength(1);
+      } finally {
+        await api.stop();
+        rmSync(packed, { recursive: true, force: true });
+      }
+    },
+  );
 
   it('has types that a strict project compiles with', () => {
     writeFileSync(
