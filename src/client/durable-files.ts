@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
 /** What of node:fs/promises is used, so that a test can fail or die at each call. */
@@ -14,7 +14,10 @@ const DRAFT_LIFETIME_MS = 3_600_000;
 /** Makes a directory that only its owner may look into, durably. */
 export async function makeDirectory(fs: FileSystem, directory: string): Promise<void> {
   const first = await fs.mkdir(directory, { recursive: true, mode: 0o700 });
-  if (first !== undefined) await syncDirectory(fs, dirname(first));
+  if (first === undefined) return;
+  // Each that was made is an entry of its parent.
+  for (let made = resolve(directory); made.length >= first.length; made = dirname(made))
+    await syncDirectory(fs, dirname(made));
 }
 
 /**
