@@ -118,6 +118,11 @@ async function syncDirectory(fs: FileSystem, directory: string): Promise<void> {
   }
 }
 
+/** Of the disk, or of what its user may have of it. */
+export function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
 function unlessAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
   return undefined;

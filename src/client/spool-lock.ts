@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type FileSystem, makeDirectory } from './durable-files.ts';
+import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
 import { SpoolLockedError } from './errors.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
@@ -32,8 +32,9 @@ export async function lockSpool(
 ): Promise<() => Promise<void>> {
   const path = join(directory, '.lock');
   await makeDirectory(fs, directory);
-  const mine = JSON.stringify({ ...ownIdentity(), token: randomUUID() });
-  while (!(await create(fs, path, mine))) {
+  const identity = JSON.stringify({ ...ownIdentity(), token: randomUUID() });
+  let mine = await create(fs, path, identity);
+  for (; mine === undefined; mine = await create(fs, path, identity)) {
     const seen = await look(fs, path);
     if (seen === undefined) continue;
     const holder = holderOf(seen);
@@ -53,20 +54,26 @@ export async function lockSpool(
   };
 }
 
-async function create(fs: FileSystem, path: string, text: string): Promise<boolean> {
+/**
+ * A full disk is no reason not to hold the lock: what is handed over makes room. A holder that it does not name is
+ * judged by its signs of life.
+ * @returns what is in the file now; undefined when there is one already
+ */
+async function create(fs: FileSystem, path: string, text: string): Promise<string | undefined> {
   try {
     const handle = await fs.open(path, 'wx', 0o600);
     try {
       await handle.writeFile(text);
+      return text;
     } catch (error) {
+      if (isFull(error)) return await fs.readFile(path, 'utf8');
       await fs.unlink(path).catch(() => {});
       throw error;
     } finally {
       await handle.close();
     }
-    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import type { FileSystem } from '../../src/client/durable-files.ts';
 import { SpoolLockedError } from '../../src/client/errors.ts';
 import { ownIdentity } from '../../src/client/process-identity.ts';
 import { lockSpool } from '../../src/client/spool-lock.ts';
+import { errno, faultyFs } from './faulty-fs.ts';
 import { notification, startWorld } from './world.ts';
 
 let directory: string;
@@ -93,6 +94,20 @@ describe('the lock of a spool', () => {
     await expect(lockSpool(directory, { fs: slow, heartbeatMs: 20 })).rejects.toThrow(SpoolLockedError);
     expect(readFileSync(join(directory, '.lock'), 'utf8')).toBe(faster);
     expect(readdirSync(directory)).toEqual(['.lock']);
+  });
+
+  it.each(['ENOSPC', 'EDQUOT'])('%s: it is held without a name in it, and let go', async (code) => {
+    const full = faultyFs((_, name) => (name === 'file.writeFile' ? errno(code) : undefined));
+    const release = await lockSpool(directory, { fs: full, heartbeatMs: 5 });
+    await expect(lock()).rejects.toThrow('is locked by another process');
+    await release();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('is not taken where it cannot be written for another reason, and leaves nothing', async () => {
+    const broken = faultyFs((_, name) => (name === 'file.writeFile' ? errno('EIO') : undefined));
+    await expect(lockSpool(directory, { fs: broken })).rejects.toThrow('EIO');
+    expect(readdirSync(directory)).toEqual([]);
   });
 
   it("found abandoned by many at the same moment, it is one's", async () => {
