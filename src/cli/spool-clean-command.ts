@@ -1,7 +1,8 @@
 import * as fs from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { Folder, Listed } from '../client/spool.ts';
+import type { Listed } from '../client/spool.ts';
 import { lockSpool } from '../client/spool-lock.ts';
+import { type Folder, foreign } from '../client/spool-names.ts';
 import { confirmed } from './confirm.ts';
 import { MISUSED, OperatorError } from './errors.ts';
 import { duration } from './option-values.ts';
@@ -58,12 +59,19 @@ async function choose(session: SpoolSession, options: CleanOptions, names: reado
   if ([names.length > 0, olderThan !== undefined, all === true].filter(Boolean).length !== 1) {
     throw new OperatorError('Say which: FILEs, --older-than or --all.', MISUSED);
   }
-  if (names.length > 0) return Promise.all(names.map((name) => findFile(session, name)));
-  const listed = await session.spool.list(folder);
+  if (names.length > 0) return Promise.all(names.map((name) => named(session, name)));
+  const listed = (await session.spool.list(folder)).filter(({ file }) => foreign(folder, file) === undefined);
   if (olderThan === undefined) return listed;
   const before = session.clock().getTime() - olderThan;
   const ages = await Promise.all(listed.map((entry) => firstAttempt(session, entry)));
   return listed.filter((_, i) => (ages[i] ?? Number.POSITIVE_INFINITY) < before);
+}
+
+async function named(session: SpoolSession, name: string): Promise<Listed> {
+  const found = await findFile(session, name);
+  const because = foreign(found.folder, found.file);
+  if (because !== undefined) throw new OperatorError(`${found.file} is not deleted: ${because}.`);
+  return found;
 }
 
 async function firstAttempt({ spool }: SpoolSession, { folder, file, header }: Listed): Promise<number> {

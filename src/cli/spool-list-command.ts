@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Folder } from '../client/spool.ts';
+import type { Folder } from '../client/spool-names.ts';
 import { onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 import { type FileView, fileView } from './spool-view.ts';
 import { ago, table } from './table.ts';

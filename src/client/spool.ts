@@ -23,6 +23,7 @@ import {
   sealItems,
   UnreadableFileError,
 } from './spool-file.ts';
+import { CORRUPT, type Folder, foreign, SPOOL } from './spool-names.ts';
 
 export interface SpoolOptions {
   readonly fs: FileSystem;
@@ -33,15 +34,12 @@ export interface SpoolOptions {
   readonly keys: readonly SpoolKey[];
 }
 
-export type Folder = 'spool' | 'failed';
-
 /** A file by its first line, or what is wrong with it. */
 export type Listed = { readonly folder: Folder; readonly file: string } & (
   | { readonly header: SpoolHeader }
   | { readonly header?: undefined; readonly fault: CorruptFileError | UnreadableFileError }
 );
 
-const CORRUPT = '.corrupt';
 /** Headers are far shorter: reasons are clipped. */
 const HEAD_BYTES = 4_096;
 
@@ -64,6 +62,8 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
   }
 
   async function headOf(folder: Folder, file: string): Promise<Listed> {
+    const because = foreign(folder, file);
+    if (because !== undefined) return { folder, file, fault: new UnreadableFileError(because) };
     if (file.endsWith(CORRUPT)) return { folder, file, fault: new CorruptFileError('it was set aside') };
     const handle = await fs.open(pathOf(folder, file), 'r');
     try {
@@ -83,7 +83,7 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
     /** Writes a new file of what could not be handed over. @returns its name; it is on disk then */
     async add(items: readonly Item[], firstAttempt: Date, reason: string): Promise<string> {
       const first = firstAttempt.toISOString();
-      const file = `${first.replaceAll(/[-:.]/g, '')}-${randomBytes(6).toString('hex')}.spool`;
+      const file = `${first.replaceAll(/[-:.]/g, '')}-${randomBytes(6).toString('hex')}${SPOOL}`;
       const lastError = { at: clock().toISOString(), reason };
       const header = {
         version: 1,
@@ -114,6 +114,8 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
 
     /** @throws CorruptFileError, UnreadableFileError */
     async read(folder: Folder, file: string): Promise<SpoolFile> {
+      const because = foreign(folder, file);
+      if (because !== undefined) throw new UnreadableFileError(because);
       return decode(await fs.readFile(pathOf(folder, file), 'utf8'));
     },
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, truncateSync, utimesSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import pc from 'picocolors';
@@ -247,6 +247,23 @@ describe('spool clean', () => {
     expect(world.files('spool')).toEqual([file]);
     expect((await ops(['clean', file, '--yes', '--json'])).json()).toEqual({ deleted: [file] });
     expect(world.files('spool')).toEqual([]);
+  });
+
+  it("leaves alone what is none of the spool's", async () => {
+    const file = await spooled();
+    writeFileSync(join(directory(), 'app.db'), '');
+    utimesSync(join(directory(), 'app.db'), 1, 1);
+    expect((await ops(['clean', '--folder', 'spool', '--all', '--yes', '--json'])).json()).toEqual({ deleted: [file] });
+    expect((await ops(['clean', '--folder', 'spool', '--older-than', '30d', '--yes'])).out).toBe(
+      'Nothing to delete.\n',
+    );
+    expect(await ops(['clean', 'app.db', '--yes'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        "app.db is not deleted: its name does not end in .spool: it is none of the spool's.",
+      ),
+    });
+    expect(world.files('spool')).toEqual(['app.db']);
   });
 
   it("takes those that are so old, faulty ones by their file's time", async () => {

@@ -370,6 +370,23 @@ describe('a file that is not whole', () => {
     expect(world.files('failed')).toEqual([expect.stringMatching(new RegExp(`^${file}\\.\\w+\\.corrupt$`))]);
   });
 
+  it("of somebody else's, by its name, it is left alone and named", async () => {
+    const file = await spooled(1);
+    writeFileSync(spoolPath('app.db'), 'not ours');
+    writeFileSync(spoolPath(`${file}.bak`), readFileSync(spoolPath(file)));
+    const because = "its name does not end in .spool: it is none of the spool's";
+    expect(await world.client().flush()).toMatchObject({
+      accepted: 1,
+      givenUp: [],
+      skipped: expect.arrayContaining([
+        { file: 'app.db', because },
+        { file: `${file}.bak`, because },
+      ]),
+    });
+    expect(world.files('spool')).toEqual([`${file}.bak`, 'app.db']);
+    expect(world.files('failed')).toEqual([]);
+  });
+
   it('of a newer version, it is left alone', async () => {
     mkdirSync(spoolPath(), { recursive: true });
     writeFileSync(spoolPath('new.spool'), '{"version":2}\n');

@@ -9,7 +9,8 @@ import type { GivenUp } from '../../src/client/flush.ts';
 import type { Item } from '../../src/client/item.ts';
 import type { Notification } from '../../src/client/notification.ts';
 import { type ClientOptions, settingsOf } from '../../src/client/settings.ts';
-import { createSpool, type Folder, type Spool } from '../../src/client/spool.ts';
+import { createSpool, type Spool } from '../../src/client/spool.ts';
+import type { Folder } from '../../src/client/spool-names.ts';
 import { ApiStandIn } from './api-stand-in.ts';
 
 /** A client with its API, its directories and a clock that stands still until it is moved; it waits for nothing. */
