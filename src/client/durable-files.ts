@@ -76,23 +76,32 @@ export async function filesIn(fs: FileSystem, directory: string): Promise<string
 }
 
 export interface Draft {
-  readonly path: string;
+  readonly file: string;
   /** Of the file that it was to become. */
   readonly name: string;
+  readonly writer: { readonly pid: number; readonly started: string; readonly scopeHash: string };
 }
 
-/** Drafts whose writers have died before they were done. */
-export async function abandonedDrafts(fs: FileSystem, directory: string, now: Date): Promise<Draft[]> {
-  const drafts: Draft[] = [];
+/** Drafts of whatever writer; none when there is no such directory. */
+export async function draftsIn(fs: FileSystem, directory: string): Promise<Draft[]> {
+  const entries = await fs.readdir(directory, { withFileTypes: true }).catch(unlessAbsent);
+  return (entries ?? []).flatMap(({ name: file }) => {
+    const [, pid, started = '', scopeHash = '', name] =
+      /^\.draft-(\d+)-(\d*)-([0-9a-f]{8})-[0-9a-f]{8}-(.+)$/.exec(file) ?? [];
+    return name === undefined ? [] : [{ file, name, writer: { pid: Number(pid), started, scopeHash } }];
+  });
+}
+
+/** Whether a draft's writer has died before it was done. */
+export async function isAbandoned(
+  fs: FileSystem,
+  directory: string,
+  { file, writer }: Draft,
+  now: Date,
+): Promise<boolean> {
   const self = ownIdentity();
-  for (const { name: file } of (await fs.readdir(directory, { withFileTypes: true }).catch(unlessAbsent)) ?? []) {
-    const [, pid, started = '', scope, name] = /^\.draft-(\d+)-(\d*)-([0-9a-f]{8})-[0-9a-f]{8}-(.+)$/.exec(file) ?? [];
-    if (name === undefined) continue;
-    const path = join(directory, file);
-    const running = scope === scopeHash(self) ? isRunning({ ...self, pid: Number(pid), started }, self) : undefined;
-    if (running === false || (running === undefined && (await isOld(fs, path, now)))) drafts.push({ path, name });
-  }
-  return drafts;
+  const running = writer.scopeHash === scopeHash(self) ? isRunning({ ...self, ...writer }, self) : undefined;
+  return running === undefined ? isOld(fs, join(directory, file), now) : !running;
 }
 
 async function isOld(fs: FileSystem, path: string, now: Date): Promise<boolean> {
@@ -123,7 +132,12 @@ export function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-function unlessAbsent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
+/** Another process may move or remove a file at any time. */
+export function isGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+function unlessAbsent(error: unknown): undefined {
+  if (!isGone(error)) throw error;
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { isFull } from './durable-files.ts';
 import { type HandOverOptions, handOver, type Line, newLine } from './hand-over.ts';
 import type { Item } from './item.ts';
 import type { Later, Verdict } from './retry-rules.ts';
@@ -29,7 +30,7 @@ export interface FlushReport {
   /** Notifications that are still in the spool, as far as its files tell. */
   readonly left: number;
   readonly givenUp: readonly GivenUp[];
-  /** Files that were left as they are, and why: another key, a newer version, a disk that fails. */
+  /** Files (or a folder, by its path) that were left as they are, and why: another key, a newer version, a failing disk. */
   readonly skipped: readonly { readonly file: string; readonly because: string }[];
   /** It was told to stop before it was through. */
   readonly interrupted: boolean;
@@ -59,7 +60,7 @@ export interface FlushDeps extends HandOverOptions {
 /** Goes through the spool, the oldest first. The caller holds the lock. One file never stops the others. */
 export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }: FlushOptions): Promise<FlushReport> {
   const { spool } = deps;
-  await spool.recoverDrafts();
+  const faults = await spool.recover();
   const listed = (await spool.list('spool')).filter(({ file }) => files === undefined || files.includes(file));
   const total = listed.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   const tally = {
@@ -67,7 +68,7 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
     refused: 0,
     left: 0,
     givenUp: [] as GivenUp[],
-    skipped: [] as FlushReport['skipped'][number][],
+    skipped: faults.map(({ file, error }) => ({ file, because: reasonOf(error) })),
   };
   const line: Line = { ...newLine(), split: { failed: 0 } };
   let done = 0;
@@ -194,5 +195,5 @@ function titles(refused: readonly Item[]): string {
 function reasonOf(error: unknown): string {
   if (error instanceof UnreadableFileError) return error.message;
   const { code, message, name } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' ? 'the disk is full' : `${code ?? name}: ${message}`;
+  return isFull(error) ? 'the disk is full' : `${code ?? name}: ${message}`;
 }

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import {
-  abandonedDrafts,
   type FileSystem,
   filesIn,
+  isGone,
   makeDirectory,
   moveDurably,
   removeDurably,
@@ -24,6 +24,7 @@ import {
   UnreadableFileError,
 } from './spool-file.ts';
 import { CORRUPT, type Folder, foreign, SPOOL } from './spool-names.ts';
+import { recoverDrafts } from './spool-recovery.ts';
 
 export interface SpoolOptions {
   readonly fs: FileSystem;
@@ -164,38 +165,12 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
       await removeDurably(fs, failedDirectory, file);
     },
 
-    /**
-     * Finishes what writers that died left behind: a whole draft becomes the file it was to be; half of one is removed,
-     * for whoever wrote it was never told that it is safe.
-     */
-    async recoverDrafts(): Promise<void> {
-      for (const { path, name } of await abandonedDrafts(fs, directory, clock())) {
-        const whole = isWhole(await fs.readFile(path, 'utf8'));
-        if (whole) await moveDurably(fs, path, pathOf('spool', name));
-        else await fs.unlink(path);
-      }
-      // Nothing leaves the spool before it is whole in data/failed.
-      for (const { path } of await abandonedDrafts(fs, failedDirectory, clock())) await fs.unlink(path);
-    },
+    recover: () => recoverDrafts(fs, folders, clock()),
   };
-}
-
-/** A file may be flushed away while a list is made. */
-function isGone(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
 /** One file that the disk does not give back is no reason to leave the others. */
 function faultOf(error: unknown): CorruptFileError | UnreadableFileError {
   if (error instanceof CorruptFileError || error instanceof UnreadableFileError) return error;
   return new UnreadableFileError(`it cannot be read (${(error as NodeJS.ErrnoException).code})`, { cause: error });
-}
-
-function isWhole(text: string): boolean {
-  try {
-    decode(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

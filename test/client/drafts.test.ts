@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, renameSync, truncateSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, renameSync, rmSync, truncateSync, utimesSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FileSystem } from '../../src/client/durable-files.ts';
 import { ownIdentity } from '../../src/client/process-identity.ts';
+import { errno } from './faulty-fs.ts';
 import { notification, startWorld, type World } from './world.ts';
 
 let world: World;
@@ -25,6 +28,23 @@ async function draft(pid: number, started: string, scope = here): Promise<string
   return join(directory(), name);
 }
 
+async function spoolAnother(): Promise<void> {
+  await world.api.stop();
+  await world.client().send(notification(2));
+  await world.api.start();
+}
+
+/** A file or folder of another user's: this call fails for that path. */
+function refusing(call: 'readFile' | 'rename' | 'stat' | 'readdir', path: string): FileSystem {
+  const own: FileSystem = { ...fs };
+  const allowed = own[call];
+  const guarded = async (given: unknown, ...rest: unknown[]) => {
+    if (given === path) throw errno('EACCES');
+    return Reflect.apply(allowed, own, [given, ...rest]);
+  };
+  return { ...own, [call]: guarded };
+}
+
 describe('what a killed writer left behind', () => {
   it('is handed over when it is whole', async () => {
     await draft(process.pid, '1');
@@ -36,6 +56,42 @@ describe('what a killed writer left behind', () => {
     truncateSync(await draft(process.pid, '1'), 100);
     expect(await world.client().flush()).toMatchObject({ accepted: 0, givenUp: [], skipped: [] });
     expect(readdirSync(directory())).toEqual([]);
+  });
+
+  it.each(['readFile', 'rename', 'stat'] as const)(
+    'is named when it cannot be finished (%s), and the flush goes on',
+    async (call) => {
+      const stuck = await draft(process.pid, '1', call === 'stat' ? 'ffffffff' : here);
+      await spoolAnother();
+      const report = await world.client({}, refusing(call, stuck)).flush();
+      expect(report).toMatchObject({
+        accepted: 1,
+        skipped: [{ file: basename(stuck), because: expect.stringContaining('EACCES') }],
+      });
+      expect(readdirSync(directory())).toEqual([basename(stuck)]);
+    },
+  );
+
+  it('is no matter when another flush finishes it at the same time', async () => {
+    const path = await draft(process.pid, '1');
+    const late: FileSystem = {
+      ...fs,
+      rename: async (from, to) => {
+        rmSync(path);
+        await fs.rename(from, to);
+      },
+    };
+    expect(await world.client({}, late).flush()).toMatchObject({ accepted: 0, skipped: [] });
+  });
+
+  it('in a data/failed that cannot be looked into holds up nothing, and the folder is named', async () => {
+    await spoolAnother();
+    const failed = join(world.directory, 'data', 'failed');
+    const report = await world.client({}, refusing('readdir', failed)).flush();
+    expect(report).toMatchObject({
+      accepted: 1,
+      skipped: [{ file: failed, because: expect.stringContaining('EACCES') }],
+    });
   });
 
   it('is left alone while its writer lives', async () => {
