@@ -2,7 +2,7 @@ import * as fs from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { NotificationClient } from '../client/client.ts';
-import type { GivenUp } from '../client/flush.ts';
+import type { GivenUp } from '../client/given-up.ts';
 import { createNotificationClient } from '../client/index.ts';
 import { type ClientOptions, type SpoolSettings, spoolSettingsOf } from '../client/settings.ts';
 import { createSpool, type Listed, type Spool } from '../client/spool.ts';

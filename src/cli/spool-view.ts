@@ -9,7 +9,7 @@ export function fileView({ folder, file, ...rest }: Listed) {
   return {
     folder,
     file,
-    state: folder === 'spool' ? 'waiting' : (givenUp?.because ?? 'given up'),
+    state: givenUp?.because ?? (folder === 'spool' ? 'waiting' : 'given up'),
     notifications,
     first_attempt: firstAttempt,
     retry_count: retryCount,

@@ -137,7 +137,7 @@ export function isGone(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-function unlessAbsent(error: unknown): undefined {
+export function unlessAbsent(error: unknown): undefined {
   if (!isGone(error)) throw error;
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { isFull } from './durable-files.ts';
+import { type GivenUp, givenUpOf } from './given-up.ts';
 import { type HandOverOptions, handOver, type Line, newLine } from './hand-over.ts';
 import type { Item } from './item.ts';
 import type { Later, Verdict } from './retry-rules.ts';
@@ -10,18 +11,6 @@ import {
   type SpoolHeader,
   UnreadableFileError,
 } from './spool-file.ts';
-
-/** What operators are told, once: something is in data/failed now and waits for them. */
-export interface GivenUp {
-  /** In the spool; `corrupt` and `refused` get a name of their own in data/failed, which begins like this one. */
-  readonly file: string;
-  readonly because: GivenUpBecause | 'corrupt';
-  /** How many; undefined when the file does not tell. */
-  readonly notifications?: number;
-  readonly firstAttempt?: string;
-  /** The last error, or what is wrong with the file. */
-  readonly reason: string;
-}
 
 export interface FlushReport {
   /** Notifications. */
@@ -60,43 +49,46 @@ export interface FlushDeps extends HandOverOptions {
 /** Goes through the spool, the oldest first. The caller holds the lock. One file never stops the others. */
 export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }: FlushOptions): Promise<FlushReport> {
   const { spool } = deps;
-  const faults = await spool.recover();
+  const { untold, faults } = await spool.recover();
   const listed = (await spool.list('spool')).filter(({ file }) => files === undefined || files.includes(file));
   const total = listed.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
-  const tally = {
-    accepted: 0,
-    refused: 0,
-    left: 0,
-    givenUp: [] as GivenUp[],
-    skipped: faults.map(({ file, error }) => ({ file, because: reasonOf(error) })),
+  const givenUp: GivenUp[] = [];
+  const skipped = faults.map(({ file, error }) => ({ file, because: reasonOf(error) }));
+  const tally = { accepted: 0, refused: 0, left: total };
+  const attempt = async (file: string, run: () => Promise<void>) => {
+    await run().catch((error) => skipped.push({ file, because: reasonOf(error) }));
   };
+  const tellUntold = async () => {
+    for (const name of untold.splice(0)) await attempt(name, () => tell(name, deps, givenUp));
+  };
+  // Whoever moved these died, or could tell nobody.
+  await tellUntold();
   const line: Line = { ...newLine(), split: { failed: 0 } };
   let done = 0;
   for (const { file, header } of listed) {
-    const count = header?.notifications ?? 0;
-    if (signal?.aborted) tally.left += count;
-    else {
-      try {
-        await flushFile(file, { ...deps, line, signal, tally });
-      } catch (error) {
-        tally.skipped.push({ file, because: reasonOf(error) });
-        tally.left += count;
-      }
+    const notifications = header?.notifications ?? 0;
+    if (!signal?.aborted) {
+      await attempt(file, () => flushFile(file, { ...deps, line, signal, tally, untold, notifications }));
+      await tellUntold();
     }
-    done += count;
+    done += notifications;
     onProgress?.({ done, total });
   }
-  return { ...tally, interrupted: signal?.aborted === true };
+  return { ...tally, givenUp, skipped, interrupted: signal?.aborted === true };
 }
 
 interface Work extends FlushDeps {
   readonly line: Line;
   readonly signal: AbortSignal | undefined;
-  readonly tally: { accepted: number; refused: number; left: number; givenUp: GivenUp[] };
+  readonly tally: { accepted: number; refused: number; left: number };
+  /** What was moved to data/failed, by its name there. */
+  readonly untold: string[];
+  /** In the file, by its first line. */
+  readonly notifications: number;
 }
 
 async function flushFile(file: string, work: Work): Promise<void> {
-  const { spool, clock } = work;
+  const { spool, tally } = work;
   const opened = await open(file, work);
   if (opened === undefined) return;
   const { content, items } = opened;
@@ -105,41 +97,40 @@ async function flushFile(file: string, work: Work): Promise<void> {
   if (items instanceof Error) throw items;
 
   const verdicts = await handOver(items, work, work.line, work.signal);
-  if (verdicts.every((verdict) => verdict.state === 'later' && verdict.unasked)) {
-    work.tally.left += items.length;
-    return;
-  }
+  if (verdicts.every((verdict) => verdict.state === 'later' && verdict.unasked)) return;
   const of = (state: Verdict['state']) => items.filter((_, i) => verdicts[i]?.state === state);
+  const accepted = of('accepted').length;
   const refused = items.flatMap((item, i) => refusal(item, verdicts[i]));
   const left = of('later');
+  const later = verdicts.find((verdict): verdict is Later => verdict.state === 'later');
+  const next = headerAfter(content.header, later?.reason ?? titles(refused), work);
+  // What was accepted leaves the spool first: whatever else fails, hour after hour, it is not asked for again.
+  await putBack(file, next, [...refused, ...left], work);
+  tally.accepted += accepted;
+  tally.left -= accepted;
   if (refused.length > 0) {
-    await tell(
-      work,
-      { file, because: 'refused', notifications: refused.length, reason: titles(refused) },
-      content.header,
-    );
-    await spool.addRefused(file, content.header, refused);
+    work.untold.push(await spool.addRefused(file, next, refused, titles(refused)));
+    await putBack(file, next, left, work);
+    tally.refused += refused.length;
+    tally.left -= refused.length;
   }
-  if (left.length === 0) await spool.remove('spool', file);
-  else {
-    const reason = verdicts.find((verdict): verdict is Later => verdict.state === 'later')?.reason ?? 'unknown';
-    // Being told to stop is no failure of the API.
-    const failed = work.signal?.aborted ? 0 : 1;
-    const { header } = content;
-    const next: SpoolHeader = {
-      ...header,
-      retryCount: header.retryCount + failed,
-      lastError: { at: clock().toISOString(), reason },
-    };
-    const over = overdue(next, work);
-    if (over !== undefined) await giveUp(file, spool.content(next, left), over, work);
-    else {
-      await spool.rewrite(file, next, left);
-      work.tally.left += left.length;
-    }
-  }
-  work.tally.accepted += of('accepted').length;
-  work.tally.refused += refused.length;
+  const over = overdue(next, work);
+  if (left.length > 0 && over !== undefined) await giveUp(file, spool.content(next, left), over, work);
+}
+
+function headerAfter(header: SpoolHeader, reason: string, { clock, signal }: Work): SpoolHeader {
+  // Being told to stop is no failure of the API.
+  const failed = signal?.aborted ? 0 : 1;
+  return {
+    ...header,
+    retryCount: header.retryCount + failed,
+    lastError: { at: clock().toISOString(), reason },
+  };
+}
+
+async function putBack(file: string, header: SpoolHeader, rest: readonly Item[], { spool }: Work): Promise<void> {
+  if (rest.length === 0) await spool.remove('spool', file);
+  else await spool.rewrite(file, header, rest);
 }
 
 /** The file and its items, or why these cannot be had; undefined when it was set aside. */
@@ -159,37 +150,42 @@ async function open(
     }
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
-    await tell(work, { file, because: 'corrupt', reason: error.message });
-    await spool.setAside(file);
+    work.untold.push(await spool.setAside(file));
+    work.tally.left -= work.notifications;
     return undefined;
   }
 }
 
 /** adr-006-spool-retention.md, 原則 4. A clock that went back makes a file younger, never older. */
-function overdue({ firstAttempt, retryCount }: SpoolHeader, { clock, retentionMs, maxRetries }: Work) {
+function overdue({ firstAttempt, retryCount, givenUp }: SpoolHeader, { clock, retentionMs, maxRetries }: Work) {
+  // It was given up, and whoever did it died or could not move it.
+  if (givenUp !== undefined) return givenUp.because;
   if (retryCount >= maxRetries) return 'too-many-retries';
   return clock().getTime() - Date.parse(firstAttempt) > retentionMs ? 'too-old' : undefined;
 }
 
 async function giveUp(file: string, content: SpoolFile, because: GivenUpBecause, work: Work): Promise<void> {
-  const { notifications, lastError } = content.header;
-  await tell(work, { file, because, notifications, reason: lastError.reason }, content.header);
-  await work.spool.giveUp(file, content, because);
+  work.untold.push(await work.spool.giveUp(file, content, because));
+  work.tally.left -= content.header.notifications;
 }
 
-/** Told before it is moved: a death in between tells it twice, and never not at all. */
-async function tell(work: Work, given: GivenUp, header?: SpoolHeader): Promise<void> {
-  const told = { ...given, ...(header && { firstAttempt: header.firstAttempt }) };
-  await work.tell(told);
-  work.tally.givenUp.push(told);
+/** Told when it has been moved, and marked as told after that: a death in between tells twice, and never not at all. */
+async function tell(name: string, { spool, tell: onGivenUp }: FlushDeps, givenUp: GivenUp[]): Promise<void> {
+  const given = await givenUpOf(spool, name);
+  await onGivenUp(given);
+  givenUp.push(given);
+  await spool.told(name);
 }
 
 function refusal(item: Item, verdict: Verdict | undefined): Item[] {
   return verdict?.state === 'refused' ? [{ ...item, problem: verdict.problem }] : [];
 }
 
+/** The API's own words, or the status: this is in the clear, and another's answer may hold anything. */
 function titles(refused: readonly Item[]): string {
-  return [...new Set(refused.map(({ problem }) => problem?.type.split(':').at(-1) ?? 'refused'))].join(', ');
+  const title = ({ problem }: Item) =>
+    /^urn:notification-retry:problem:([a-z-]{1,60})$/.exec(problem?.type ?? '')?.[1] ?? `status ${problem?.status}`;
+  return [...new Set(refused.map(title))].join(', ');
 }
 
 function reasonOf(error: unknown): string {

@@ -8,7 +8,8 @@ import { createSpool } from './spool.ts';
 export type { BatchProgress, NotificationClient, SendOptions } from './client.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
 export { NotHandedOverError, SpoolLockedError } from './errors.ts';
-export type { FlushOptions, FlushProgress, FlushReport, GivenUp } from './flush.ts';
+export type { FlushOptions, FlushProgress, FlushReport } from './flush.ts';
+export type { GivenUp } from './given-up.ts';
 export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './notification.ts';
 export type { ClientOptions } from './settings.ts';
 

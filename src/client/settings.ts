@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { GivenUp } from './flush.ts';
+import type { GivenUp } from './given-up.ts';
 import { type SpoolKey, spoolKey } from './seal.ts';
 
 /** What is not given comes from the environment variable that is named, or is the default. */
@@ -25,7 +25,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** Batches of `sendBatch` at once, 1 to 100, 2 unless given (batch-sending-service-job.md). */
   readonly concurrency?: number | undefined;
-  /** Told once of each file that was given up. While it rejects, the file stays. By default one line on stderr. */
+  /** Told once of each file that was given up; again at each flush while it rejects. By default one line on stderr. */
   readonly onGivenUp?: ((given: GivenUp) => void | Promise<void>) | undefined;
 }
 

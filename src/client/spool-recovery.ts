@@ -1,7 +1,16 @@
 import { join } from 'node:path';
-import { type Draft, draftsIn, type FileSystem, isAbandoned, isGone, moveDurably } from './durable-files.ts';
+import {
+  type Draft,
+  draftsIn,
+  type FileSystem,
+  filesIn,
+  isAbandoned,
+  isGone,
+  moveDurably,
+  removeDurably,
+} from './durable-files.ts';
 import { decode } from './spool-file.ts';
-import type { Folder } from './spool-names.ts';
+import { type Folder, foreign, isUntold } from './spool-names.ts';
 
 /** What could not be put in order: a file, or a whole folder by its path. */
 export interface Fault {
@@ -9,31 +18,51 @@ export interface Fault {
   readonly error: unknown;
 }
 
+export interface Recovered {
+  /** In data/failed: nobody was told of them yet. */
+  readonly untold: string[];
+  readonly faults: readonly Fault[];
+}
+
 /**
- * Finishes what writers that died left behind: a whole draft becomes the file it was to be; half of one is removed, for
- * whoever wrote it was never told that it is safe. None that cannot be read stops the others, nor what comes after.
+ * Finishes what processes that died left behind. None that cannot be read stops the others, nor what comes after.
+ *
+ * A whole draft becomes the file it was to be; half of one is removed, for whoever wrote it was never told that it is
+ * safe. What is in both folders is the spool's: who moves a file over a border of file systems has two for a moment.
  */
-export async function recoverDrafts(
+export async function recover(
   fs: FileSystem,
   folders: Readonly<Record<Folder, string>>,
   now: Date,
-): Promise<Fault[]> {
+): Promise<Recovered> {
+  const untold: string[] = [];
   const faults: Fault[] = [];
   const attempt = async (file: string, run: () => Promise<void>) => {
     // What is gone has been finished by another flush.
     await run().catch((error) => isGone(error) || faults.push({ file, error }));
   };
-  for (const folder of ['spool', 'failed'] as const) {
-    const directory = folders[folder];
-    await attempt(directory, async () => {
-      for (const draft of await draftsIn(fs, directory)) {
-        await attempt(draft.file, async () => {
-          if (await isAbandoned(fs, directory, draft, now)) await finish(fs, folder, directory, draft);
-        });
-      }
-    });
-  }
-  return faults;
+  const drafts = async (folder: Folder) => {
+    for (const draft of await draftsIn(fs, folders[folder])) {
+      await attempt(draft.file, async () => {
+        if (await isAbandoned(fs, folders[folder], draft, now)) await finish(fs, folder, folders[folder], draft);
+      });
+    }
+  };
+  await attempt(folders.spool, () => drafts('spool'));
+  await attempt(folders.failed, async () => {
+    await drafts('failed');
+    const waiting = new Set(await filesIn(fs, folders.spool));
+    for (const file of await filesIn(fs, folders.failed)) {
+      if (isUntold(file)) untold.push(file);
+      else if (waiting.has(file)) await attempt(file, () => removeCopy(fs, folders, file));
+    }
+  });
+  return { untold, faults };
+}
+
+async function removeCopy(fs: FileSystem, folders: Readonly<Record<Folder, string>>, file: string): Promise<void> {
+  if (foreign('spool', file) !== undefined) return;
+  if (isWhole(await fs.readFile(join(folders.spool, file), 'utf8'))) await removeDurably(fs, folders.failed, file);
 }
 
 async function finish(fs: FileSystem, folder: Folder, directory: string, { file, name }: Draft): Promise<void> {

@@ -7,6 +7,7 @@ import {
   makeDirectory,
   moveDurably,
   removeDurably,
+  unlessAbsent,
   writeDurably,
 } from './durable-files.ts';
 import type { Item } from './item.ts';
@@ -23,8 +24,8 @@ import {
   sealItems,
   UnreadableFileError,
 } from './spool-file.ts';
-import { CORRUPT, type Folder, foreign, SPOOL } from './spool-names.ts';
-import { recoverDrafts } from './spool-recovery.ts';
+import { CORRUPT, corruptName, type Folder, foreign, refusedName, SPOOL, toldName, untoldName } from './spool-names.ts';
+import { recover } from './spool-recovery.ts';
 
 export interface SpoolOptions {
   readonly fs: FileSystem;
@@ -60,6 +61,12 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
     const { keyId: _, ...rest } = header;
     const { payload, keyId } = sealItems(items, keys[0]);
     return { header: { ...rest, notifications: items.length, ...(keyId !== undefined && { keyId }) }, payload };
+  }
+
+  async function moveToFailed(file: string, name: string): Promise<string> {
+    await makeDirectory(fs, failedDirectory);
+    await moveDurably(fs, pathOf('spool', file), pathOf('failed', name));
+    return name;
   }
 
   async function headOf(folder: Folder, file: string): Promise<Listed> {
@@ -129,43 +136,66 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
 
     remove: (folder: Folder, file: string) => removeDurably(fs, folders[folder], file),
 
-    /** Moves a file to data/failed, with the reason in its first line. A crash in between leaves it in both. */
-    async giveUp(file: string, content: SpoolFile, because: GivenUpBecause): Promise<void> {
-      const givenUp = { at: clock().toISOString(), because };
-      await write('failed', file, { ...content, header: { ...content.header, givenUp } });
-      await removeDurably(fs, directory, file);
+    /**
+     * Moves a file to data/failed, under a name that says that nobody was told of it yet. What is left of it, and why it
+     * is given up, goes into it before, in its place: whenever the process dies, there is one copy.
+     * @returns its name there
+     */
+    async giveUp(file: string, content: SpoolFile, because: GivenUpBecause): Promise<string> {
+      const { header } = content;
+      if (header.givenUp === undefined) {
+        const givenUp = { at: clock().toISOString(), because };
+        await write('spool', file, { ...content, header: { ...header, givenUp } });
+      }
+      return moveToFailed(file, untoldName(file));
     },
 
     content: contentOf,
 
-    /** Keeps what the API refused in data/failed. Its name follows from the items, so that doing it twice is harmless. */
-    async addRefused(origin: string, header: SpoolHeader, refused: readonly Item[]): Promise<string> {
-      const keysOf = refused.map(({ idempotency_key }) => idempotency_key).join('\n');
-      const mark = createHash('sha256').update(keysOf).digest('hex').slice(0, 12);
-      const file = `${origin.replace(/\.spool$/, '')}-refused-${mark}.spool`;
-      const givenUp = { at: clock().toISOString(), because: 'refused' } as const;
-      await write('failed', file, contentOf({ ...header, givenUp }, refused));
+    /**
+     * Keeps what the API refused in data/failed, as `giveUp` does. Its name follows from the items, so that doing it twice
+     * is harmless.
+     */
+    async addRefused(origin: string, header: SpoolHeader, refused: readonly Item[], reason: string): Promise<string> {
+      const at = clock().toISOString();
+      // Two may have one key: it is the caller's to give.
+      const items = JSON.stringify(refused.map(({ problem: _, ...item }) => item));
+      const mark = createHash('sha256').update(items).digest('hex').slice(0, 12);
+      const file = untoldName(refusedName(origin, mark));
+      const content = contentOf({ ...header, lastError: { at, reason }, givenUp: { at, because: 'refused' } }, refused);
+      await write('failed', file, content);
       return file;
     },
 
-    /** Moves what is not a whole spool file out of the way. @returns its new name in data/failed */
-    async setAside(file: string): Promise<string> {
-      const name = `${file}.${randomBytes(4).toString('hex')}${CORRUPT}`;
-      await makeDirectory(fs, failedDirectory);
-      await moveDurably(fs, pathOf('spool', file), join(failedDirectory, name));
+    /** Moves what is not a whole spool file out of the way, as `giveUp` does. @returns its new name in data/failed */
+    setAside: (file: string) => moveToFailed(file, untoldName(corruptName(file, randomBytes(4).toString('hex')))),
+
+    /** Marks that somebody was told of a file in data/failed, who may have removed it by now. @returns its name then */
+    async told(file: string): Promise<string> {
+      const name = toldName(file);
+      if (name !== file) {
+        await moveDurably(fs, pathOf('failed', file), pathOf('failed', name)).catch(unlessAbsent);
+      }
       return name;
     },
 
-    /** Back from data/failed into the spool, with a fresh budget of time and retries; the idempotency keys stay. */
-    async resend(file: string): Promise<void> {
+    /**
+     * Back from data/failed into the spool, with a fresh budget of time and retries; the idempotency keys stay. The budget
+     * goes into it before it is moved: whenever the process dies, there is one copy. The caller holds the lock.
+     * @returns its name in the spool
+     */
+    async resend(file: string): Promise<string> {
       const content = await this.read('failed', file);
+      const name = await this.told(file);
       const { givenUp: _, ...header } = content.header;
       const firstAttempt = clock().toISOString();
-      await write('spool', file, { ...content, header: { ...header, firstAttempt, retryCount: 0 } });
-      await removeDurably(fs, failedDirectory, file);
+      await write('failed', name, { ...content, header: { ...header, firstAttempt, retryCount: 0 } });
+      await makeDirectory(fs, directory);
+      await moveDurably(fs, pathOf('failed', name), pathOf('spool', name));
+      return name;
     },
 
-    recover: () => recoverDrafts(fs, folders, clock()),
+    recover: () => recover(fs, folders, clock()),
   };
 }
 

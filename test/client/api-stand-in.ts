@@ -76,6 +76,11 @@ export class ApiStandIn implements ProducerApi {
     await new Promise((done) => (server ? server.close(done) : done(undefined)));
   }
 
+  /** As it does after 72 hours. */
+  forgetKeys(): void {
+    this.#keys.clear();
+  }
+
   notification(marker: string): BatchNotification {
     return {
       channel: 'webhook',

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NotHandedOverError } from '../../src/client/errors.ts';
 import type { Notification } from '../../src/client/notification.ts';
+import { isUntold } from '../../src/client/spool-names.ts';
 import { problem } from './api-stand-in.ts';
 import { Died, errno, faultyFs } from './faulty-fs.ts';
 import { notification, startWorld, type World } from './world.ts';
@@ -67,11 +68,15 @@ describe('a disk that does not take it', () => {
 
 describe('a process that dies', () => {
   /** Runs it over and over, dying at the first call of the file system, then at the second, … until it lives through. */
-  async function dyingAtEachCall(run: (fs: ReturnType<typeof faultyFs>) => Promise<void>, after: () => Promise<void>) {
+  async function dyingAtEachCall(
+    run: (fs: ReturnType<typeof faultyFs>) => Promise<void>,
+    after: () => Promise<void>,
+    border = false,
+  ) {
     let survived = false;
     let deaths = 0;
     for (let at = 1; !survived; at++) {
-      const fs = faultyFs((call) => (call === at ? new Died() : undefined));
+      const fs = faultyFs((call) => (call === at ? new Died() : undefined), border);
       await run(fs).catch(() => {});
       survived = fs.calls() < at;
       if (!survived) deaths++;
@@ -126,34 +131,120 @@ describe('a process that dies', () => {
         expect(world.files('spool')).toEqual([]);
         expect(mine(await world.api.delivered()).size).toBe(5);
         expect(mine(idsOf((await world.items('failed')).map(({ body }) => body)))).toEqual(new Set([`R${round}-1`]));
+        expect(world.told.splice(0)).toContainEqual(expect.objectContaining({ because: 'refused', notifications: 1 }));
+        expect(world.files('failed').filter(isUntold)).toEqual([]);
       },
     );
     expect(deaths).toBeGreaterThan(20);
     expect(new Set(await world.api.delivered()).size).toBe(world.api.accepted.length);
     expect(new Set(await kept()).size).toBe((await kept()).length);
   });
+
+  it.each([
+    ['on one file system', false],
+    ['over a border of file systems', true],
+  ])(
+    'at any call while files are given up, %s: each is in one place after the next flush, and was told',
+    async (_, border) => {
+      let file = '';
+      const deaths = await dyingAtEachCall(
+        async (fs) => {
+          await world.api.stop();
+          await world.client().sendBatch(many(2));
+          file = String(world.files('spool')[0]);
+          await world.client({ maxSpoolRetries: 1 }, fs).flush();
+        },
+        async () => {
+          world.forgetLock();
+          await world.client({ maxSpoolRetries: 1 }).flush();
+          expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
+          expect(world.told.splice(0)).toContainEqual(
+            expect.objectContaining({ file, because: 'too-many-retries', notifications: 2 }),
+          );
+          await world.spool().remove('failed', file);
+        },
+        border,
+      );
+      expect(deaths).toBeGreaterThan(20);
+    },
+  );
+
+  it.each([
+    ['on one file system', false],
+    ['over a border of file systems', true],
+  ])(
+    'at any call of a resend, %s: it is in one place, and goes out once, the rest by another resend',
+    async (_, border) => {
+      let file = '';
+      let rounds = 0;
+      const deaths = await dyingAtEachCall(
+        async (fs) => {
+          rounds++;
+          await world.api.stop();
+          await world.client().send(notification(rounds));
+          file = String(world.files('spool')[0]);
+          await world.client({ maxSpoolRetries: 1 }).flush();
+          await world.api.start();
+          await world.spool({}, fs).resend(file);
+        },
+        async () => {
+          const places = [...world.files('spool'), ...world.files('failed')];
+          expect(new Set(places)).toEqual(new Set([file]));
+          if (!border) expect(places).toHaveLength(1);
+          await world.client().flush();
+          // Long after: what went out is nowhere any more, for the API has forgotten its key.
+          world.api.forgetKeys();
+          for (const failed of world.files('failed')) await world.spool().resend(failed);
+          expect(await world.client().flush()).toMatchObject({ left: 0, givenUp: [] });
+          expect([world.files('spool'), world.files('failed')]).toEqual([[], []]);
+          expect(world.api.accepted).toHaveLength(rounds);
+        },
+        border,
+      );
+      expect(deaths).toBeGreaterThan(9);
+    },
+  );
 });
 
 describe('whatever the API answers, and wherever the process dies', () => {
   const answer = fc.constantFrom('accept', 'accept', 'accept', 'refuse', 'busy', 'in-progress', 'lost', 'drop', 'key');
+  const send = fc.record({
+    do: fc.constant('send' as const),
+    count: fc.integer({ min: 1, max: 4 }),
+    dies: fc.integer({ min: 1, max: 40 }),
+  });
+  const flush = fc.record({
+    do: fc.constant('flush' as const),
+    count: fc.constant(0),
+    dies: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(Number.NaN)),
+  });
+  const resend = fc.record({
+    do: fc.constant('resend' as const),
+    count: fc.constant(0),
+    dies: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(Number.NaN)),
+  });
   const step = fc.oneof(
-    fc.record({
-      do: fc.constant('send' as const),
-      count: fc.integer({ min: 1, max: 4 }),
-      dies: fc.integer({ min: 1, max: 40 }),
-    }),
-    fc.record({
-      do: fc.constant('flush' as const),
-      count: fc.constant(0),
-      dies: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(Number.NaN)),
-    }),
+    { weight: 3, arbitrary: send },
+    { weight: 4, arbitrary: flush },
+    { weight: 2, arbitrary: resend },
   );
+
+  // Few of the drawn histories get as far.
+  const never = Number.NaN;
+  const givenUpTwice = [
+    { do: 'send' as const, count: 2, dies: never },
+    { do: 'flush' as const, count: 0, dies: never },
+    { do: 'flush' as const, count: 0, dies: never },
+    { do: 'resend' as const, count: 0, dies: never },
+    { do: 'flush' as const, count: 0, dies: never },
+    { do: 'resend' as const, count: 0, dies: 5 },
+  ];
 
   it('every notification that was promised is accepted once, in the spool or in data/failed', async () => {
     const reached = new Set<string>();
     await fc.assert(
       fc.asyncProperty(
-        fc.array(step, { minLength: 1, maxLength: 10 }),
+        fc.array(step, { minLength: 1, maxLength: 16 }),
         fc.array(answer, { minLength: 1, maxLength: 25 }),
         async (steps, answers) => {
           await world.end();
@@ -176,7 +267,7 @@ describe('whatever the API answers, and wherever the process dies', () => {
           world.api.losesAnswer = () => draw() === 'lost';
           for (const [n, { do: what, count, dies }] of steps.entries()) {
             const fs = faultyFs((call) => (call === dies ? new Died() : undefined));
-            const client = world.client({ maxSpoolRetries: 2 }, fs);
+            const client = world.client({ maxSpoolRetries: 1 + (n % 2) }, fs);
             if (what === 'send') {
               const batch = Array.from({ length: count }, (_, i) => notification(`${n}-${i}`));
               const results = await client.sendBatch(batch).catch((error: NotHandedOverError) => error.results);
@@ -184,6 +275,17 @@ describe('whatever the API answers, and wherever the process dies', () => {
                 if (result?.state === 'refused') refused.add(`N${n}-${i}`);
                 else if (result) promised.add(`N${n}-${i}`);
                 reached.add(result?.state ?? 'died in send');
+              }
+            } else if (what === 'resend') {
+              const spool = world.spool({}, fs);
+              try {
+                for (const file of world.files('failed')) {
+                  await spool.resend(file);
+                  reached.add('sent again');
+                }
+              } catch (error) {
+                if (error instanceof Died) reached.add('died in resend');
+                else throw error;
               }
             } else {
               const report = await client.flush().catch(() => 'died in flush' as const);
@@ -211,9 +313,10 @@ describe('whatever the API answers, and wherever the process dies', () => {
           expect([...refused].filter((id) => promised.has(id))).toEqual([]);
         },
       ),
-      { numRuns: Number(process.env['FULL'] ? 500 : 60) },
+      { numRuns: Number(process.env['FULL'] ? 500 : 60), examples: [[givenUpTwice, ['busy']]] },
     );
-    for (const state of ['accepted', 'spooled', 'refused', 'too-many-retries', 'died in flush', 'died in send']) {
+    const outcomes = ['accepted', 'spooled', 'refused', 'too-many-retries', 'sent again'];
+    for (const state of [...outcomes, 'died in flush', 'died in send', 'died in resend']) {
       expect(reached).toContain(state);
     }
   }, 120_000);

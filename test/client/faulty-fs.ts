@@ -1,4 +1,5 @@
 import * as real from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { FileSystem } from '../../src/client/durable-files.ts';
 
 /** The process is dead: nothing that it does has an effect any more. */
@@ -9,8 +10,9 @@ type Fault = (call: number, name: string) => Error | undefined;
 /**
  * The real file system, with a fault before, or in the middle of, each call that `fault` names an error for. Calls count
  * from 1, those of open files too. A write that fails has written half.
+ * @param border whether each directory is a file system of its own
  */
-export function faultyFs(fault: Fault): FileSystem & { readonly calls: () => number } {
+export function faultyFs(fault: Fault, border = false): FileSystem & { readonly calls: () => number } {
   let calls = 0;
   let dead: Error | undefined;
   const step = (name: string) => {
@@ -30,6 +32,8 @@ export function faultyFs(fault: Fault): FileSystem & { readonly calls: () => num
             if (error instanceof Died && name === 'close') await method.call(target);
             throw error;
           }
+          if (border && name === 'rename' && dirname(String(args[0])) !== dirname(String(args[1])))
+            throw errno('EXDEV');
           const result: unknown = await method.apply(target, args);
           return name === 'open' ? guarded(result as object, 'file.') : result;
         };

@@ -223,15 +223,6 @@ describe('flush', () => {
     expect(await world.client().flush()).toMatchObject({ accepted: 1 });
   });
 
-  it('keeps a file in the spool until somebody could be told', async () => {
-    const file = await spooled(1);
-    later(200);
-    const onGivenUp = () => Promise.reject(new Error('the mail server is away'));
-    const report = await world.client({ onGivenUp }).flush();
-    expect(report).toMatchObject({ left: 1, givenUp: [], skipped: [{ file, because: /the mail server is away/ }] });
-    expect(world.files('spool')).toEqual([file]);
-  });
-
   it('told to stop, it counts no failure', async () => {
     const stop = new AbortController();
     await spooled(1);

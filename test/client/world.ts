@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createApi } from '../../src/client/api.ts';
 import { createClient, type NotificationClient } from '../../src/client/client.ts';
 import type { FileSystem } from '../../src/client/durable-files.ts';
-import type { GivenUp } from '../../src/client/flush.ts';
+import type { GivenUp } from '../../src/client/given-up.ts';
 import type { Item } from '../../src/client/item.ts';
 import type { Notification } from '../../src/client/notification.ts';
 import { type ClientOptions, settingsOf } from '../../src/client/settings.ts';
@@ -21,7 +21,7 @@ export interface World {
   readonly waited: number[];
   now: Date;
   client(options?: ClientOptions, fs?: FileSystem): NotificationClient;
-  spool(options?: ClientOptions): Spool;
+  spool(options?: ClientOptions, fs?: FileSystem): Spool;
   files(folder: Folder): string[];
   /** What is in a folder's whole files. */
   items(folder: Folder): Promise<Item[]>;
@@ -67,7 +67,7 @@ export async function startWorld(): Promise<World> {
         longestWaitMs: 30_000,
         pause: async (ms) => void world.waited.push(ms),
       }),
-    spool: (options) => spoolOf(options),
+    spool: spoolOf,
     files(folder) {
       try {
         return readdirSync(join(directory, 'data', folder))
