@@ -1,13 +1,12 @@
 import * as fs from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Listed } from '../client/spool.ts';
-import { lockSpool } from '../client/spool-lock.ts';
 import { type Folder, foreign } from '../client/spool-names.ts';
 import { confirmed } from './confirm.ts';
 import { MISUSED, OperatorError } from './errors.ts';
 import { duration } from './option-values.ts';
 import { folderOption } from './spool-list-command.ts';
-import { findFile, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
+import { findFile, locked, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 
 interface CleanOptions {
   readonly folder: Folder;
@@ -34,7 +33,7 @@ export function addSpoolClean(program: Command, context: SpoolContext): void {
 }
 
 async function clean(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<number> {
-  const { spool, json, terminal, settings } = session;
+  const { json, terminal } = session;
   const chosen = await choose(session, options, names);
   const count = chosen.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   if (chosen.length === 0) {
@@ -43,15 +42,24 @@ async function clean(session: SpoolSession, options: CleanOptions, names: readon
   }
   const question = `Delete ${chosen.length} files with ${count} notifications, which nobody will get then?`;
   if (!(await confirmed(question, options.yes, session))) return 0;
-  const release = await lockSpool(settings.spoolDirectory, { fs });
-  try {
-    for (const { folder, file } of chosen) await spool.remove(folder, file);
-  } finally {
-    await release();
+  const deleted = await locked(session, () => removeUnchanged(session, chosen));
+  if (deleted.length < chosen.length) {
+    terminal.say(
+      `${chosen.length - deleted.length} files were moved, or sent again, meanwhile: they are left alone.\n`,
+    );
   }
-  const deleted = chosen.map(({ file }) => file);
   terminal.print(json ? `${JSON.stringify({ deleted })}\n` : `${deleted.length} files deleted.\n`);
   return 0;
+}
+
+/** While the operator was asked, a flush or a resend may have made something else of a file. @returns those that it removed */
+async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[]): Promise<string[]> {
+  const identity = ({ folder, file, header }: Listed) => `${folder} ${file} ${header?.firstAttempt}`;
+  const listed = [...(await spool.list('spool')), ...(await spool.list('failed'))];
+  const there = new Set(listed.map(identity));
+  const unchanged = chosen.filter((entry) => there.has(identity(entry)));
+  for (const { folder, file } of unchanged) await spool.remove(folder, file);
+  return unchanged.map(({ file }) => file);
 }
 
 async function choose(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<Listed[]> {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Listed } from '../client/spool.ts';
 import { FAILED, MISUSED, OperatorError } from './errors.ts';
 import { flush } from './spool-flush-command.ts';
-import { addApiOptions, findFile, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
+import { addApiOptions, findFile, locked, onSpool, type SpoolContext, type SpoolSession } from './spool-session.ts';
 
 interface ResendOptions {
   readonly all?: boolean;
@@ -28,19 +28,12 @@ Example:
 async function resend(session: SpoolSession, { all }: ResendOptions, names: readonly string[]): Promise<number> {
   const { spool, terminal } = session;
   if (names.length > 0 === (all === true)) throw new OperatorError('Say which: FILEs, or --all.', MISUSED);
-  const found = all ? await spool.list('failed') : await Promise.all(names.map((name) => findFile(session, name)));
   // It must be known where to before anything is moved.
   await session.client(() => {});
-  const files: string[] = [];
-  let faults = 0;
-  for (const listed of found) {
-    const because = await putBack(session, listed);
-    if (because === undefined) files.push(listed.file);
-    else {
-      faults++;
-      terminal.say(`${listed.file} was left as it is: ${because}\n`);
-    }
-  }
+  const { files, faults } = await locked(session, async () => {
+    const found = all ? await spool.list('failed') : await Promise.all(names.map((name) => findFile(session, name)));
+    return putAllBack(session, found);
+  });
   if (files.length === 0) {
     terminal.say('There is nothing to send again.\n');
     return faults > 0 ? FAILED : 0;
@@ -49,14 +42,19 @@ async function resend(session: SpoolSession, { all }: ResendOptions, names: read
   return faults > 0 ? FAILED : code;
 }
 
-/** @returns why it could not be done */
-async function putBack({ spool }: SpoolSession, { folder, file, ...rest }: Listed): Promise<string | undefined> {
-  if (folder === 'spool') return undefined;
-  if (rest.header === undefined) return rest.fault.message;
-  try {
-    await spool.resend(file);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
+/** @returns the names that they have in the spool, and how many could not be put there */
+async function putAllBack(
+  { spool, terminal }: SpoolSession,
+  found: readonly Listed[],
+): Promise<{ files: string[]; faults: number }> {
+  const files: string[] = [];
+  for (const { folder, file, ...rest } of found) {
+    try {
+      if (folder === 'failed' && rest.header === undefined) throw rest.fault;
+      files.push(folder === 'failed' ? await spool.resend(file) : file);
+    } catch (error) {
+      terminal.say(`${file} was left as it is: ${(error as Error).message}\n`);
+    }
   }
+  return { files, faults: found.length - files.length };
 }

@@ -6,6 +6,7 @@ import type { GivenUp } from '../client/given-up.ts';
 import { createNotificationClient } from '../client/index.ts';
 import { type ClientOptions, type SpoolSettings, spoolSettingsOf } from '../client/settings.ts';
 import { createSpool, type Listed, type Spool } from '../client/spool.ts';
+import { lockSpool } from '../client/spool-lock.ts';
 import { MISUSED, OperatorError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -91,6 +92,16 @@ function told<T>(create: () => T): T {
     return create();
   } catch (error) {
     throw error instanceof TypeError ? new OperatorError(error.message, MISUSED) : error;
+  }
+}
+
+/** Does something to files while no flush does. @throws SpoolLockedError */
+export async function locked<T>({ settings }: SpoolSession, run: () => Promise<T>): Promise<T> {
+  const release = await lockSpool(settings.spoolDirectory, { fs });
+  try {
+    return await run();
+  } finally {
+    await release();
   }
 }
 

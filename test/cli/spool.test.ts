@@ -20,9 +20,11 @@ const directory = () => join(world.directory, 'data', 'spool');
 interface Told {
   readonly env?: Record<string, string>;
   readonly answer?: string;
+  /** Done by another process while the operator thinks about the answer. */
+  readonly meanwhile?: () => Promise<unknown>;
 }
 
-async function ops(args: readonly string[], { env = {}, answer }: Told = {}) {
+async function ops(args: readonly string[], { env = {}, answer, meanwhile }: Told = {}) {
   let out = '';
   let err = '';
   const code = await runProgram(['spool', ...args, '--dir', directory()], {
@@ -38,6 +40,7 @@ async function ops(args: readonly string[], { env = {}, answer }: Told = {}) {
       },
       ask: async (question) => {
         err += question;
+        await meanwhile?.();
         return answer ?? '';
       },
       readInput: async () => '',
@@ -66,6 +69,12 @@ async function givenUp(): Promise<string> {
   await world.client().flush();
   world.now = new Date();
   return file;
+}
+
+async function againGivenUp(file: string): Promise<unknown> {
+  await world.spool().resend(file);
+  await world.api.stop();
+  return world.client({ maxSpoolRetries: 1 }).flush();
 }
 
 describe('spool flush', () => {
@@ -212,6 +221,24 @@ describe('spool resend', () => {
     expect([world.files('failed'), world.files('spool')]).toEqual([[], []]);
   });
 
+  it('moves nothing while a flush is at work', async () => {
+    const file = await givenUp();
+    const release = await lockSpool(directory(), { fs });
+    const ended = await ops(['resend', '--all']);
+    await release();
+    expect(ended).toMatchObject({ code: 1, err: expect.stringContaining(`is locked by pid ${process.pid} on`) });
+    expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
+  });
+
+  it('of what older versions left in both folders sends one, and keeps none', async () => {
+    const file = await givenUp();
+    await world.spool().resend(file);
+    writeFileSync(join(world.directory, 'data', 'failed', file), readFileSync(join(directory(), file)));
+    expect(await ops(['resend', file])).toMatchObject({ code: 0 });
+    expect([world.files('spool'), world.files('failed')]).toEqual([[], []]);
+    expect(world.api.accepted).toHaveLength(2);
+  });
+
   it('--all leaves out what is corrupt, and says so', async () => {
     await givenUp();
     const file = await spooled();
@@ -247,6 +274,26 @@ describe('spool clean', () => {
     expect(world.files('spool')).toEqual([file]);
     expect((await ops(['clean', file, '--yes', '--json'])).json()).toEqual({ deleted: [file] });
     expect(world.files('spool')).toEqual([]);
+  });
+
+  it.each([
+    ['put back into the spool', (file: string): Promise<unknown> => world.spool().resend(file), 'spool'],
+    ['sent again and given up again', againGivenUp, 'failed'],
+  ] as const)('leaves alone what is %s while it asks', async (_, change, folder) => {
+    const file = await givenUp();
+    world.now = new Date(world.now.getTime() + 1_000);
+    const ended = await ops(['clean', '--all', '--json'], { answer: 'y', meanwhile: () => change(file) });
+    expect(ended.json()).toEqual({ deleted: [] });
+    expect(ended.err).toContain('1 files were moved, or sent again, meanwhile: they are left alone.');
+    expect(world.files(folder)).toEqual([file]);
+  });
+
+  it('leaves alone what a flush gives up while it asks', async () => {
+    const file = await spooled();
+    const meanwhile = () => world.client({ spoolRetentionHours: 1e-9 }).flush();
+    world.now = new Date(world.now.getTime() + 1_000);
+    expect((await ops(['clean', file, '--json'], { answer: 'y', meanwhile })).json()).toEqual({ deleted: [] });
+    expect(world.files('failed')).toEqual([file]);
   });
 
   it("leaves alone what is none of the spool's", async () => {
