@@ -26,7 +26,9 @@ export interface ApiKeyStore {
 export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKeyStore {
   return {
     async get(key_id) {
-      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: { key_id: { S: key_id } } }));
+      // A key that was made a moment ago must be found: that there is none is remembered for a minute.
+      const input = { TableName: table, Key: { key_id: { S: key_id } }, ConsistentRead: true };
+      const { Item } = await client.send(new GetItemCommand(input));
       return Item && toApiKey(Item);
     },
 
