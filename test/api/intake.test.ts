@@ -265,6 +265,14 @@ describe('POST /v1/notifications/batch', () => {
     expect(bySingle.headers.get('idempotent-replayed')).toBe('true');
   });
 
+  it('lends its items no key that another request may have, too', async () => {
+    const own = fresh();
+    const { body } = await batch(own, [notification()]);
+    const single = await world.post(key, `${own}:0`, notification({ body: 'another one' }));
+    expect(single.status).toBe(202);
+    expect(single.body.log_id).not.toBe(body.results[0].log_id);
+  });
+
   it('takes a hundred, and no more', async () => {
     const items = Array.from({ length: 101 }, (_, i) => notification({ body: `body ${i}` }));
     const full = await batch(fresh(), items.slice(1));

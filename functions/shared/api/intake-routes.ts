@@ -30,6 +30,9 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 const MAX_REPORT_BYTES = 32 * 1024;
 
+/** Between a batch's key and an item's place, so that no key of another request is the same. */
+const NO_KEY_HOLDS = ' ';
+
 interface Item {
   readonly key: string;
   readonly notification: NotificationRequest;
@@ -86,7 +89,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
   async function batch(request: ApiRequest): Promise<ApiAnswer> {
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const { notifications } = check(batchSchema, request.json());
-    const items = notifications.map((raw, index) => attempt(() => readItem(raw, `${key}:${index}`)));
+    const items = notifications.map((raw, index) => attempt(() => readItem(raw, `${key}${NO_KEY_HOLDS}${index}`)));
     const outcomes: (Acceptance | Error)[] = [];
     const accepted: Channel[] = [];
     const byKey = Map.groupBy(items.entries(), ([index, item]) => (item instanceof Error ? index : item.key));
