@@ -287,7 +287,7 @@ describe('POST /v1/notifications/batch', () => {
   it('answers 503 as a whole when storage fails for one, for the others are repeats when it is asked again', async () => {
     const idempotencyKey = fresh();
     let calls = 0;
-    const failing = () => (++calls === 1 ? Promise.reject(new Error('slow down')) : Promise.resolve(true));
+    const failing = () => (++calls === 1 ? Promise.reject(new Error('slow down')) : Promise.resolve(undefined));
     world.faults.store = { putRow: failing };
     const items = [notification({ body: '1' }), notification({ body: '2' })];
     const failed = await batch(idempotencyKey, items);

@@ -27,7 +27,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     store().intake.reserve({ record, tenant_id: 'tenant-1', content: { ...CONTENT, body } }, now);
 
   it('reserves a log_id once, and gives the first one’s record to whoever comes later', async () => {
-    const record = recordOf();
+    const record = recordOf({ accepted_by: 'request-1' });
     expect(await reserve(record)).toBeUndefined();
     expect(await reserve({ ...record, request_hash: 'other' }, 'other')).toEqual(record);
     expect(await store().intake.find(record.log_id)).toEqual(record);
@@ -71,13 +71,18 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
   it('puts a row once, with the recipient’s hash and without the recipient', async () => {
     const row = dueRow({ log_id: recordOf().log_id, send_status: 'PENDING' });
     const { intake } = store();
-    expect(await intake.hasRow(row.log_id)).toBe(false);
+    expect(await intake.findRow(row.log_id)).toBeUndefined();
     const results = await Promise.all(Array.from({ length: 5 }, () => intake.putRow(row, 'someone@example.com', T0)));
-    expect(results.filter(Boolean)).toHaveLength(1);
-    expect(await intake.hasRow(row.log_id)).toBe(true);
+    expect(results.filter((there) => there === undefined)).toHaveLength(1);
+    const { log_id, tenant_id, channel, priority, send_status, last_attempt, work_queue, work_at } = row;
+    const there = { log_id, tenant_id, channel, priority, send_status, last_attempt, work_queue, work_at };
+    for (const result of results) expect(result ?? there).toMatchObject(there);
+    expect(await intake.findRow(row.log_id)).toMatchObject(there);
     const stored = await store().get(row.log_id);
     expect(stored).toMatchObject({ ...row, recipient_hash: expect.any(String) });
-    expect(await intake.putRow({ ...row, send_status: 'SUCCESS' }, 'someone@example.com', T0)).toBe(false);
+    expect(await intake.putRow({ ...row, send_status: 'SUCCESS' }, 'someone@example.com', T0)).toMatchObject({
+      send_status: 'PENDING',
+    });
     expect(await store().get(row.log_id)).toMatchObject({ send_status: 'PENDING' });
   });
 }

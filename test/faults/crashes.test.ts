@@ -144,3 +144,38 @@ describe('a message that kills every worker', () => {
     for (const log_id of ['a', 'b', 'c']) expect(world.tables.row(log_id)).toMatchObject({ send_status: 'SUCCESS' });
   });
 });
+
+describe('a request that dies before or after any external call, and is made again', () => {
+  const SECONDS = 6_000;
+
+  it('has its notification sent without waiting for a sweep, and once', async () => {
+    let deaths = 0;
+    for (let crash_at = 0; ; crash_at++) {
+      const world = await World.of([]);
+      const answered = await world.handOver('log-1', { crash_at });
+      world.advance(SECONDS);
+      expect(await world.handOver('log-1'), `death ${crash_at}`).toBe(true);
+      await world.drain();
+      assertInvariants(world);
+      expect(world.rows()).toMatchObject([{ send_status: 'SUCCESS', send_attempts: 1 }]);
+      expect(world.provider.accepted.get('log-1')).toBe(1);
+      if (answered) break;
+      deaths += 1;
+    }
+    expect(deaths).toBe(6);
+  });
+
+  it('is sent once though its message goes out twice, and a death by either is no redrive for the other', async () => {
+    const world = await World.of([{ log_id: 'log-1', priority: 'normal', script: refuse('AUTH_FAILED', 9) }]);
+    world.tables.log.delete('log-1');
+    for (let again = 0; again < 3; again++) {
+      await world.handOver('log-1');
+      world.advance(SECONDS);
+    }
+    expect(world.queue.messages).toHaveLength(3);
+    await world.settleDown();
+    assertInvariants(world);
+    expect(world.rows()).toMatchObject([{ failure_reason: 'AUTH_FAILED', send_attempts: 1 }]);
+    expect(world.provider.sends.get('log-1')).toBe(1);
+  });
+});

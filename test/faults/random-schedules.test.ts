@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ProviderErrorType } from '../../src/core/error-types.ts';
+import { IN_FLIGHT_MS } from '../../src/core/intake/accept.ts';
 import { PRIORITIES } from '../../src/core/priorities.ts';
 import type { Refused } from '../../src/core/provider-answer.ts';
 import type { SweepRequest } from '../../src/core/sweep.ts';
@@ -55,6 +56,7 @@ type Step =
   | { do: 'work'; plan: FaultPlan }
   | { do: 'twice'; plan: FaultPlan; other: FaultPlan }
   | { do: 'show_again' | 'reverse' | 'redrive' }
+  | { do: 'hand_over'; key: string; plan: FaultPlan }
   | { do: 'outage'; begins: boolean }
   | { do: 'advance'; minutes: number };
 
@@ -67,6 +69,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constantFrom('show_again' as const, 'reverse' as const, 'redrive' as const) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('hand_over' as const),
+      key: fc.constantFrom('key-1', 'key-2'),
+      // A request makes three calls.
+      plan: fc.record({ crash_at: fc.nat({ max: 8 }), throttle: fc.constant(new Set<number>()) }),
+    }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
   {
@@ -97,6 +108,9 @@ async function take(world: World, action: Step): Promise<void> {
     case 'redrive':
       world.queue.redrive();
       return;
+    case 'hand_over':
+      await world.handOver(action.key, action.plan);
+      return;
     case 'outage':
       world.provider.down = action.begins;
       return;
@@ -105,12 +119,13 @@ async function take(world: World, action: Step): Promise<void> {
   }
 }
 
-describe('any schedule of deaths, throttling, duplicates, reordering, delays, outages, force and redrive', () => {
+describe('any schedule of requests, deaths, throttling, duplicates, reordering, delays, outages, force and redrive', () => {
   it('ends with every notification at its end and no invariant broken', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;
     let duplicates = 0;
     let failedOver = 0;
+    let handedOver = 0;
     const breakers = { opened: 0, drained: 0, held: 0 };
     await fc.assert(
       fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), async (given, steps) => {
@@ -119,6 +134,12 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, ou
         for (const action of steps) {
           await take(world, action);
           expect(world.provider.violations).toEqual([]);
+        }
+        // A producer goes on asking until it is told that its notification was taken in.
+        for (const key of new Set(steps.flatMap((action) => (action.do === 'hand_over' ? action.key : [])))) {
+          world.advance(IN_FLIGHT_MS);
+          expect(await world.handOver(key)).toBe(true);
+          handedOver += 1;
         }
         deaths += world.deaths;
         duplicates += world.excused.size;
@@ -141,6 +162,7 @@ describe('any schedule of deaths, throttling, duplicates, reordering, delays, ou
     expect(deaths).toBeGreaterThan(300);
     expect(duplicates).toBeGreaterThan(0);
     expect(failedOver).toBeGreaterThan(100);
+    expect(handedOver).toBeGreaterThan(100);
     for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(20);
   }, 120_000);
 });

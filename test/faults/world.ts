@@ -1,4 +1,5 @@
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
+import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryQueue } from '../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { applyDeliveryEvent } from '../../src/core/apply-delivery-event.ts';
@@ -9,6 +10,8 @@ import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batc
 import type { DeliveryEvent } from '../../src/core/delivery-event.ts';
 import { successorId } from '../../src/core/failover.ts';
 import { indexRow } from '../../src/core/index-row.ts';
+import { accept } from '../../src/core/intake/accept.ts';
+import { Problem } from '../../src/core/intake/problem.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
 import { PRIORITIES, type Priority } from '../../src/core/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
@@ -52,6 +55,7 @@ export class World {
   /** Worker processes that died. */
   deaths = 0;
   #runs = 0;
+  readonly #intake = createMemoryIntake(this.tables);
   #seed = 42;
 
   private constructor(given: readonly Given[]) {
@@ -110,6 +114,39 @@ export class World {
       interval_ms: 60 * MINUTE,
     }).catch(ignoreFaults);
     return worker;
+  }
+
+  /** One request of a producer, its log_id for a key; true when it is answered with 202. */
+  async handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
+    const worker = new Worker(plan);
+    const notification = {
+      channel: 'webhook',
+      priority: 'normal',
+      recipient: `to ${log_id}`,
+      body: 'body',
+      format: 'PLAIN',
+    } as const;
+    const lanes = through(worker, 'lanes', {
+      send: async ({ message, delay_seconds }: QueuedMessage) => this.queue.send(message, delay_seconds),
+    });
+    try {
+      const { message } = await accept(
+        { tenant_id: 'tenant-1', notification, request_hash: 'hash', logId: () => log_id },
+        {
+          store: through(worker, 'intake', this.#intake),
+          records: through(worker, 'records', this.tables.records),
+          policy: DEFAULT_RETRY_POLICY,
+          clock: this.clock,
+          newId: () => String(++this.#runs),
+        },
+      );
+      // What the lane does not take, the request is answered all the same.
+      if (message !== undefined) await lanes.send(message).catch(ignoreFaults);
+      return !worker.dead;
+    } catch (error) {
+      if (!(error instanceof Problem)) ignoreFaults(error);
+      return false;
+    }
   }
 
   /** One invocation of the channel function on up to ten messages. */

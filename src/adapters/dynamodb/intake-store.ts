@@ -7,7 +7,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { IntakeRecord, IntakeStore } from '../../core/intake/accept.ts';
+import type { IntakeRecord, IntakeStore, StoredRow } from '../../core/intake/accept.ts';
 import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
 import { recipientHash } from '../recipient/recipient-hash.ts';
 import { contentItem } from './content-store.ts';
@@ -27,9 +27,21 @@ const RECORD = [
   'request_hash',
   'accepted_at',
   'accepted_status',
+  'accepted_by',
   'latest_generation',
   'expires_at',
 ] as const satisfies readonly (keyof IntakeRecord)[];
+
+const ROW = [
+  'log_id',
+  'tenant_id',
+  'channel',
+  'priority',
+  'send_status',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const satisfies readonly (keyof StoredRow)[];
 
 /** IntakeStore on NotificationContent and NotificationLog. */
 export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeStoreOptions): IntakeStore {
@@ -64,6 +76,18 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
     return Item && toRecord(Item);
   }
 
+  async function findRow(log_id: string): Promise<StoredRow | undefined> {
+    const { Item } = await client.send(
+      new GetItemCommand({
+        TableName: tables.notification_log,
+        Key: { log_id: { S: log_id } },
+        ProjectionExpression: ROW.join(', '),
+        ConsistentRead: true,
+      }),
+    );
+    return Item && toStoredRow(Item);
+  }
+
   return {
     async reserve({ record, tenant_id, content }, now) {
       const owner = { ...record, tenant_id };
@@ -72,9 +96,7 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
       const there = await putIfFree(tables.notification_content, { ...item, ...toItem(record) }, now);
       if (there === undefined) return undefined;
       // Not every emulator returns the item of a failed condition; AWS does.
-      const found = there['log_id'] === undefined ? await find(record.log_id) : toRecord(there);
-      if (found === undefined) throw new Error('What held the log_id is gone again; ask once more.');
-      return found;
+      return foundOf(there['log_id'] === undefined ? await find(record.log_id) : toRecord(there));
     },
 
     find,
@@ -103,25 +125,29 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
 
     async putRow(row, recipient, now) {
       const recipient_hash = recipientHash(await hashKey(), row.tenant_id, recipient);
-      return (await putIfFree(tables.notification_log, toItem({ ...row, recipient_hash }), now)) === undefined;
+      const there = await putIfFree(tables.notification_log, toItem({ ...row, recipient_hash }), now);
+      if (there === undefined) return undefined;
+      return foundOf(there['log_id'] === undefined ? await findRow(row.log_id) : toStoredRow(there));
     },
 
-    async hasRow(log_id) {
-      const { Item } = await client.send(
-        new GetItemCommand({
-          TableName: tables.notification_log,
-          Key: { log_id: { S: log_id } },
-          ProjectionExpression: 'log_id',
-          ConsistentRead: true,
-        }),
-      );
-      return Item !== undefined;
-    },
+    findRow,
   };
+}
+
+function foundOf<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error('What held the log_id is gone again; ask once more.');
+  return found;
 }
 
 /** The rest of the item is content, which nobody here needs. */
 function toRecord(item: Item): IntakeRecord {
-  const known = RECORD.flatMap((name) => (item[name] === undefined ? [] : [[name, item[name]] as const]));
-  return unmarshall(Object.fromEntries(known)) as IntakeRecord;
+  return only(RECORD, item) as IntakeRecord;
+}
+
+function toStoredRow(item: Item): StoredRow {
+  return only(ROW, item) as StoredRow;
+}
+
+function only(names: readonly string[], item: Item): unknown {
+  return unmarshall(Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name))));
 }

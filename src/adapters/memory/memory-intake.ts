@@ -24,12 +24,12 @@ export function createMemoryIntake(tables: MemoryTables): IntakeStore {
     },
     async putRow(row, recipient, now) {
       const there = tables.log.get(row.log_id);
-      if (there !== undefined && !isGone(there['expires_at'], now)) return false;
+      if (there !== undefined && !isGone(there['expires_at'], now)) return tables.row(row.log_id);
       tables.log.set(row.log_id, { ...row, recipient_hash: `hash of ${row.tenant_id}/${recipient}` });
-      return true;
+      return undefined;
     },
-    async hasRow(log_id) {
-      return tables.log.has(log_id);
+    async findRow(log_id) {
+      return tables.row(log_id);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { NotificationContent, NotificationRow, RetryRecord } from '../notification.ts';
-import { messageFor } from '../operator/message.ts';
+import { messageFor, type Routing } from '../operator/message.ts';
 import { MAX_DELAY_MS, newRunId } from '../queue-message.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import type { QueuedMessage } from '../sweep.ts';
@@ -28,6 +28,8 @@ export interface IntakeRecord {
   readonly accepted_at: string;
   /** The answer's `status`, which a repeat gets again whatever became of the notification meanwhile. */
   readonly accepted_status: PublicState;
+  /** Which request put it, so that one whose answer got lost on the way knows its own again; absent before there was it. */
+  readonly accepted_by?: string;
   /** On the first use of a key only: how often it was used anew, after 72 hours each. */
   readonly latest_generation?: number;
   /** TTL, epoch seconds. */
@@ -40,6 +42,9 @@ export interface ReservedContent {
   readonly content: NotificationContent;
 }
 
+/** A row that is there, as far as it shows whether its message went out. */
+export type StoredRow = Routing & Pick<NotificationRow, 'send_status' | 'last_attempt' | 'work_queue' | 'work_at'>;
+
 /** NotificationContent and NotificationLog, as the intake needs them. */
 export interface IntakeStore {
   /** Stores the content if the log_id is free; gives the record that is there if it is not. */
@@ -47,9 +52,9 @@ export interface IntakeStore {
   find(log_id: string): Promise<IntakeRecord | undefined>;
   /** Turns a key's first record to its next generation; harmless when another request did. */
   advance(log_id: string, from_generation: number, expires_at: number): Promise<void>;
-  /** Stores the row, with the recipient's hash, if there is none; false if there is. */
-  putRow(row: NotificationRow, recipient: string, now: Date): Promise<boolean>;
-  hasRow(log_id: string): Promise<boolean>;
+  /** Stores the row, with the recipient's hash, if there is none; gives the one that is there if there is. */
+  putRow(row: NotificationRow, recipient: string, now: Date): Promise<StoredRow | undefined>;
+  findRow(log_id: string): Promise<StoredRow | undefined>;
 }
 
 /** One request of one producer. */
@@ -67,7 +72,7 @@ export interface IntakeDeps {
   readonly records: { put(record: RetryRecord): Promise<void> };
   readonly policy: RetryPolicy;
   readonly clock: Clock;
-  /** A fresh id, for the run of each message. */
+  /** A fresh id, for each request and for the run of each message. */
   readonly newId: () => string;
 }
 
@@ -83,7 +88,8 @@ export interface Acceptance {
 /**
  * Takes one notification in, once for a key (retry-and-idempotency-design.md §2). The content is put first: it is lock
  * and record at once. Then the row, complete in one write. A request that dies in between is completed by the next one
- * with the same key, under the same log_id; one that dies after the row has lost nothing, for the row is due.
+ * with the same key, under the same log_id; one that dies after the row has lost nothing, for the row is due, and the
+ * next one with the same key sends its message (docs/decisions/0066).
  * @throws Problem
  */
 export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<Acceptance> {
@@ -102,9 +108,9 @@ export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<
     );
   }
   if (!created) {
-    const repeat = { log_id: record.log_id, status: record.accepted_status, repeat: true };
-    if (await deps.store.hasRow(record.log_id)) return repeat;
-    const left = epochMs(record.accepted_at) + IN_FLIGHT_MS - now.getTime();
+    const row = await deps.store.findRow(record.log_id);
+    const left = epochMs(record.accepted_at) + IN_FLIGHT_MS - deps.clock().getTime();
+    if (row !== undefined) return repeatOf(record, row, left, deps);
     if (left > 0) {
       throw new Problem(
         'request-in-progress',
@@ -118,8 +124,26 @@ export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<
   return complete(request, record, !created, deps);
 }
 
+/**
+ * The first answer again. A row that nobody has touched since it was put waits for a message that may never have been
+ * sent, if its request died; where one was, the second finds nothing left to claim.
+ * @param left milliseconds for which the first request may still be about to send it
+ */
+function repeatOf(
+  { log_id, accepted_status }: IntakeRecord,
+  row: StoredRow,
+  left: number,
+  { newId, clock }: IntakeDeps,
+): Acceptance {
+  const untouched = row.send_status === 'PENDING' && row.last_attempt < 0 && row.work_queue !== undefined;
+  const message = untouched && left <= 0 && row.work_at ? laneMessage(row, row.work_at, newId(), clock()) : undefined;
+  return { log_id, status: accepted_status, repeat: true, ...(message && { message }) };
+}
+
 /** The key's record that is still valid; else a new one, which this request has then put. */
-async function reserve(request: IntakeRequest, { store, policy }: IntakeDeps, now: Date) {
+async function reserve(request: IntakeRequest, { store, policy, newId }: IntakeDeps, now: Date) {
+  // It lies in every content: so short, it still tells apart who asks with one key at the same time.
+  const accepted_by = newId().slice(0, 8);
   const put = async (generation: number) => {
     const log_id = request.logId(generation);
     const { row, content, failed } = newNotification(log_id, request.tenant_id, request.notification, now, policy);
@@ -128,11 +152,12 @@ async function reserve(request: IntakeRequest, { store, policy }: IntakeDeps, no
       request_hash: request.request_hash,
       accepted_at: now.toISOString(),
       accepted_status: acceptedStatus(row, failed, now),
+      accepted_by,
       expires_at: row.expires_at,
     };
     const { tenant_id } = request;
     const found = await store.reserve({ record, tenant_id, content }, now);
-    return found === undefined ? { record, created: true } : { record: found, created: false };
+    return { record: found ?? record, created: found === undefined || found.accepted_by === accepted_by };
   };
   const first = await put(0);
   let generation = first.record.latest_generation ?? 0;
@@ -175,11 +200,17 @@ async function complete(
   const { content, failed } = planned;
   const row = dueFromNow(planned.row, clock());
   if (failed !== undefined) await records.put(failed.record);
-  const ours = await store.putRow(row, content.recipient, clock());
+  const there = await store.putRow(row, content.recipient, clock());
   const sends = failed === undefined || messageDue(failed, row) !== undefined;
-  // Whoever put the row has sent its message, and the row may have moved on since.
+  // Whoever put another row sends its message, and that row may have moved on since.
+  const ours = there === undefined || isSame(there, row);
   const message = ours && sends && row.work_at ? laneMessage(row, row.work_at, newId(), clock()) : undefined;
   return { log_id, status: accepted_status, repeat, ...(message && { message }) };
+}
+
+/** A put whose answer gets lost is made anew by the SDK, and then meets the row that it put itself. */
+function isSame(there: StoredRow, put: StoredRow): boolean {
+  return (['send_status', 'last_attempt', 'work_at'] as const).every((name) => there[name] === put[name]);
 }
 
 /** Completed late, it must not enter the work index in a past that the sweeps are done with. */
@@ -193,7 +224,7 @@ function dueFromNow(row: NewNotification['row'], now: Date): NewNotification['ro
  * SQS delays by 15 minutes at most; what is due later is the sweep's.
  * @param id fresh: a second message of the same run, after the death of the notification, counts as a redrive
  */
-export function laneMessage(row: NotificationRow, due: string, id: string, now: Date): QueuedMessage | undefined {
+export function laneMessage(row: Routing, due: string, id: string, now: Date): QueuedMessage | undefined {
   const delay_seconds = secondsUntil(due, now);
   if (delay_seconds * 1000 > MAX_DELAY_MS) return undefined;
   return { message: messageFor(row, due, newRunId('intake', id)), delay_seconds };

@@ -1,9 +1,12 @@
 import type { NotificationRow } from '../notification.ts';
 import type { QueueMessage, RunOptions } from '../queue-message.ts';
 
+/** Of a row, what its message names. */
+export type Routing = Pick<NotificationRow, 'log_id' | 'tenant_id' | 'channel' | 'priority'>;
+
 /** The lanes' message for a row that is to be attempted as of `due`. */
 export function messageFor(
-  { log_id, tenant_id, channel, priority }: NotificationRow,
+  { log_id, tenant_id, channel, priority }: Routing,
   due: string,
   run_id: string,
   options?: RunOptions,

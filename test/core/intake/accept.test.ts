@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import {
   type Acceptance,
   accept,
@@ -7,12 +8,16 @@ import {
   type IntakeDeps,
   KEY_LIFETIME_MS,
 } from '../../../src/core/intake/accept.ts';
+import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
-import type { RetryRecord } from '../../../src/core/notification.ts';
+import type { NotificationRow, RetryRecord } from '../../../src/core/notification.ts';
 import { intakeRequest, memoryIntake } from '../../support/intake.ts';
 import { at, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;
+/** What the lane's function makes of the message. */
+const claimOf = ({ message }: Acceptance, { rows }: MemoryTables) =>
+  message && rows.claim(message.message, at(HOUR).toISOString());
 const problemOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'none',
@@ -45,6 +50,7 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
   it('used again for the same request: the same answer, and nothing is sent again', async () => {
     const { tables, deps, pass } = memoryIntake();
     const first = await accept(intakeRequest(), deps);
+    await claimOf(first, tables);
     pass(KEY_LIFETIME_MS - 1);
     expect(await accept(intakeRequest(), deps)).toEqual({ log_id: first.log_id, status: first.status, repeat: true });
     expect(tables.log.size).toBe(1);
@@ -121,7 +127,7 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
 describe('a request still in flight', () => {
   it('makes the next one wait, for as long as Retry-After says', async () => {
     const { deps, pass } = memoryIntake();
-    const stuck = { ...deps, store: { ...deps.store, putRow: () => new Promise<boolean>(() => {}) } };
+    const stuck = { ...deps, store: { ...deps.store, putRow: () => new Promise<undefined>(() => {}) } };
     void accept(intakeRequest(), stuck);
     await Promise.resolve();
     pass(1_500);
@@ -129,6 +135,86 @@ describe('a request still in flight', () => {
     expect(refused).toMatchObject({ problem: 'request-in-progress', extras: { retry_after_seconds: 4 } });
     pass(3_500);
     expect(await accept(intakeRequest(), deps)).toMatchObject({ repeat: true });
+  });
+
+  it('is over when storage took so long to tell of it that it must have died', async () => {
+    const { deps, pass } = memoryIntake();
+    const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
+    await expect(accept(intakeRequest(), { ...deps, store })).rejects.toThrow('died');
+    const reserve: IntakeDeps['store']['reserve'] = async (...entry) => {
+      const found = await deps.store.reserve(...entry);
+      pass(IN_FLIGHT_MS);
+      return found;
+    };
+    const late = { ...deps, store: { ...deps.store, reserve } };
+    expect(await accept(intakeRequest(), late)).toMatchObject({ repeat: true, message: { delay_seconds: 0 } });
+  });
+});
+
+/** Every put takes effect, its answer gets lost, and the SDK makes it anew. */
+function losingAnswers(store: IntakeDeps['store']): IntakeDeps['store'] {
+  return {
+    ...store,
+    reserve: async (...entry) => {
+      await store.reserve(...entry);
+      return store.reserve(...entry);
+    },
+    putRow: async (...row) => {
+      await store.putRow(...row);
+      return store.putRow(...row);
+    },
+  };
+}
+
+describe('a request whose puts the SDK makes twice, for their answers got lost', () => {
+  it.each([
+    ['plain', {}],
+    ['scheduled', { scheduled_at: at(5 * 60_000).toISOString() }],
+    ['with a failed attempt', { failed_attempt: { error_type: 'NETWORK_TIMEOUT' } }],
+    ['with a failed attempt that is final', { failed_attempt: { error_type: 'AUTH_FAILED' } }],
+  ] as const)('(%s) is the first one all the same, and sends its message', async (_, changes) => {
+    const { deps } = memoryIntake();
+    const expected = await accept(intakeRequest('k', changes), memoryIntake().deps);
+    const answer = await accept(intakeRequest('k', changes), { ...deps, store: losingAnswers(deps.store) });
+    expect(answer).toEqual(expected);
+    expect(answer).toHaveProperty('message');
+  });
+
+  it('takes nobody else’s record for its own', async () => {
+    const { deps } = memoryIntake();
+    const store = { ...deps.store, putRow: () => Promise.reject(new Error('died')) };
+    await expect(accept(intakeRequest(), { ...deps, store })).rejects.toThrow('died');
+    const lost = { ...deps, store: losingAnswers(deps.store) };
+    expect(await problemOf(accept(intakeRequest(), lost))).toBe('request-in-progress');
+  });
+});
+
+describe('a row whose message was never sent, for its request died', () => {
+  it.each([
+    ['due', {}, 0],
+    ['due within 15 minutes', { scheduled_at: at(10 * 60_000).toISOString() }, 595],
+  ] as const)('and is %s gets one by the next request with its key', async (_, changes, delay_seconds) => {
+    const { deps, pass } = memoryIntake();
+    const { message: lost } = await accept(intakeRequest('k', changes), deps);
+    pass(IN_FLIGHT_MS);
+    const { message, repeat } = await accept(intakeRequest('k', changes), deps);
+    expect(repeat).toBe(true);
+    expect(message).toEqual({ message: { ...lost?.message, run_id: expect.any(String) }, delay_seconds });
+    expect(message?.message.run_id).not.toBe(lost?.message.run_id);
+  });
+
+  it.each<[string, Partial<NotificationRequest>, number, Partial<NotificationRow>]>([
+    ['while the first request may still send it', {}, IN_FLIGHT_MS - 1, {}],
+    ['when it is due later than SQS can delay', { scheduled_at: at(HOUR).toISOString() }, IN_FLIGHT_MS, {}],
+    ['when it is claimed', {}, IN_FLIGHT_MS, { send_status: 'SENDING', last_attempt: 0 }],
+    ['when it waits for its retry', {}, IN_FLIGHT_MS, { send_status: 'RETRY', last_attempt: 0 }],
+    ['when it was delivered', {}, IN_FLIGHT_MS, { send_status: 'SUCCESS', last_attempt: 0 }],
+  ])('gets none %s', async (_, changes, ms, later) => {
+    const { tables, deps, pass } = memoryIntake();
+    const { log_id } = await accept(intakeRequest('k', changes), deps);
+    tables.log.set(log_id, { ...tables.log.get(log_id), ...later });
+    pass(ms);
+    expect(await accept(intakeRequest('k', changes), deps)).not.toHaveProperty('message');
   });
 });
 
@@ -139,10 +225,20 @@ describe('a request that was only slow', () => {
     const asleep = new Promise<void>((resolve) => {
       wake = resolve;
     });
+    let reached: () => void = () => {};
+    const putting = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
     const { putRow } = deps.store;
-    const slow: IntakeDeps['store'] = { ...deps.store, putRow: (...row) => asleep.then(() => putRow(...row)) };
-    const first = accept(intakeRequest(), { ...deps, store: slow });
-    await Promise.resolve();
+    const store: IntakeDeps['store'] = {
+      ...deps.store,
+      putRow: (...row) => {
+        reached();
+        return asleep.then(() => putRow(...row));
+      },
+    };
+    const first = accept(intakeRequest(), { ...deps, store });
+    await putting;
     pass(IN_FLIGHT_MS);
     expect(await accept(intakeRequest(), deps)).toHaveProperty('message');
     wake();
