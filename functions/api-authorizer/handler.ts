@@ -3,7 +3,7 @@ import { DEFAULT_RATE_LIMIT, isValid, parseAuthorization } from '../../src/adapt
 import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/dynamodb/api-key-store.ts';
 import type { Clock } from '../../src/core/time.ts';
 import { type CallerContext, toContext } from '../shared/api/caller.ts';
-import { createDynamoDb } from '../shared/bindings.ts';
+import { createApiDynamoDb } from '../shared/bindings.ts';
 import { apiAuthorizerEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
 
@@ -35,7 +35,7 @@ export function createHandler({ keys, clock }: AuthorizerDeps, { logger }: Pick<
 function bind() {
   const env = parseEnv(apiAuthorizerEnv, process.env);
   const observability = createObservability();
-  const deps = { keys: createApiKeyStore(createDynamoDb(), env.API_KEYS_TABLE), clock: () => new Date() };
+  const deps = { keys: createApiKeyStore(createApiDynamoDb(), env.API_KEYS_TABLE), clock: () => new Date() };
   return withObservability(createHandler(deps, observability), observability);
 }
 

@@ -3,10 +3,9 @@ import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
 import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
-import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
-import { createDynamoDb, createSqs, toRetryPolicy } from '../shared/bindings.ts';
+import { createApiDynamoDb, createApiLanes, toRetryPolicy } from '../shared/bindings.ts';
 import { apiIntakeEnv, parseEnv } from '../shared/env.ts';
 import { createKeys } from '../shared/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
@@ -19,7 +18,7 @@ export function createHandler(deps: IntakeRouteDeps, observability: Observabilit
 function bind() {
   const env = parseEnv(apiIntakeEnv, process.env);
   const observability = createObservability();
-  const client = createDynamoDb();
+  const client = createApiDynamoDb();
   const tables = {
     notification_log: env.NOTIFICATION_LOG_TABLE,
     notification_content: env.NOTIFICATION_CONTENT_TABLE,
@@ -31,7 +30,7 @@ function bind() {
     reports: createReportStore(storage, clock),
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),
     recordsOf: (log_id) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
-    send: createSweepLanes(createSqs(), env.LANE_QUEUES).send,
+    send: createApiLanes(env.LANE_QUEUES).send,
     policy: toRetryPolicy(env.RETRY_POLICY),
     clock,
     newId: randomUUID,

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createList } from '../../src/adapters/api/list-notifications.ts';
 import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
-import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { createApi } from '../shared/api/api-function.ts';
 import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/notification-routes.ts';
-import { createDynamoDb, createSqs, toRetryPolicy } from '../shared/bindings.ts';
+import { createApiDynamoDb, createApiLanes, toRetryPolicy } from '../shared/bindings.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
 
@@ -17,14 +16,14 @@ export function createHandler(deps: NotificationRouteDeps, observability: Observ
 function bind() {
   const env = parseEnv(apiNotificationsEnv, process.env);
   const observability = createObservability();
-  const client = createDynamoDb();
+  const client = createApiDynamoDb();
   const table = env.NOTIFICATION_LOG_TABLE;
   const clock = () => new Date();
   const deps: NotificationRouteDeps = {
     rows: createOperatorRows(client, table, clock),
     records: (log_id) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
     list: createList(client, table, clock),
-    send: createSweepLanes(createSqs(), env.LANE_QUEUES).send,
+    send: createApiLanes(env.LANE_QUEUES).send,
     policy: toRetryPolicy(env.RETRY_POLICY),
     clock,
     newId: randomUUID,

@@ -46,6 +46,9 @@ export interface OpenRoute {
 /** By `METHOD /path/{parameter}`, as API Gateway names routes. */
 export type Routes = Readonly<Record<string, Route | OpenRoute>>;
 
+/** Milliseconds after which the caller is told to come back: less than the function's own timeout, which tells nobody. */
+export const ANSWER_MS = 15_000;
+
 /**
  * The handler of a route group: whatever goes wrong is a problem document. Who calls is checked here again, for the
  * authorizer lets every key through and only says whose it is (docs/decisions/0052).
@@ -95,7 +98,7 @@ export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observa
       };
     };
     try {
-      return finish(await answer(event, caller), 'application/json');
+      return finish(await inTime(answer(event, caller)), 'application/json');
     } catch (error) {
       if (!(error instanceof Problem)) logger.error('request failed on our side', { ...line, error: error as Error });
       const problem = error instanceof Problem ? error : unavailable();
@@ -104,14 +107,27 @@ export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observa
   };
 }
 
+/** @throws Error when there is no answer in time; what is under way may still take effect, as after any lost answer. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`No answer within ${ANSWER_MS} ms.`)), ANSWER_MS);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
 function problemAnswer(problem: Problem): ApiAnswer {
-  const { retry_after_seconds } = problem.extras;
   return {
     status: PROBLEMS[problem.problem].status,
     body: problemDocument(problem),
     log: { problem: problemType(problem.problem) },
-    ...(retry_after_seconds !== undefined && { headers: { 'retry-after': String(Math.max(1, retry_after_seconds)) } }),
+    headers: retryAfter(problem),
   };
+}
+
+/** The header that tells when to come back, where the problem does. */
+export function retryAfter({ extras: { retry_after_seconds } }: Problem): Readonly<Record<string, string>> {
+  return retry_after_seconds === undefined ? {} : { 'retry-after': String(Math.max(1, retry_after_seconds)) };
 }
 
 export function unavailable(): Problem {

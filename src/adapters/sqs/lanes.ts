@@ -24,6 +24,8 @@ export interface LaneOptions {
    * @param reason SQS's code and sentence; quotes no message
    */
   readonly onRefused?: (reason: string, count: number) => void;
+  /** Milliseconds for all that is sent at once; what SQS has not taken by then counts as refused. No limit unless given. */
+  readonly within_ms?: number;
 }
 
 /** A message that could not be sent, and why. */
@@ -36,7 +38,7 @@ interface RefusedMessage {
 export function createSweepLanes(
   client: SQSClient,
   queues: PerLane<string>,
-  { onRefused }: LaneOptions = {},
+  { onRefused, within_ms }: LaneOptions = {},
 ): SweepLanes {
   return {
     async backlog(channel: Channel, lane: Lane) {
@@ -53,9 +55,10 @@ export function createSweepLanes(
       const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel][laneOf(message)]);
       const batches = [...byQueue].flatMap(([url, queued]) => chunks(queued, BATCH).map((batch) => ({ url, batch })));
       const refused: RefusedMessage[] = [];
+      const late = within_ms === undefined ? undefined : AbortSignal.timeout(within_ms);
       const worker = async () => {
         for (let next = batches.shift(); next !== undefined; next = batches.shift()) {
-          refused.push(...(await sendBatch(client, next.url, next.batch)));
+          refused.push(...(await sendBatch(client, next.url, next.batch, late)));
         }
       };
       await Promise.all(Array.from({ length: Math.min(CONCURRENCY, batches.length) }, worker));
@@ -96,12 +99,18 @@ function laneOf({ priority }: QueuedMessage['message']): Lane {
 }
 
 /** @returns what could not be sent, with the reason of the last try */
-async function sendBatch(client: SQSClient, url: string, batch: readonly QueuedMessage[]): Promise<RefusedMessage[]> {
-  let open = batch.map((queued): RefusedMessage => ({ queued, reason: '' }));
-  for (let round = 0; round < ROUNDS && open.length > 0; round++) {
+async function sendBatch(
+  client: SQSClient,
+  url: string,
+  batch: readonly QueuedMessage[],
+  late?: AbortSignal,
+): Promise<RefusedMessage[]> {
+  let open = batch.map((queued): RefusedMessage => ({ queued, reason: 'out of time' }));
+  for (let round = 0; round < ROUNDS && open.length > 0 && !late?.aborted; round++) {
     try {
       const { Failed = [] } = await client.send(
         new SendMessageBatchCommand({ QueueUrl: url, Entries: open.map(({ queued }, i) => entry(queued, i)) }),
+        late && { abortSignal: late },
       );
       open = Failed.flatMap(({ Id, Code = 'no code', Message }) => {
         const queued = open[Number(Id)]?.queued;
