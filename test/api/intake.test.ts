@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PROBLEMS, problemType } from '../../src/core/intake/problem.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../support/api-world.ts';
 
@@ -284,18 +284,51 @@ describe('POST /v1/notifications/batch', () => {
     }
   });
 
-  it('answers 503 as a whole when storage fails for one, for the others are repeats when it is asked again', async () => {
+  it('tells of an item for which storage fails that it is to be sent again, and the others are taken in', async () => {
     const idempotencyKey = fresh();
     let calls = 0;
     const failing = () => (++calls === 1 ? Promise.reject(new Error('slow down')) : Promise.resolve(undefined));
     world.faults.store = { putRow: failing };
-    const items = [notification({ body: '1' }), notification({ body: '2' })];
-    const failed = await batch(idempotencyKey, items);
+    const items = [notification({ body: '1' }), notification({ body: '2' }), { channel: 'fax' }];
+    const { status, body, headers } = await batch(idempotencyKey, items);
     delete world.faults.store;
-    expect([failed.status, typeOf(failed)]).toEqual([503, 'unavailable']);
+    expect([status, headers.get('retry-after')]).toEqual([200, '2']);
+    const statuses = body.results.map((result: { status: number }) => result.status);
+    expect(statuses.sort()).toEqual([202, 400, 503]);
+    expect(body.results.find((result: { status: number }) => result.status === 503).problem).toMatchObject({
+      type: problemType('unavailable'),
+      status: 503,
+    });
+    expect(world.sent).toHaveLength(1);
     world.pass(5_000);
-    const again = await batch(idempotencyKey, items);
-    expect(again.body.results.map(({ status }: { status: number }) => status)).toEqual([202, 202]);
+    const again = await batch(idempotencyKey, items.slice(0, 2));
+    expect(again.body.results.map((result: { status: number }) => result.status)).toEqual([202, 202]);
+    expect(again.headers.get('retry-after')).toBeNull();
+  });
+
+  it('answers 503 when storage fails for all', async () => {
+    world.faults.store = { putRow: () => Promise.reject(new Error('slow down')) };
+    const failed = await batch(fresh(), [notification({ body: '1' }), notification({ body: '2' })]);
+    delete world.faults.store;
+    expect([failed.status, typeOf(failed), failed.headers.get('retry-after')]).toEqual([503, 'unavailable', '2']);
+  });
+
+  it('queues what is stored without waiting for an item that storage keeps waiting', async () => {
+    let answer: () => void = () => {};
+    const hanging = new Promise<undefined>((resolve) => {
+      answer = () => resolve(undefined);
+    });
+    let calls = 0;
+    world.faults.store = { putRow: () => (++calls === 1 ? hanging : Promise.resolve(undefined)) };
+    const asked = batch(
+      fresh(),
+      Array.from({ length: 20 }, (_, i) => notification({ body: `${i}` })),
+    );
+    await vi.waitFor(() => expect(world.sent).toHaveLength(19), { timeout: 5_000 });
+    answer();
+    expect((await asked).body.results).toHaveLength(20);
+    delete world.faults.store;
+    expect(world.sent).toHaveLength(20);
   });
 });
 

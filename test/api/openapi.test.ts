@@ -88,6 +88,22 @@ describe('whatever is asked', () => {
   }, 60_000);
   afterAll(() => world?.stop());
 
+  it('and fails on our side for one item of a batch has a result that the document tells of', async () => {
+    let calls = 0;
+    world.faults.store = {
+      putRow: () => (++calls === 1 ? Promise.reject(new Error('down')) : Promise.resolve(undefined)),
+    };
+    const notifications = ['a', 'b'].map((body) => ({ channel: 'webhook', recipient: 'https://example.com', body }));
+    const headers = { 'idempotency-key': 'one-fails' };
+    const call = { key: keys[0] ?? '', body: { notifications }, headers };
+    const { status, body } = await world.call('POST', '/v1/notifications/batch', call);
+    delete world.faults.store;
+    expect(body.results.map((result: { status: number }) => result.status).sort()).toEqual([202, 503]);
+    const sends = operations.find(({ operation }) => operation.operationId === 'sendNotifications');
+    const check = sends && schemaFor(sends.operation, status, 'application/json');
+    expect(check?.(body), ajv.errorsText(check?.errors)).toBe(true);
+  });
+
   const resolve = (schema: JsonSchema): JsonSchema => {
     const name = /^#\/components\/schemas\/(\w+)$/.exec(schema.$ref ?? '')?.[1];
     return name === undefined ? schema : (document.components.schemas[name] ?? {});

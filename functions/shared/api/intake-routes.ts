@@ -7,6 +7,7 @@ import {
   readNotification,
 } from '../../../src/adapters/api/read-request.ts';
 import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
+import { gather } from '../../../src/adapters/gather.ts';
 import type { Channel } from '../../../src/core/channels.ts';
 import { type Acceptance, accept, type IntakeDeps } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
@@ -15,7 +16,7 @@ import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-
 import type { QueuedMessage } from '../../../src/core/sweep.ts';
 import { count, countBy } from '../count.ts';
 import type { Observability } from '../middleware.ts';
-import { type ApiAnswer, type ApiRequest, type Routes, unavailable } from './api-function.ts';
+import { type ApiAnswer, type ApiRequest, type Routes, retryAfter, unavailable } from './api-function.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface IntakeRouteDeps extends Omit<IntakeDeps, 'records'>, ReportDeps {
@@ -66,14 +67,27 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
   }
 
   /** What cannot be queued now is due in the work index: the answer stays the same. */
-  async function sendAll(acceptances: readonly Acceptance[]): Promise<void> {
-    const messages = acceptances.flatMap(({ message }) => message ?? []);
-    if (messages.length === 0) return;
+  async function sendAll(messages: readonly QueuedMessage[]): Promise<void> {
     const refused = await deps.send(messages).catch((error: unknown) => {
       logger.warn('not queued; the next sweep finds them', { count: messages.length, error: error as Error });
       return [];
     });
     if (refused.length > 0) logger.warn('not queued; the next sweep finds them', { count: refused.length });
+  }
+
+  /** For an item of a batch: it does not wait for those that storage keeps waiting, only a moment for company. */
+  const sendSoon = gather<QueuedMessage, void>(
+    async (messages) => {
+      await sendAll(messages);
+      return messages.map(() => undefined);
+    },
+    { max: 100, wait_ms: 20 },
+  );
+
+  async function takeItem(request: ApiRequest, item: Item, accepted: Channel[]): Promise<Acceptance> {
+    const acceptance = await take(request, item, accepted);
+    if (acceptance.message !== undefined) await sendSoon(acceptance.message);
+    return acceptance;
   }
 
   async function one(request: ApiRequest): Promise<ApiAnswer> {
@@ -82,7 +96,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const accepted: Channel[] = [];
     const acceptance = await take(request, { key, raw, notification: readNotification(raw) }, accepted);
     countAccepted(accepted);
-    await sendAll([acceptance]);
+    if (acceptance.message !== undefined) await sendAll([acceptance.message]);
     return answerOf(acceptance);
   }
 
@@ -97,23 +111,23 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     await Promise.all(
       [...byKey.values()].map(async (same) => {
         for (const [index, item] of same) {
-          outcomes[index] = item instanceof Error ? item : await take(request, item, accepted).catch(toError);
+          outcomes[index] = item instanceof Error ? item : await takeItem(request, item, accepted).catch(toError);
         }
       }),
     );
     const acceptances = outcomes.flatMap((outcome) => (outcome instanceof Error ? [] : outcome));
     countAccepted(accepted);
-    await sendAll(acceptances);
-    // Asked again with the same keys, those that were taken in are repeats, so one answer for all loses nothing.
-    const failed = outcomes.find((outcome) => outcome instanceof Error && !(outcome instanceof Problem));
-    if (failed !== undefined) {
-      logger.error('batch failed on our side in part', { error: failed as Error });
-      throw unavailable();
+    const failed = outcomes.filter((outcome) => outcome instanceof Error && !(outcome instanceof Problem));
+    const [error] = failed;
+    if (error instanceof Error) {
+      logger.error('batch failed on our side', { count: failed.length, of: outcomes.length, error });
+      if (failed.length === outcomes.length) throw unavailable();
     }
     const results = outcomes.map((outcome, index) => ({ index, ...resultOf(outcome) }));
     return {
       status: 200,
       body: { results },
+      ...(failed.length > 0 && { headers: retryAfter(unavailable()) }),
       log: { items: results.length, accepted: accepted.length, repeats: acceptances.length - accepted.length },
     };
   }
@@ -121,7 +135,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
   async function failure(request: ApiRequest): Promise<ApiAnswer> {
     const log_id = logIdIn(request.path);
     const report = await reportFailure(log_id, request.caller.tenant_id, readFailure(request.json()), deps);
-    await sendAll([report]);
+    if (report.message !== undefined) await sendAll([report.message]);
     return answerOf(report);
   }
 
@@ -157,8 +171,7 @@ function resultOf(outcome: Acceptance | Error) {
     const { log_id, status: notification_status, status_url } = acceptedBody(outcome);
     return { status: 202, log_id, notification_status, status_url, ...(outcome.repeat && { repeat: true }) };
   }
-  if (!(outcome instanceof Problem)) throw outcome;
-  const problem = problemDocument(outcome);
+  const problem = problemDocument(outcome instanceof Problem ? outcome : unavailable());
   return { status: problem.status, problem };
 }
 

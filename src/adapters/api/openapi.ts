@@ -49,7 +49,11 @@ export function openApiDocument(): Json {
           {
             parameters: [idempotencyHeader],
             requestBody: jsonBody('Batch'),
-            ok: { 200: answer('A result each, in their order', 'BatchResults') },
+            ok: {
+              200: answer('A result each, in their order', 'BatchResults', {
+                'Retry-After': { ...retryAfter, description: 'Whole seconds, where a result is 503' },
+              }),
+            },
             problems: ['invalid-request', 'idempotency-key-missing'],
           },
         ),
@@ -173,6 +177,7 @@ function problemAnswers(names: readonly ProblemName[]): Json {
 
 /** Statuses that API Gateway also gives by itself, in its own words. */
 const GATEWAYS_OWN = new Set([401, 413, 429, 503]);
+const retryAfter = { description: 'Whole seconds', schema: { type: 'string', pattern: '^[0-9]+$' } };
 const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set(['request-in-progress', 'rate-limited', 'unavailable']);
 
 function problemAnswer(status: number, names: readonly ProblemName[]): Json {
@@ -183,7 +188,7 @@ function problemAnswer(status: number, names: readonly ProblemName[]): Json {
       ...(GATEWAYS_OWN.has(status) && { 'application/json': { schema: reference('GatewayRefusal') } }),
     },
     ...(names.some((name) => WITH_RETRY_AFTER.has(name)) && {
-      headers: { 'Retry-After': { description: 'Whole seconds', schema: { type: 'string', pattern: '^[0-9]+$' } } },
+      headers: { 'Retry-After': retryAfter },
     }),
   };
 }

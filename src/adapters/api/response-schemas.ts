@@ -45,7 +45,7 @@ const acceptedItem = v.strictObject({
   status_url: v.string(),
   repeat: v.optional(v.literal(true)),
 });
-const refusedItem = v.strictObject({ index: count, status: v.picklist([400, 409]), problem });
+const refusedItem = v.strictObject({ index: count, status: v.picklist([400, 409, 503]), problem });
 export const batchResults = v.object({ results: v.array(v.union([acceptedItem, refusedItem])) });
 
 const summaryEntries = {
