@@ -6,13 +6,18 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/;
 
 /**
  * Reads a time as the source documents write it: ISO-8601 with a zone, or `2025-06-01 10:30:00` without one
- * (his-notification-log-table.md, sample data), which is taken as UTC. Undefined when it is neither.
+ * (his-notification-log-table.md, sample data), which is taken as UTC. Undefined when it is neither, or of a day that no calendar has.
  */
 export function parseTime(text: string): Date | undefined {
   const iso = ISO_WITH_ZONE.test(text) ? text : WITHOUT_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : undefined;
   if (iso === undefined) return undefined;
   const time = new Date(iso);
-  return Number.isNaN(time.getTime()) ? undefined : time;
+  return Number.isNaN(time.getTime()) || !isDay(iso.slice(0, 10)) ? undefined : time;
+}
+
+/** JavaScript takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
 /** Milliseconds since the epoch of a time that our own code wrote. */

@@ -171,6 +171,7 @@ describe('a wrong field', () => {
     [{ scheduled_at: 'tomorrow' }, 'scheduled_at', 'iso_timestamp'],
     [{ scheduled_at: '2020-01-01T00:00:00Z' }, 'scheduled_at', 'expired'],
     [{ scheduled_at: '2099-01-01T00:00:00Z' }, 'scheduled_at', 'max_days_ahead'],
+    [{ scheduled_at: '2026-02-30T09:00:00Z' }, 'scheduled_at', 'raw_check'],
     [{ max_retry_count: -1 }, 'max_retry_count', 'min_value'],
     [{ max_retry_count: 101 }, 'max_retry_count', 'max_value'],
     [{ max_retry_count: 1.5 }, 'max_retry_count', 'integer'],
@@ -181,6 +182,8 @@ describe('a wrong field', () => {
     [{ failed_attempt: { error_type: 'MAX_RETRIES' } }, 'failed_attempt.error_type', 'picklist'],
     [{ failed_attempt: { error_type: 'UNKNOWN', attempted_at: 'x' } }, 'failed_attempt.attempted_at', 'iso_timestamp'],
     [{ priorty: 'urgent' }, 'priorty', 'unknown'],
+    [{ toString: 1 }, 'toString', 'unknown'],
+    [{ [LONG(5_000)]: 1 }, `${LONG(100)}…`, 'unknown'],
     ['"text"', '', 'strict_object'],
     ['not json', '', 'json'],
     ['[]', 'channel', 'required'],
@@ -206,6 +209,46 @@ describe('a wrong field', () => {
     });
     const paths = answer.body.errors.map(({ path }: { path: string }) => path).sort();
     expect(paths).toEqual(['body', 'extra', 'max_retry_count', 'priority', 'recipient']);
+  });
+
+  it.each<[string, object, readonly string[]]>([
+    [
+      'unknown ones, nested ones too',
+      {
+        ...notification({ one: 1, two: 2 }),
+        fallback: { channel: 'slack', recipient: '#ops', three: 3, four: 4 },
+        failed_attempt: { error_type: 'UNKNOWN', five: 5 },
+      },
+      ['failed_attempt.five', 'fallback.four', 'fallback.three', 'one', 'two'],
+    ],
+    [
+      'a time that has passed',
+      notification({ channel: 'fax', scheduled_at: '2001-01-01T00:00:00Z' }),
+      ['channel', 'scheduled_at'],
+    ],
+    [
+      'a time that is too far off',
+      notification({ priority: 'info', extra: 1, scheduled_at: '2099-01-01T00:00:00Z' }),
+      ['extra', 'scheduled_at'],
+    ],
+  ])('does not hide %s', async (_, body, paths) => {
+    const single = await world.post(key, fresh(), body);
+    const headers = { 'idempotency-key': fresh() };
+    const call = { key, headers, body: { notifications: [body] } };
+    const [result] = (await world.call('POST', '/v1/notifications/batch', call)).body.results;
+    for (const { errors } of [single.body, result.problem]) {
+      expect(errors.map(({ path }: { path: string }) => path).sort()).toEqual(paths);
+    }
+  });
+
+  it('is named with 49 others at most, and their number: the answer stays readable', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 13_000 }, (_, i) => [`unknown-${i}`, 1]));
+    const { body } = await world.post(key, fresh(), notification({ channel: 'fax', ...unknown }));
+    expect(body.errors).toHaveLength(50);
+    expect(body.errors[0].path).toBe('channel');
+    expect(body.errors.at(-1)).toEqual({ path: '', rule: 'more', message: 'breaks rules at 12952 more places' });
+    expect(body.detail.length).toBeLessThan(5_000);
+    expect(body.detail).toMatch(/; and 12991 more$/);
   });
 
   it('is never quoted', async () => {

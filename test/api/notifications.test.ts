@@ -152,6 +152,12 @@ describe('GET /v1/notifications', () => {
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual([path]);
   });
 
+  it('names every parameter that is wrong or unknown', async () => {
+    const { body } = await list('?colour=red&size=2&limit=0&from=2026-02-30T00:00:00Z');
+    const paths = body.errors.map((error: { path: string }) => error.path).sort();
+    expect(paths).toEqual(['colour', 'from', 'limit', 'size']);
+  });
+
   it.each([
     ['of a few copies, two at a time', 'N-list', '&limit=2', 5],
     ['of more copies than are looked at for one answer', 'N-many', '&limit=100', 230],

@@ -94,7 +94,11 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const raw = request.json();
     const accepted: Channel[] = [];
-    const acceptance = await take(request, { key, raw, notification: readNotification(raw) }, accepted);
+    const acceptance = await take(
+      request,
+      { key, raw, notification: readNotification(raw, deps.clock(), deps.policy) },
+      accepted,
+    );
     countAccepted(accepted);
     if (acceptance.message !== undefined) await sendAll([acceptance.message]);
     return answerOf(acceptance);
@@ -103,7 +107,9 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
   async function batch(request: ApiRequest): Promise<ApiAnswer> {
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const { notifications } = check(batchSchema, request.json());
-    const items = notifications.map((raw, index) => attempt(() => readItem(raw, `${key}${NO_KEY_HOLDS}${index}`)));
+    const items = notifications.map((raw, index) =>
+      attempt(() => readItem(raw, `${key}${NO_KEY_HOLDS}${index}`, deps)),
+    );
     const outcomes: (Acceptance | Error)[] = [];
     const accepted: Channel[] = [];
     const byKey = Map.groupBy(items.entries(), ([index, item]) => (item instanceof Error ? index : item.key));
@@ -160,8 +166,8 @@ function acceptedBody({ log_id, status }: Acceptance) {
   return { log_id, status, status_url: statusUrl(log_id) };
 }
 
-function readItem(raw: unknown, standardKey: string): Item {
-  const { notification, idempotency_key } = readBatchItem(raw);
+function readItem(raw: unknown, standardKey: string, { clock, policy }: IntakeRouteDeps): Item {
+  const { notification, idempotency_key } = readBatchItem(raw, clock(), policy);
   const { idempotency_key: _, ...rest } = raw as Readonly<Record<string, unknown>>;
   return { key: idempotency_key ?? standardKey, notification, raw: rest };
 }

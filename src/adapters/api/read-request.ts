@@ -3,32 +3,58 @@ import { CHANNELS } from '../../core/channels.ts';
 import { bodyFault, fallbackFault } from '../../core/intake/body-limits.ts';
 import type { FailedAttempt, NotificationRequest } from '../../core/intake/notification-request.ts';
 import { type FieldFault, Problem } from '../../core/intake/problem.ts';
+import { scheduleFault } from '../../core/intake/schedule-rule.ts';
+import type { RetryPolicy } from '../../core/retry-policy.ts';
 import { parseTime } from '../../core/time.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
-import { batchItemSchema, failureSchema, idempotencyKey, notificationSchema } from './request-schemas.ts';
+import {
+  batchItemSchema,
+  failureSchema,
+  idempotencyKey,
+  notificationSchema,
+  scheduleSchema,
+} from './request-schemas.ts';
+import { unknownKeys } from './unknown-keys.ts';
 
-/** @throws Problem that names every fault with its path and rule; quotes no value */
+/** Faults that one answer names, the one that tells of more included. */
+export const MAX_FAULTS = 50;
+/** Faults that `detail`, a sentence for people, names. */
+const MAX_DESCRIBED = 10;
+
+/**
+ * @param more faults that the schema cannot see
+ * @param beside faults that are named where there are others; alone they are someone else's to refuse
+ * @throws Problem that names every fault with its path and rule; quotes no value
+ */
 export function check<S extends v.GenericSchema>(
   schema: S,
   input: unknown,
   more: readonly FieldFault[] = [],
+  beside: readonly FieldFault[] = [],
 ): v.InferOutput<S> {
   const parsed = v.safeParse(schema, input);
-  if (parsed.success && more.length === 0) return parsed.output;
-  throw invalid([...(parsed.issues ?? []).map(faultOf), ...more]);
+  const issues = (parsed.issues ?? []).filter(({ expected }) => expected !== 'never');
+  const faults = [...issues.map(faultOf), ...more, ...unknownKeys(schema, input)];
+  if (parsed.success && faults.length === 0) return parsed.output;
+  throw invalid([...faults, ...beside]);
 }
 
-export function invalid(errors: readonly FieldFault[]): Problem {
-  return new Problem('invalid-request', describe(errors), { errors });
+export function invalid(faults: readonly FieldFault[]): Problem {
+  if (faults.length <= MAX_FAULTS) return new Problem('invalid-request', describe(faults), { errors: faults });
+  const named = faults.slice(0, MAX_FAULTS - 1);
+  const rest = { path: '', rule: 'more', message: `breaks rules at ${faults.length - named.length} more places` };
+  return new Problem('invalid-request', describe(faults), { errors: [...named, rest] });
 }
 
-function describe(errors: readonly FieldFault[]): string {
-  return errors.map(({ path, message }) => `${path === '' ? 'the request' : path} ${message}`).join('; ');
+function describe(faults: readonly FieldFault[]): string {
+  const named = faults.slice(0, MAX_DESCRIBED);
+  const sentences = named.map(({ path, message }) => `${path === '' ? 'the request' : path} ${message}`);
+  const rest = faults.length - named.length;
+  return [...sentences, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }
 
 function faultOf(issue: v.BaseIssue<unknown>): FieldFault {
   const path = v.getDotPath(issue) ?? '';
-  if (issue.expected === 'never') return { path, rule: 'unknown', message: issue.message };
   if (issue.message === 'is required' || issue.received === 'undefined')
     return { path, rule: 'required', message: 'is required' };
   return { path, rule: issue.type, message: issue.message };
@@ -43,14 +69,19 @@ export function readIdempotencyKey(header: string | undefined): string {
   );
 }
 
-/** @throws Problem */
-export function readNotification(input: unknown): NotificationRequest {
-  return toRequest(check(notificationSchema, input, bodyFaults(input)));
+/** @throws Problem; that it can no longer be scheduled so is no reason of its own: a repeat still gets its answer */
+export function readNotification(input: unknown, now: Date, policy: RetryPolicy): NotificationRequest {
+  return toRequest(check(notificationSchema, input, bodyFaults(input), scheduleFaults(input, now, policy)));
 }
 
-/** @throws Problem */
-export function readBatchItem(input: unknown): { notification: NotificationRequest; idempotency_key?: string } {
-  const { idempotency_key, ...notification } = check(batchItemSchema, input, bodyFaults(input));
+/** As readNotification. @throws Problem */
+export function readBatchItem(
+  input: unknown,
+  now: Date,
+  policy: RetryPolicy,
+): { notification: NotificationRequest; idempotency_key?: string } {
+  const beside = scheduleFaults(input, now, policy);
+  const { idempotency_key, ...notification } = check(batchItemSchema, input, bodyFaults(input), beside);
   return { notification: toRequest(notification), ...(idempotency_key !== undefined && { idempotency_key }) };
 }
 
@@ -68,6 +99,14 @@ function bodyFaults(input: unknown): FieldFault[] {
   const body = v.is(channelAndBody, input) && bodyFault(input.channel, input.body);
   const fallback = v.is(fallbackAndBody, input) && fallbackFault(input.fallback.channel, input.body);
   return [body, fallback].filter((fault) => fault !== undefined && fault !== false);
+}
+
+function scheduleFaults(input: unknown, now: Date, policy: RetryPolicy): FieldFault[] {
+  const parsed = v.safeParse(scheduleSchema, input);
+  if (!parsed.success) return [];
+  const { scheduled_at, priority } = parsed.output;
+  const fault = scheduleFault({ scheduled_at: iso(scheduled_at), priority }, now, policy);
+  return fault === undefined ? [] : [fault];
 }
 
 function toRequest(checked: v.InferOutput<typeof notificationSchema>): NotificationRequest {

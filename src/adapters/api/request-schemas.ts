@@ -13,6 +13,10 @@ export const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof 
   (type): type is ProviderErrorType => type !== 'MAX_RETRIES' && type !== 'EXPIRED' && type !== 'CANCELLED',
 );
 
+/** Of the object itself: unknown keys have messages of their own (unknown-keys.ts). */
+const objectMessage = ({ received, expected }: v.StrictObjectIssue) =>
+  received === 'undefined' || expected?.startsWith('"') ? 'is required' : 'must be an object';
+
 /** DynamoDB, JSON canonicalisation and providers agree on well-formed text only. */
 const wellFormed = v.check((text: string) => text.isWellFormed(), 'must be well-formed Unicode');
 
@@ -49,7 +53,7 @@ const failureEntries = {
   attempted_at: v.optional(moment),
 };
 
-export const failureSchema = v.strictObject(failureEntries, keysMessage(failureEntries));
+export const failureSchema = v.strictObject(failureEntries, objectMessage);
 
 const fallbackEntries = { channel, recipient, integration_config_id: v.optional(id) };
 
@@ -74,11 +78,14 @@ const notificationEntries = {
       v.maxValue(100, 'must be 0 to 100'),
     ),
   ),
-  fallback: v.optional(v.strictObject(fallbackEntries, keysMessage(fallbackEntries))),
+  fallback: v.optional(v.strictObject(fallbackEntries, objectMessage)),
   failed_attempt: v.optional(failureSchema),
 };
 
-export const notificationSchema = v.strictObject(notificationEntries, keysMessage(notificationEntries));
+export const notificationSchema = v.strictObject(notificationEntries, objectMessage);
+
+/** What the rule of scheduled times needs of a notification, whatever else is in it. */
+export const scheduleSchema = v.object({ scheduled_at: moment, priority: notificationEntries.priority });
 
 /** 1 to 128 visible ASCII characters. */
 export const idempotencyKey = v.pipe(
@@ -87,7 +94,7 @@ export const idempotencyKey = v.pipe(
 );
 
 const batchItemEntries = { ...notificationEntries, idempotency_key: v.optional(idempotencyKey) };
-export const batchItemSchema = v.strictObject(batchItemEntries, keysMessage(batchItemEntries));
+export const batchItemSchema = v.strictObject(batchItemEntries, objectMessage);
 
 /** The batch around its items: each of them is checked on its own, so that a bad one stops no other. */
 const batchEntries = {
@@ -97,7 +104,7 @@ const batchEntries = {
     v.maxLength(100, 'must have 1 to 100 items'),
   ),
 };
-export const batchSchema = v.strictObject(batchEntries, keysMessage(batchEntries));
+export const batchSchema = v.strictObject(batchEntries, objectMessage);
 
 const queryEntries = {
   status: v.optional(v.picklist(PUBLIC_STATES, `must be one of ${PUBLIC_STATES.join(', ')}`)),
@@ -119,12 +126,4 @@ const queryEntries = {
     ),
   ),
 };
-export const querySchema = v.strictObject(queryEntries, keysMessage(queryEntries));
-
-function keysMessage(entries: Readonly<Record<string, unknown>>) {
-  const known = Object.keys(entries).join(', ');
-  return (issue: v.StrictObjectIssue) => {
-    if (issue.expected === 'never') return `is not known here; known are ${known}`;
-    return issue.received === 'undefined' || issue.expected?.startsWith('"') ? 'is required' : 'must be an object';
-  };
-}
+export const querySchema = v.strictObject(queryEntries, objectMessage);

@@ -29,7 +29,7 @@ export const problem = v.object({
   title: v.string(),
   status: v.pipe(v.number(), v.integer()),
   detail: v.string(),
-  errors: v.optional(v.array(fault)),
+  errors: v.optional(v.pipe(v.array(fault), v.description('50 at most; the last one tells of more'))),
 });
 
 /** API Gateway's own refusals, before any function of ours is asked. */
