@@ -71,9 +71,8 @@ describe('POST /v1/notifications', () => {
 
   it('makes exactly one notification of 100 concurrent requests with one key', async () => {
     const idempotencyKey = fresh();
-    const answers = await Promise.all(
-      Array.from({ length: 100 }, () => world.post(key, idempotencyKey, notification({ notification_id: 'N-100' }))),
-    );
+    const ask = () => world.post(key, idempotencyKey, notification({ notification_id: 'N-100' }));
+    const answers = await world.atOnce(() => Promise.all(Array.from({ length: 100 }, ask)));
     for (const answer of answers) {
       if (answer.status === 202) continue;
       expect([answer.status, typeOf(answer)]).toEqual([409, 'request-in-progress']);

@@ -351,6 +351,17 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
     expect(await world.row(log_id)).toEqual(before);
   });
 
+  it('tells to come back when SQS takes nothing and nothing was changed', async () => {
+    const log_id = fresh();
+    await world.put(deadRow(log_id));
+    world.faults.lanes = 'away';
+    const answer = await retry(log_id);
+    delete world.faults.lanes;
+    expect([answer.status, typeOf(answer), answer.headers.get('retry-after')]).toEqual([503, 'unavailable', '2']);
+    expect(answer.body.detail).not.toMatch(/SQS|ops|command/);
+    expect((await retry(log_id)).status).toBe(202);
+  });
+
   it('refuses one that is delivered, and says so', async () => {
     const log_id = fresh();
     await world.put(storedRow(log_id, { send_status: 'SUCCESS' }));

@@ -40,17 +40,19 @@ export async function startApiWorld() {
   const { client } = dynamodb;
   const tables = await createTables(client, 'api');
   let moved = 0;
-  const clock = () => new Date(Date.now() + moved);
+  let still: number | undefined;
+  const clock = () => new Date((still ?? Date.now()) + moved);
   const cipher = createLocalRecipientCipher(randomBytes(32));
   const storage = { client, tables, cipher, hashKey: async () => 'key' };
   const sent: QueuedMessage[] = [];
-  const faults: { store?: Partial<IntakeRouteDeps['store']> } = {};
+  const faults: { store?: Partial<IntakeRouteDeps['store']>; lanes?: 'away' } = {};
   const said: string[] = [];
   const metrics = new Metrics({ namespace: 'test' });
   // Powertools prints a single metric at once.
   metrics.singleMetric = () => new Metrics({ namespace: 'test' });
   const observability = { logger: quiet(said), metrics };
   const send = async (messages: readonly QueuedMessage[]) => {
+    if (faults.lanes === 'away') return messages;
     sent.push(...messages);
     return [];
   };
@@ -125,6 +127,14 @@ export async function startApiWorld() {
     url: server.url,
     pass: (ms: number) => {
       moved += ms;
+    },
+
+    /** Time stands still for everybody in it, however long it takes. */
+    async atOnce<T>(run: () => Promise<T>): Promise<T> {
+      still = Date.now();
+      return run().finally(() => {
+        still = undefined;
+      });
     },
 
     async key(tenant_id: string, scopes: readonly Scope[] = ['send', 'read', 'operate'], rate_limit = 10_000) {

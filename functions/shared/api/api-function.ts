@@ -130,10 +130,10 @@ export function retryAfter({ extras: { retry_after_seconds } }: Problem): Readon
   return retry_after_seconds === undefined ? {} : { 'retry-after': String(Math.max(1, retry_after_seconds)) };
 }
 
-export function unavailable(): Problem {
-  return new Problem('unavailable', 'Storage did not answer. Send the same request again, with the same key.', {
-    retry_after_seconds: 2,
-  });
+export function unavailable(
+  detail = 'Storage did not answer. Send the same request again, with the same key.',
+): Problem {
+  return new Problem('unavailable', detail, { retry_after_seconds: 2 });
 }
 
 function authorizerContext(event: ApiEvent): unknown {

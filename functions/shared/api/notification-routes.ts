@@ -9,7 +9,7 @@ import { asNotification } from '../../../src/core/operator/notification-view.ts'
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
 import { newRunId } from '../../../src/core/queue-message.ts';
 import type { ForeignRow } from '../../../src/core/row-rules.ts';
-import type { ApiAnswer, ApiRequest, Routes } from './api-function.ts';
+import { type ApiAnswer, type ApiRequest, type Routes, unavailable } from './api-function.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {
@@ -49,6 +49,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
     const [result] = results;
     if (result === undefined || result.result === 'not_found') throw notFound();
     if (result.result === 'refused') throw noRetry(result.because);
+    if (result.result === 'failed') throw unavailable('It could not be queued at the moment. Ask for the retry again.');
     return { status: 202, body: { log_id, status: 'retrying', status_url: statusUrl(log_id) }, log: { log_id } };
   }
 

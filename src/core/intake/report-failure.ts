@@ -3,6 +3,7 @@ import { planIndex } from '../index-plan.ts';
 import type { IndexStore } from '../index-row.ts';
 import type { NotificationRow, RetryRecord } from '../notification.ts';
 import { asNotification } from '../operator/notification-view.ts';
+import { TRIES } from '../operator/operator-rows.ts';
 import { stateOf } from '../operator/row-state.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import type { ForeignRow } from '../row-rules.ts';
@@ -34,7 +35,7 @@ export interface ReportDeps {
  * A producer sent one of its notifications by itself and failed; from here on the pipeline has it. The row is claimed for
  * that send, the send recorded, then the row settled, as an attempt of ours is (design §6): whoever finds it in between
  * goes on by the same rules. Told again with the same attempted_at, it is answered again.
- * @throws Problem not-found, or conflict with the reason
+ * @throws Problem not-found, conflict with the reason, or unavailable while others keep changing it
  */
 export async function reportFailure(
   log_id: string,
@@ -42,7 +43,29 @@ export async function reportFailure(
   failure: FailedAttempt,
   deps: ReportDeps,
 ): Promise<Acceptance> {
+  // The same for every try: by the time of its claim a try knows that of the one before, whose answer got lost.
   const now = deps.clock();
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const answer = await attempt(log_id, tenant_id, failure, now, deps);
+    if (answer !== undefined) return answer;
+  }
+  throw new Problem(
+    'unavailable',
+    'The failure is not recorded: others kept changing the notification. Report it anew.',
+    {
+      retry_after_seconds: 2,
+    },
+  );
+}
+
+/** Undefined when the notification has changed since it was read. */
+async function attempt(
+  log_id: string,
+  tenant_id: string,
+  failure: FailedAttempt,
+  now: Date,
+  deps: ReportDeps,
+): Promise<Acceptance | undefined> {
   const image = own(await deps.reports.readRow(log_id), tenant_id, now);
   const row = asNotification(image);
   const before = await recordOfSame(row, failure, deps);
@@ -54,7 +77,7 @@ export async function reportFailure(
   if (row.is_deleted) throw conflict('its writer deleted it');
   const at = before === undefined ? attemptedAt(failure, now) : new Date(before.retry_at);
   const claimed = await claim(image, row, at, now, deps);
-  return finish(claimed, failure, now, deps);
+  return claimed && finish(claimed, failure, now, deps);
 }
 
 /** This very send's record, whatever attempts followed it. */
@@ -69,7 +92,7 @@ async function claim(
   at: Date,
   now: Date,
   deps: ReportDeps,
-): Promise<NotificationRow> {
+): Promise<NotificationRow | undefined> {
   switch (stateOf(row, now)) {
     case 'delivered':
       throw conflict('it is delivered already');
@@ -86,8 +109,7 @@ async function claim(
     case 'due':
     case 'waiting': {
       const set = claimForSend(row, at, now);
-      if (!(await deps.reports.change(row, { set, remove: ['next_retry_at'] }))) throw changed();
-      return { ...row, ...set };
+      return (await deps.reports.change(row, { set, remove: ['next_retry_at'] })) ? { ...row, ...set } : undefined;
     }
     case 'not_taken_in':
       return takeIn(image, at, now, deps);
@@ -100,7 +122,7 @@ async function takeIn(
   at: Date,
   now: Date,
   { reports, policy }: ReportDeps,
-): Promise<NotificationRow> {
+): Promise<NotificationRow | undefined> {
   const log_id = String(image['log_id']);
   const first_attempt_at = image['first_attempt_at'] ?? at.toISOString();
   const failed = { ...image, send_status: 'FAILED', next_retry_at: undefined, first_attempt_at };
@@ -116,8 +138,7 @@ async function takeIn(
   };
   const counted = asNotification({ ...image, ...plan.set });
   const set = { ...plan.set, ...hash, ...claimOf(counted, at, now) };
-  if (!(await reports.index(image, set, plan.remove))) throw changed();
-  return asNotification({ ...image, ...set });
+  return (await reports.index(image, set, plan.remove)) ? asNotification({ ...image, ...set }) : undefined;
 }
 
 async function finish(
@@ -128,7 +149,8 @@ async function finish(
 ): Promise<Acceptance> {
   const judged = judgeSend(claimed, failure, now, policy);
   await records.put(judged.record);
-  if (judged.change !== undefined && !(await reports.settle(claimed, judged.change))) throw changed();
+  // Who settled it instead found its claim run out, and goes by the record: the failure is not lost.
+  if (judged.change !== undefined) await reports.settle(claimed, judged.change);
   const due = messageDue(judged, claimed);
   const message = due === undefined ? undefined : laneMessage(claimed, due, newId(), now);
   return { log_id: claimed.log_id, status: stateAfter(judged), repeat: false, ...(message && { message }) };
@@ -136,8 +158,4 @@ async function finish(
 
 function conflict(because: string): Problem {
   return new Problem('conflict', `The failure is not recorded: ${because}.`);
-}
-
-function changed(): Problem {
-  return conflict('the notification has just changed; look at it and report anew');
 }

@@ -59,7 +59,8 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
 
 export interface RetryResult {
   readonly log_id: string;
-  readonly result: 'queued' | 'refused' | 'not_found';
+  /** `failed`: nothing speaks against it, and it may go when asked for again. */
+  readonly result: 'queued' | 'refused' | 'failed' | 'not_found';
   readonly because?: string;
 }
 
@@ -84,7 +85,7 @@ export async function retryNow(
     if (!refused.has(result.log_id)) return result;
     return changed
       ? { ...result, because: 'SQS did not take its message; it is due, and the next sweep sends it' }
-      : { ...result, result: 'refused' as const, because: 'SQS did not take its message; run the command again' };
+      : { ...result, result: 'failed' as const, because: 'SQS did not take its message; run the command again' };
   });
   const messages = outgoing.map(({ message }) => message).filter(({ log_id }) => !refused.has(log_id));
   return { results, messages };
@@ -107,7 +108,7 @@ async function prepare(log_id: string, run_id: string, { rows, policy, clock }: 
     return { result: { log_id, result: 'queued' }, message, changed: plan.change !== undefined };
   }
   const because = 'others kept changing it; look at it with `ops show`, then run the command again';
-  return { result: { log_id, result: 'refused', because } };
+  return { result: { log_id, result: 'failed', because } };
 }
 
 function refuse(because: string): RetryPlan {
