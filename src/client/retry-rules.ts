@@ -25,7 +25,7 @@ const PROBLEM = 'urn:notification-retry:problem:';
 const PASSING = new Set([0, 408, 429]);
 /** The key: an operator puts it right, and the notification must still be there then. */
 const OPERATORS = new Set([401, 403]);
-/** The same, when it is not the API that says so: a wrong URL. */
+/** The same, unless the API says that there is no such notification: a wrong URL. */
 const WRONG_URL = new Set([404, 405]);
 
 /** Judges an answer that is not an acceptance. */
@@ -42,7 +42,7 @@ export function judge(status: number, json: unknown, wait?: number): Verdict {
   });
   if (PASSING.has(status) || status >= 500) return later(true, `status ${status}`);
   if (OPERATORS.has(status)) return later(false, `status ${status}`);
-  if (WRONG_URL.has(status) && !ours) return later(false, `status ${status}: is the API's URL right?`);
+  if (WRONG_URL.has(status) && name !== 'not-found') return later(false, `status ${status}: is the API's URL right?`);
   if (name === 'request-in-progress') return later(false, name);
   if (status >= 400) return { state: 'refused', problem };
   return later(false, `unexpected answer ${status}`);

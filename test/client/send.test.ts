@@ -158,7 +158,8 @@ describe('what is not asked again', () => {
   it.each([
     ["401: the key is an operator's matter", problem('unauthenticated', 401)],
     ['403: so are its rights', problem('forbidden', 403)],
-    ['404 of somebody else: the URL is wrong', { status: 404, body: { message: 'Not Found' } }],
+    ['404 no-such-path: the URL is wrong', problem('no-such-path', 404)],
+    ['404 of somebody else: it is, too', { status: 404, body: { message: 'Not Found' } }],
     ['405 of somebody else', { status: 405 }],
     ['409 request-in-progress: a later flush gets the stored answer', problem('request-in-progress', 409)],
     ['a redirect', { status: 302, headers: { location: 'https://elsewhere.example' } }],

@@ -125,7 +125,8 @@ it('answers by the gateway, the functions and the document as in the tests of th
   const document = await (await fetch(`${flow.endpoints.endpoints.api}/v1/openapi.json`)).json();
   expect(document).toMatchObject({ openapi: '3.1.0' });
   expect((await fetch(`${flow.endpoints.endpoints.api}/v1/notifications`)).status).toBe(401);
-  expect((await call('GET', '/v1/nothing')).status).toBe(404);
+  const nothing = await call('GET', '/v1/nothing');
+  expect([nothing.status, nothing.body.type]).toEqual([404, 'urn:notification-retry:problem:no-such-path']);
   expect((await send('bad', { channel: 'fax' })).body.type).toBe('urn:notification-retry:problem:invalid-request');
   const batch = { notifications: [{ channel: 'webhook', recipient: hook('ok/b-1'), body: 'x' }, { channel: 'fax' }] };
   const { body } = await call('POST', '/v1/notifications/batch', batch, 'batch-1');

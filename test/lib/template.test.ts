@@ -256,11 +256,11 @@ describe('the stream of NotificationLog', () => {
 });
 
 describe('the API', () => {
-  it('asks for a key on every route but the document’s, and keeps the answer for a minute at most', () => {
+  it('asks for a key on every route but the document’s and that of unknown paths, and keeps the answer for a minute at most', () => {
     const open = resourcesOf(template, 'AWS::ApiGatewayV2::Route').filter(
       ({ properties }) => properties['AuthorizationType'] !== 'CUSTOM',
     );
-    expect(open.map(({ properties }) => properties['RouteKey'])).toEqual(['GET /v1/openapi.json']);
+    expect(open.map(({ properties }) => properties['RouteKey']).sort()).toEqual(['$default', 'GET /v1/openapi.json']);
     const [authorizer] = resourcesOf(template, 'AWS::ApiGatewayV2::Authorizer');
     expect(authorizer?.properties).toMatchObject({
       AuthorizerType: 'REQUEST',

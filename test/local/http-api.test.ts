@@ -58,6 +58,17 @@ describe('the routes of a template', () => {
     expect(matchRoute(plan.routes, method, path)).toBeUndefined();
   });
 
+  it('has $default for what no other route is for', () => {
+    const { routes } = httpApiFrom([route('$default'), route('GET /v1/things')], [integration], []);
+    expect(matchRoute(routes, 'GET', '/v1/things')?.route.routeKey).toBe('GET /v1/things');
+    for (const [method = '', path = ''] of [
+      ['DELETE', '/v1/things'],
+      ['GET', '/v2'],
+    ]) {
+      expect(matchRoute(routes, method, path)).toMatchObject({ route: { routeKey: '$default' }, pathParameters: {} });
+    }
+  });
+
   it.each<[string, () => unknown, RegExp]>([
     ['without its integration', () => httpApiFrom([route('GET /')], [], []), /no integration integrations\/int/],
     ['with an authorizer of another kind', () => httpApiFrom([route('GET /', guarded)], [integration], []), /CUSTOM/],

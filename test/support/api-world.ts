@@ -105,6 +105,7 @@ export async function startApiWorld() {
         route('GET /v1/notifications/{log_id}', 'notifications'),
         route('POST /v1/notifications/{log_id}/retry', 'notifications'),
         { routeKey: 'GET /v1/openapi.json', functionName: 'notifications' },
+        { routeKey: '$default', functionName: 'notifications' },
       ],
     },
     async (name, event) => ({ ok: true, result: JSON.stringify(await functions[name]?.(JSON.parse(event) as never)) }),

@@ -58,7 +58,9 @@ export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observa
 
   async function answer(event: ApiEvent, caller: Caller | undefined): Promise<ApiAnswer> {
     const route = routes[event.routeKey];
-    if (route === undefined) throw new Problem('not-found', 'There is no such path.');
+    if (route === undefined) {
+      throw new Problem('no-such-path', 'There is no such path, or not by this method: see GET /v1/openapi.json.');
+    }
     if ('open' in route) return route.open();
     if (caller === undefined) {
       throw new Problem('unauthenticated', 'Send a valid API key: Authorization: Bearer nrk_<key_id>_<secret>.');

@@ -5,6 +5,7 @@ export const PROBLEMS = {
   unauthenticated: { status: 401, title: 'The API key is not valid' },
   forbidden: { status: 403, title: 'The API key may not do this' },
   'not-found': { status: 404, title: 'There is no such thing' },
+  'no-such-path': { status: 404, title: 'The API has no such path or method' },
   conflict: { status: 409, title: 'The notification is not in a state for this' },
   'idempotency-key-reused': { status: 409, title: 'Idempotency-Key was used for another request' },
   'request-in-progress': { status: 409, title: 'The same request is being worked on' },

@@ -5,14 +5,16 @@ export interface RouteMatch {
   readonly pathParameters: Readonly<Record<string, string>>;
 }
 
-/** The route for a request; one without parameters goes before one with, as on API Gateway. */
+/** The route for a request; one without parameters goes before one with, and `$default` last, as on API Gateway. */
 export function matchRoute(routes: readonly HttpRoutePlan[], method: string, path: string): RouteMatch | undefined {
   const matches = routes.flatMap((route) => {
     const [wanted = '', pattern = ''] = route.routeKey.split(' ');
     const pathParameters = wanted === method || wanted === 'ANY' ? parametersOf(pattern, path) : undefined;
     return pathParameters === undefined ? [] : [{ route, pathParameters }];
   });
-  return matches.sort((a, b) => Object.keys(a.pathParameters).length - Object.keys(b.pathParameters).length)[0];
+  const [match] = matches.sort((a, b) => Object.keys(a.pathParameters).length - Object.keys(b.pathParameters).length);
+  const rest = routes.find(({ routeKey }) => routeKey === '$default');
+  return match ?? (rest && { route: rest, pathParameters: {} });
 }
 
 function parametersOf(pattern: string, path: string): Record<string, string> | undefined {
