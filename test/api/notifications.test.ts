@@ -78,6 +78,21 @@ describe('GET /v1/notifications/{log_id}', () => {
       (id) => stoppedRow(id),
       { status: 'failed', canRetry: false, errorMessage: expect.stringContaining('Correct the recipient') },
     ],
+    [
+      'goes on on its fallback channel',
+      (id) => ({ ...stoppedRow(id), error_type: 'INVALID_RECIPIENT', successor_log_id: `${id}-fallback` }),
+      {
+        status: 'failed',
+        canRetry: false,
+        successor_log_id: expect.stringMatching(/^n-\d+-fallback$/),
+        errorMessage: 'The recipient does not exist or does not accept messages. It goes on on its fallback channel.',
+      },
+    ],
+    [
+      'is another one’s fallback',
+      (id) => storedRow(id, { send_status: 'SUCCESS', predecessor_log_id: 'n-first' }),
+      { status: 'done', predecessor_log_id: 'n-first' },
+    ],
   ])('of one that %s', async (_, row, expected) => {
     const log_id = fresh();
     await world.put(row(log_id));

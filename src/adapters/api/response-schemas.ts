@@ -12,7 +12,7 @@ const status = v.pipe(
   v.picklist(PUBLIC_STATES),
   v.description(
     'saving: kept, waits for its time; processing: first attempt due or under way; done: the provider took it; ' +
-      'retrying: failed, another attempt follows by itself; failed: nothing more happens by itself',
+      'retrying: failed, another attempt follows by itself; failed: nothing more happens by itself, but for its successor_log_id',
   ),
 );
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -62,6 +62,13 @@ const summaryEntries = {
   sent_at: v.optional(v.string()),
   delivered_at: v.optional(v.string()),
   notification_id: v.optional(v.string()),
+  successor_log_id: v.optional(
+    v.pipe(
+      v.string(),
+      v.description('It failed and goes on on its fallback channel as this notification: ask after that'),
+    ),
+  ),
+  predecessor_log_id: v.optional(v.pipe(v.string(), v.description('The notification whose fallback this is'))),
 };
 const attempt = v.object({
   attempt: v.pipe(count, v.description('0 is the first send')),

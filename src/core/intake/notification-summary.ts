@@ -20,6 +20,9 @@ export interface NotificationSummary {
   /** When it was confirmed to have arrived, on channels that tell. */
   readonly delivered_at?: string;
   readonly notification_id?: string;
+  /** The notification by which it goes on on its fallback channel, and the other way round. */
+  readonly successor_log_id?: string;
+  readonly predecessor_log_id?: string;
 }
 
 /** An attempt as a producer sees it: no answers in a provider's words. */
@@ -31,7 +34,15 @@ export interface AttemptSummary {
   readonly response_code?: string;
 }
 
-const TIMES = ['scheduled_at', 'sent_at', 'delivered_at'] as const;
+/** Told as they stand in the row, where they do. */
+const COLUMNS = [
+  'scheduled_at',
+  'sent_at',
+  'delivered_at',
+  'notification_id',
+  'successor_log_id',
+  'predecessor_log_id',
+] as const;
 
 /** @param row with the columns of its writer */
 export function summaryOf(
@@ -52,8 +63,7 @@ export function summaryOf(
     retry_count: row.retry_count,
     ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),
     created_at: createdAt(row) || String(row['created_at'] ?? ''),
-    ...Object.fromEntries(TIMES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
-    ...(typeof row.notification_id === 'string' && { notification_id: row.notification_id }),
+    ...Object.fromEntries(COLUMNS.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
   return summary;
 }

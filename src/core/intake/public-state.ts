@@ -55,23 +55,38 @@ const SENTENCES: Readonly<Record<ErrorType, string>> = {
   SERVER_OVERLOAD: 'The receiving service is overloaded or out of order.',
   RATE_LIMITED: 'The receiving service takes no more messages at the moment.',
   AUTH_TEMPORARY: 'The receiving service did not accept our sign-in for the moment.',
-  INVALID_RECIPIENT:
-    'The recipient does not exist or does not accept messages. Correct the recipient and send it anew.',
-  AUTH_FAILED: "The receiving service refused the integration's credential. Its settings have to be checked.",
-  FORMAT_ERROR: 'The receiving service refused the message as malformed. Its template or text has to be corrected.',
-  PERMISSION_DENIED: 'The integration lacks the permission to send there. It has to be granted.',
+  INVALID_RECIPIENT: 'The recipient does not exist or does not accept messages.',
+  AUTH_FAILED: "The receiving service refused the integration's credential.",
+  FORMAT_ERROR: 'The receiving service refused the message as malformed.',
+  PERMISSION_DENIED: 'The integration lacks the permission to send there.',
   MAX_RETRIES: 'All retries are used up.',
   EXPIRED: 'The time in which it may be delivered is over.',
   CANCELLED: 'It was cancelled.',
 };
 
-/** Undefined while nothing has gone wrong, and once it is delivered. */
+/** What helps, where something does. */
+const ADVICE: Readonly<Partial<Record<ErrorType, string>>> = {
+  INVALID_RECIPIENT: 'Correct the recipient and send it anew.',
+  AUTH_FAILED: 'Its settings have to be checked.',
+  FORMAT_ERROR: 'Its template or text has to be corrected.',
+  PERMISSION_DENIED: 'It has to be granted.',
+};
+
+/**
+ * Undefined while nothing has gone wrong, and once it is delivered. What goes on on its fallback channel comes without
+ * advice: who followed it would send the message twice.
+ */
 export function errorMessage(row: NotificationRow, now: Date): string | undefined {
   const state = publicState(row, now);
   if (state !== 'failed' && state !== 'retrying') return undefined;
-  const { failure_reason, error_type } = row;
+  const { failure_reason, error_type, successor_log_id } = row;
+  const goesOn = state === 'failed' && successor_log_id !== undefined;
+  const advice = goesOn ? {} : ADVICE;
   const causes = [error_type, failure_reason].filter((cause) => cause !== undefined);
-  const sentences = [...new Set(causes)].map((cause) => SENTENCES[cause]);
+  const sentences = [...new Set(causes)]
+    .flatMap((cause) => [SENTENCES[cause], advice[cause]])
+    .filter((sentence) => sentence !== undefined);
   if (state === 'retrying') sentences.push('It is tried again automatically.');
+  if (goesOn) sentences.push('It goes on on its fallback channel.');
   return sentences.join(' ');
 }
