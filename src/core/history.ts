@@ -34,7 +34,10 @@ export function historyKeys(
   };
 }
 
-/** Not unique: who looks a notification up by it compares tenant and id. No tenant reads by it what others have. */
+/**
+ * Not unique, and easily made to meet another tenant's on purpose: who looks a notification up by it compares tenant and
+ * id, and tells nobody what else is there.
+ */
 export function notificationKey(tenant_id: string, notification_id: string): string {
   return fnv1a(JSON.stringify([tenant_id, notification_id]))
     .toString(16)

@@ -4,12 +4,21 @@ import { asNotification } from '../../core/operator/notification-view.ts';
 import { isGone, matches } from '../../core/operator/search-filter.ts';
 import type { ForeignRow } from '../../core/row-rules.ts';
 import type { Clock } from '../../core/time.ts';
-import { readCopies } from '../dynamodb/notification-copies.ts';
-import { createOperatorSearch, ForeignPositionError, type SearchPosition } from '../dynamodb/operator-search.ts';
-import { badCursor, type CopiesRequest, encodeCopiesCursor, encodeCursor, type ListRequest } from './list-request.ts';
+import { CrowdedKeyError, readCopies } from '../dynamodb/notification-copies.ts';
+import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator-search.ts';
+import {
+  badCursor,
+  type CopiesRequest,
+  crowdedKey,
+  encodeCopiesCursor,
+  encodeCursor,
+  type ListRequest,
+} from './list-request.ts';
 
 /** Rows looked at for one answer: a status that is rare must not make a request read a whole month. */
 const MAX_LOOKED_AT = 1_000;
+/** Index pages ended for one answer, beside each partition's last: nor must a channel that is rare. 500 entries each. */
+const MAX_PAGES = 20;
 
 export interface Listing {
   readonly rows: readonly ForeignRow[];
@@ -17,38 +26,54 @@ export interface Listing {
   readonly next_cursor: string | null;
 }
 
+/** What an index gave at a time. */
+interface Part<Position> {
+  readonly found: readonly { readonly row: ForeignRow; readonly position: Position }[];
+  readonly pageEnd?: Position;
+}
+
 /** A tenant's notifications, newest day first; the copies of one notification in no order. */
 export function createList(client: DynamoDBClient, table: string, clock: Clock) {
   const search = createOperatorSearch(client, table, clock, { consistent: false });
 
-  async function copies(request: CopiesRequest): Promise<Listing> {
-    const page = await readCopies(client, table, request);
-    const fitting = page.rows.filter((row) => fits(row, request, clock()) && !isGone(row, clock()));
-    const rows = fitting.slice(0, request.limit);
-    const next = fitting.length > rows.length ? rows.at(-1)?.['log_id'] : page.next;
-    return { rows, next_cursor: next === undefined ? null : encodeCopiesCursor(request, String(next)) };
-  }
-
-  return async (request: ListRequest | CopiesRequest): Promise<Listing> => {
-    if ('notification_id' in request) return copies(request);
-    const { period, tenant_id, channel, limit, after } = request;
+  async function read<Position>(
+    parts: AsyncIterable<Part<Position>>,
+    request: ListRequest | CopiesRequest,
+    toCursor: (after: Position) => string,
+  ): Promise<Listing> {
     const rows: ForeignRow[] = [];
-    let last: SearchPosition | undefined;
     let lookedAt = 0;
-    try {
-      for await (const { row, position } of search.created(period, { tenant_id, ...(channel && { channel }) }, after)) {
-        if (rows.length === limit || lookedAt === MAX_LOOKED_AT) {
-          return { rows, next_cursor: last === undefined ? null : encodeCursor(period, last) };
-        }
-        if (fits(row, request, clock())) rows.push(row);
+    let pages = 0;
+    let last: Position | undefined;
+    for await (const { found, pageEnd } of parts) {
+      for (const { row, position } of found) {
+        const isFull = rows.length === request.limit || lookedAt === MAX_LOOKED_AT;
+        if (isFull && last !== undefined) return { rows, next_cursor: toCursor(last) };
+        if (fits(row, request, clock()) && !isGone(row, clock())) rows.push(row);
         last = position;
         lookedAt += 1;
       }
-    } catch (error) {
-      if (error instanceof ForeignPositionError) throw badCursor();
-      throw error;
+      if (pageEnd === undefined) continue;
+      last = pageEnd;
+      pages += 1;
+      if (pages === MAX_PAGES) return { rows, next_cursor: toCursor(pageEnd) };
     }
     return { rows, next_cursor: null };
+  }
+
+  return async (request: ListRequest | CopiesRequest): Promise<Listing> => {
+    try {
+      if ('notification_id' in request) {
+        return await read(readCopies(client, table, request), request, (after) => encodeCopiesCursor(request, after));
+      }
+      const { period, tenant_id, channel, after } = request;
+      const parts = search.createdParts(period, { tenant_id, ...(channel && { channel }) }, after);
+      return await read(parts, request, (position) => encodeCursor(period, position));
+    } catch (error) {
+      if (error instanceof ForeignPositionError) throw badCursor();
+      if (error instanceof CrowdedKeyError) throw crowdedKey();
+      throw error;
+    }
   };
 }
 

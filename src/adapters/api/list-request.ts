@@ -123,3 +123,8 @@ export function badCursor() {
   const message = 'is none that this list gave: take next_cursor from its answer, or leave it out';
   return invalid([{ path: 'cursor', rule: 'cursor', message }]);
 }
+
+export function crowdedKey() {
+  const message = 'cannot be looked up at the moment: leave it out, and find its copies by from and to';
+  return invalid([{ path: 'notification_id', rule: 'crowded', message }]);
+}

@@ -22,6 +22,16 @@ export interface Found {
   readonly position: SearchPosition;
 }
 
+/** What was found in up to a hundred entries of an index. */
+export interface FoundPart {
+  readonly found: readonly Found[];
+  /**
+   * Where an index page ended that its partition goes on after: there is more to read, whether anything fitted or not.
+   * Its entry is within the search's keys, but need not have fitted the rest of the filter.
+   */
+  readonly pageEnd?: SearchPosition;
+}
+
 /** The position is of another search: its partition is none of this one's. */
 export class ForeignPositionError extends Error {
   override readonly name = 'ForeignPositionError';
@@ -34,6 +44,8 @@ export class ForeignPositionError extends Error {
 export interface OperatorSearch {
   /** What was created in the period, newest day first. */
   created(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
+  /** The same, for who must know how much is read though little or nothing is found. */
+  createdParts(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
   /** What is due, or died, in the period: urgent first, oldest first. */
   work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
 }
@@ -58,7 +70,7 @@ export function createOperatorSearch(
     [partitionKey, sortKey]: readonly [string, string],
     filter: SearchFilter,
     after: SearchPosition | undefined,
-  ): AsyncGenerator<Found> {
+  ): AsyncGenerator<FoundPart> {
     const first = after === undefined ? 0 : partitions.findIndex(({ name }) => name === after.partition);
     if (first < 0) throw new ForeignPositionError('The position is none of this search.');
     for (const [i, { query }] of partitions.slice(first).entries()) {
@@ -76,10 +88,14 @@ export function createOperatorSearch(
           }),
         );
         const entries = page.Items ?? [];
-        for (let start = 0; start < entries.length; start += MAX_GETS) {
-          yield* await read(entries.slice(start, start + MAX_GETS), partitionKey, sortKey, filter);
-        }
         ExclusiveStartKey = page.LastEvaluatedKey;
+        const pageEnd = ExclusiveStartKey && positionOf(ExclusiveStartKey, partitionKey, sortKey);
+        // A page that the filter leaves nothing of is told as well.
+        for (let start = 0; start === 0 || start < entries.length; start += MAX_GETS) {
+          const found = await read(entries.slice(start, start + MAX_GETS), partitionKey, sortKey, filter);
+          const isLast = start + MAX_GETS >= entries.length;
+          yield { found, ...(isLast && pageEnd && { pageEnd }) };
+        }
       } while (ExclusiveStartKey !== undefined);
     }
   }
@@ -96,17 +112,28 @@ export function createOperatorSearch(
     return entries.flatMap((entry) => {
       const row = rows.get(entry['log_id']?.S);
       if (row === undefined || isGone(row, clock()) || !matches(row, filter)) return [];
-      const text = (name: string) => entry[name]?.S ?? '';
-      return [{ row, position: { partition: text(partitionKey), sort: text(sortKey), log_id: text('log_id') } }];
+      return [{ row, position: positionOf(entry, partitionKey, sortKey) }];
     });
   }
 
+  const createdParts: OperatorSearch['createdParts'] = (period, filter, after) =>
+    walk(historyPartitions(table, period, filter), keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
+
   return {
-    created: (period, filter, after) =>
-      walk(historyPartitions(table, period, filter), keysOf(HISTORY_INDEX), { ...filter, created: period }, after),
+    createdParts,
+    created: (period, filter, after) => foundIn(createdParts(period, filter, after)),
     work: (state, period, filter, after) =>
-      walk(workPartitions(table, state, period, filter), keysOf(WORK_INDEX), filter, after),
+      foundIn(walk(workPartitions(table, state, period, filter), keysOf(WORK_INDEX), filter, after)),
   };
+}
+
+async function* foundIn(parts: AsyncIterable<FoundPart>): AsyncGenerator<Found> {
+  for await (const { found } of parts) yield* found;
+}
+
+function positionOf(entry: Item, partitionKey: string, sortKey: string): SearchPosition {
+  const text = (name: string) => entry[name]?.S ?? '';
+  return { partition: text(partitionKey), sort: text(sortKey), log_id: text('log_id') };
 }
 
 function historyPartitions(table: string, period: Period, filter: SearchFilter): Partition[] {

@@ -1,0 +1,121 @@
+import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createList } from '../../../src/adapters/api/list-notifications.ts';
+import { readListRequest } from '../../../src/adapters/api/list-request.ts';
+import { toItem } from '../../../src/adapters/dynamodb/item.ts';
+import { historyKeys, notificationKey } from '../../../src/core/history.ts';
+import { startTestDynamoDb, type TestDynamoDb } from '../../support/dynamodb.ts';
+import { dueRow, T0 } from '../../support/rows.ts';
+import { createTables } from '../../support/tables.ts';
+
+let dynamodb: TestDynamoDb;
+let table: string;
+let list: ReturnType<typeof createList>;
+/** Entries of an index page, for a test to need few rows; and the queries made. */
+let pageSize: number | undefined;
+let queries = 0;
+
+beforeAll(async () => {
+  dynamodb = await startTestDynamoDb();
+  table = (await createTables(dynamodb.client, 'list')).notification_log;
+  countQueries(dynamodb.client);
+  list = createList(dynamodb.client, table, () => T0);
+});
+afterAll(() => dynamodb?.stop());
+beforeEach(() => {
+  pageSize = undefined;
+  queries = 0;
+});
+
+function countQueries(client: DynamoDBClient): void {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        if (commandName !== 'QueryCommand') return next(args);
+        queries += 1;
+        return next({ ...args, input: { ...args.input, ...(pageSize !== undefined && { Limit: pageSize }) } });
+      },
+    { step: 'initialize' },
+  );
+}
+
+async function put(log_id: string, changes: object): Promise<void> {
+  const row = { ...dueRow({ log_id, ...changes }), created_at: T0.toISOString() };
+  await dynamodb.client.send(
+    new PutItemCommand({ TableName: table, Item: toItem({ ...row, ...historyKeys(row, T0) }) }),
+  );
+}
+
+async function putMany(count: number, name: string, changes: object): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, i) => put(`${name}-${i}`, changes)));
+}
+
+/** Every answer of a list to its end. */
+async function answers(tenant_id: string, query: Readonly<Record<string, string>>) {
+  const all: { ids: string[]; cursor: string | null; queries: number }[] = [];
+  let cursor: string | null = null;
+  do {
+    queries = 0;
+    const asked = readListRequest({ ...query, ...(cursor !== null && { cursor }) }, tenant_id, T0);
+    const { rows, next_cursor } = await list(asked);
+    cursor = next_cursor;
+    all.push({ ids: rows.map(({ log_id }) => String(log_id)), cursor, queries });
+  } while (cursor !== null);
+  return all;
+}
+
+const decoded = (cursor: string | null) => Buffer.from(cursor ?? '', 'base64url').toString();
+
+describe('the copies of a notification whose key is another tenant’s as well', () => {
+  const [theirs, ours] = ['N-ecpo8ppdv7', 'N-h2ul5g0512'];
+
+  beforeAll(async () => {
+    await putMany(250, 'theirs', { tenant_id: 'tenant-crowd', notification_id: theirs });
+    await putMany(3, 'ours', { tenant_id: 'tenant-2', notification_id: ours });
+  });
+
+  it('have the same key', () => {
+    expect(notificationKey('tenant-2', ours)).toBe(notificationKey('tenant-crowd', theirs));
+  });
+
+  it('are told in as many answers as if they had it to themselves, and no cursor holds another’s log_id', async () => {
+    const told = await answers('tenant-2', { notification_id: ours, limit: '1' });
+    expect(told.map(({ ids }) => ids.length)).toEqual([1, 1, 1]);
+    expect(told.flatMap(({ ids }) => ids).sort()).toEqual(['ours-0', 'ours-1', 'ours-2']);
+    for (const { cursor } of told) expect(decoded(cursor)).not.toContain('theirs-');
+    expect(await answers('tenant-2', { notification_id: ours })).toHaveLength(1);
+  });
+
+  it('are all there for the other tenant too', async () => {
+    const told = await answers('tenant-crowd', { notification_id: theirs, limit: '100' });
+    expect(told.map(({ ids }) => ids.length)).toEqual([100, 100, 50]);
+    expect(new Set(told.flatMap(({ ids }) => ids)).size).toBe(250);
+  });
+
+  it('are refused, with another way to them, when too many others’ would have to be read first', async () => {
+    pageSize = 1;
+    await expect(answers('tenant-2', { notification_id: ours })).rejects.toMatchObject({
+      problem: 'invalid-request',
+      extras: { errors: [{ path: 'notification_id', message: expect.stringContaining('from and to') }] },
+    });
+    expect(queries).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('a list of a channel that is rare', () => {
+  it('reads a bounded part of the index for an answer, and goes on from there', async () => {
+    await putMany(120, 'hook', { tenant_id: 'tenant-rare', channel: 'webhook' });
+    await putMany(2, 'slack', { tenant_id: 'tenant-rare', channel: 'slack' });
+    pageSize = 1;
+    const told = await answers('tenant-rare', { channel: 'slack', from: T0.toISOString(), to: T0.toISOString() });
+    expect(told.flatMap(({ ids }) => ids).sort()).toEqual(['slack-0', 'slack-1']);
+    expect(told.length).toBeGreaterThan(4);
+    // Twenty pages that go on, and the last one of each of the day's four partitions.
+    for (const { queries } of told) expect(queries).toBeLessThanOrEqual(24);
+  });
+
+  it('ends at once where there is little to read', async () => {
+    await put('lone', { tenant_id: 'tenant-lone', channel: 'webhook' });
+    expect(await answers('tenant-lone', { channel: 'slack' })).toMatchObject([{ ids: [], cursor: null }]);
+  });
+});
