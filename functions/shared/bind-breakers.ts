@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
 import { heldSince } from '../../src/core/breaker.ts';
-import { Breakers } from '../../src/core/breakers.ts';
+import { Breakers, type BreakersDeps } from '../../src/core/breakers.ts';
 import { toBreakerPolicy } from './bindings.ts';
 import { count } from './count.ts';
 import type { BreakerConfig } from './env.ts';
@@ -18,12 +18,18 @@ interface BreakerEnv {
 }
 
 /** The breakers of a channel function's instance, on the deployed table. */
-export function bindBreakers(env: BreakerEnv, dynamodb: DynamoDBClient, { logger, metrics }: Observability): Breakers {
+export function bindBreakers(
+  env: BreakerEnv,
+  dynamodb: DynamoDBClient,
+  mayUse: NonNullable<BreakersDeps['mayUse']>,
+  { logger, metrics }: Observability,
+): Breakers {
   const clock = () => new Date();
   return new Breakers({
     store: createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock),
     policy: toBreakerPolicy(env.BREAKER),
     clock,
+    mayUse,
     // Unreferenced: what nobody waits for any more must not keep the process.
     pause: (ms) => setTimeout(ms, undefined, { ref: false }),
     probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + CONTENT_MS,

@@ -10,6 +10,7 @@ import {
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import type { Channel } from '../../src/core/channels.ts';
 import type { Sender } from '../../src/core/provider-answer.ts';
+import { integrationOf } from '../../src/core/send.ts';
 import { bindBreakers } from './bind-breakers.ts';
 import { createDynamoDb, createSqs, toRetryPolicy } from './bindings.ts';
 import { createHandler } from './channel-function.ts';
@@ -33,6 +34,7 @@ export function bindChannel(
   const dynamodb = createDynamoDb();
   const sqs = createSqs();
   const keys = createKeys(env);
+  const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
   const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
   const handler = createHandler(
     {
@@ -43,7 +45,7 @@ export function bindChannel(
         rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
-        sender: createSender(createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix })),
+        sender: createSender(credentials),
         retries: createRetryQueue(sqs, env.LANE_QUEUES, {
           onRefused: (reason, count) =>
             observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
@@ -52,7 +54,12 @@ export function bindChannel(
           notification_log: env.NOTIFICATION_LOG_TABLE,
           notification_content: env.NOTIFICATION_CONTENT_TABLE,
         }),
-        gate: bindBreakers(env, dynamodb, observability),
+        gate: bindBreakers(
+          env,
+          dynamodb,
+          (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
+          observability,
+        ),
         policy: toRetryPolicy(env.RETRY_POLICY),
         clock,
         random: Math.random,

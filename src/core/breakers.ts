@@ -13,6 +13,11 @@ import { epochMs } from './time.ts';
 export interface BreakersDeps extends KnownBreakersDeps {
   readonly policy: BreakerPolicy;
   readonly pause: (ms: number) => Promise<void>;
+  /**
+   * Whether the notification's tenant may use its integration, as far as that can be told; when not, it is refused
+   * without its provider being asked, and has no part in the integration's line and probes. Never rejects.
+   */
+  readonly mayUse?: (row: NotificationRow) => Promise<boolean>;
   /** Longer than an attempt can take from here to its answer. */
   readonly probe_ms: number;
   readonly onTransition?: (to: 'opened' | 'closed', breaker: Breaker) => void;
@@ -64,6 +69,7 @@ export class Breakers implements ProviderGate {
     await this.#known.refresh(KNOWN_FOR_MS);
     const breaker = this.#known.get(id);
     if (breaker === undefined || this.#known.phase(id) !== 'open') return this.#send(id, row);
+    if ((await this.#deps.mayUse?.(row)) === false) return OPEN_GATE.admit(row, forced);
     this.#windows.delete(id);
     if (forced) return this.#sendForced(id);
     const now = this.#deps.clock().getTime();

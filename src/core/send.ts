@@ -36,8 +36,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
       content,
       at,
       ...(row.recipient_type && { recipient_type: row.recipient_type }),
-      ...(row.integration_config_id && { integration_config_id: row.integration_config_id }),
-      ...(row.created_by === INTAKE_API && { chosen_by_tenant: true as const }),
+      ...integrationOf(row),
     };
     // One time limit for both: the worker's own is what it is measured by.
     const signal = deps.sendTimeout();
@@ -51,6 +50,17 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
     // Our own storage or key service failed: the provider was never asked, so no retry is used up.
     return unsent(error);
   }
+}
+
+/** Which integration a notification uses, and who chose it. */
+export function integrationOf({
+  integration_config_id,
+  created_by,
+}: NotificationRow): Pick<Delivery, 'integration_config_id' | 'chosen_by_tenant'> {
+  return {
+    ...(integration_config_id && { integration_config_id }),
+    ...(created_by === INTAKE_API && { chosen_by_tenant: true as const }),
+  };
 }
 
 async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: SendDeps): Promise<SendResult> {

@@ -127,6 +127,20 @@ describe('a breaker', () => {
     expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
   });
 
+  it('gives what its tenant may not use no slot and no probe: it is refused on the way', async () => {
+    const { outage, worker, batch, memory, time } = setUp();
+    await outage();
+    const gate = worker({ mayUse: async ({ tenant_id }) => tenant_id === 'tenant-1' });
+    const refusal = refused('AUTH_FAILED');
+    const before = memory.breakers.get(ID);
+    expect(await batch(gate, rows(5, { tenant_id: 'tenant-2' }), refusal)).toEqual(Array(5).fill('counted'));
+    await time.run(time.pause(31 * SECOND));
+    expect(await batch(gate, rows(5, { tenant_id: 'tenant-2' }), refusal)).toEqual(Array(5).fill('counted'));
+    expect(memory.breakers.get(ID)).toEqual(before);
+    expect(await batch(gate, [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
   it('lets count what breaks the sender, even as the probe, and probes again with the next one', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();

@@ -21,15 +21,18 @@ export interface IntegrationCredentials {
   /**
    * The credential of the owner's integration. Whatever is wrong with it concerns this notification alone, and comes
    * back as its refusal: missing or malformed AUTH_FAILED, another tenant's or unreadable by our role
-   * PERMISSION_DENIED, source out of reach AUTH_TEMPORARY.
+   * PERMISSION_DENIED, source out of reach AUTH_TEMPORARY. To a tenant that chose it, one that is missing and one that is
+   * not theirs are the same: nobody learns by trying which integrations others have.
    */
   load<T>(shape: CredentialShape<T>, owner: CredentialOwner, options?: LoadOptions): Promise<CredentialResult<T>>;
+  /** False when `load` is sure to refuse because of whose it is. Asks the provider nothing, and never rejects. */
+  mayUse(owner: CredentialOwner): Promise<boolean>;
 }
 
 interface LoadOptions {
   /** Reads past every cache. */
   readonly fresh?: boolean;
-  /** A missing secret is no fault. */
+  /** A missing secret is no fault, unless a tenant named it. */
   readonly optional?: boolean;
 }
 
@@ -64,16 +67,32 @@ export function createIntegrationCredentials(
       const text = await read(source, name, fresh);
       if (typeof text === 'object') return text;
       if (text === undefined) {
+        if (owner.chosen_by_tenant) return notUsable(name);
         return optional
           ? { ok: true, credential: undefined }
           : refused('AUTH_FAILED', `there is no secret ${name}; create it with the integration's credential`);
       }
-      const result = parseOnce(name, text, shape);
-      if (!result.ok) return result;
-      const why = notTheirs(result.tenant_id, owner);
-      return why === undefined
-        ? { ok: true, credential: result.credential }
-        : refused('PERMISSION_DENIED', `the secret ${name} ${why}`);
+      const { owned_by, result } = parseOnce(name, text, shape);
+      if (isTheirs(owned_by, owner)) return result;
+      if (owner.chosen_by_tenant) return notUsable(name);
+      return result.ok
+        ? refused('PERMISSION_DENIED', `the secret ${name} belongs to another tenant (its tenant_id differs)`)
+        : result;
+    },
+
+    async mayUse(owner) {
+      const { integration_config_id: id } = owner;
+      if (id === undefined || !CONFIG_ID.test(id)) return true;
+      const name = `${prefix}${id}`;
+      try {
+        const text = await source.get(name, { fresh: false });
+        return text === undefined
+          ? !owner.chosen_by_tenant
+          : isTheirs(parsed.get(name)?.text === text ? parsed.get(name)?.result.owned_by : ownerIn(text), owner);
+      } catch {
+        // Nobody knows at the moment; the attempt itself will tell.
+        return true;
+      }
     },
   };
 }
@@ -81,29 +100,39 @@ export function createIntegrationCredentials(
 /** `tenant_id` of a credential that every tenant may use. */
 const EVERY_TENANT = '*';
 
-/** Why the credential is not to be used for this tenant. */
-function notTheirs(owned_by: string | undefined, { tenant_id, chosen_by_tenant }: CredentialOwner): string | undefined {
-  if (owned_by === EVERY_TENANT || owned_by === tenant_id) return undefined;
-  if (owned_by !== undefined) return 'belongs to another tenant (its tenant_id differs)';
-  return chosen_by_tenant
-    ? `names no tenant_id, so notifications from the API may not use it: add the tenant's, or "${EVERY_TENANT}" for all`
-    : undefined;
+function isTheirs(owned_by: string | undefined, { tenant_id, chosen_by_tenant }: CredentialOwner): boolean {
+  return owned_by === undefined ? !chosen_by_tenant : owned_by === EVERY_TENANT || owned_by === tenant_id;
 }
 
-type Parsed<T> = { readonly ok: true; readonly credential: T; readonly tenant_id: string | undefined } | Refused;
+/** The same for a secret that is missing, another tenant's and nobody's. */
+function notUsable(name: string): Refused {
+  const rule = `notifications from the API need one whose tenant_id is the tenant's, or "${EVERY_TENANT}" for all`;
+  return refused('AUTH_FAILED', `there is no secret ${name} that this tenant may use: ${rule}`);
+}
+
+interface Parsed<T> {
+  readonly owned_by: string | undefined;
+  readonly result: { readonly ok: true; readonly credential: T } | Refused;
+}
 
 const ownership = v.object({ tenant_id: v.optional(v.string()) });
 
+function ownerIn(text: string): string | undefined {
+  const owner = v.safeParse(ownership, parseJsonObject(text));
+  return owner.success ? owner.output.tenant_id : undefined;
+}
+
 function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed<T> {
   const value = parseJsonObject(text);
-  if (value === undefined) return refused('AUTH_FAILED', `the secret ${name} is not a JSON object`);
+  if (value === undefined) {
+    return { owned_by: undefined, result: refused('AUTH_FAILED', `the secret ${name} is not a JSON object`) };
+  }
   const owner = v.safeParse(ownership, value);
   const credential = v.safeParse(shape, value);
+  const owned_by = owner.success ? owner.output.tenant_id : undefined;
+  if (owner.success && credential.success) return { owned_by, result: { ok: true, credential: credential.output } };
   const issues = [...(owner.issues ?? []), ...(credential.issues ?? [])];
-  if (!owner.success || !credential.success) {
-    return refused('AUTH_FAILED', `the secret ${name} is malformed: ${describeIssues(issues)}`);
-  }
-  return { ok: true, credential: credential.output, tenant_id: owner.output.tenant_id };
+  return { owned_by, result: refused('AUTH_FAILED', `the secret ${name} is malformed: ${describeIssues(issues)}`) };
 }
 
 const TYPE_OF: Readonly<Record<SecretFault, ProviderErrorType>> = {

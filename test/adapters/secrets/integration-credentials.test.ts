@@ -9,6 +9,8 @@ import { createMemorySecrets } from './memory-secrets.ts';
 
 const shape = v.object({ token: v.string() });
 const owner = { tenant_id: 'T1', integration_config_id: 'IC001' };
+/** By the API, rather than in a row of its writer's own. */
+const chosen = { ...owner, chosen_by_tenant: true as const };
 
 function credentials(secret: unknown) {
   const source = createMemorySecrets();
@@ -32,13 +34,29 @@ describe('a credential', () => {
     ['the tenant itself', { tenant_id: 'T1' }, true],
     ['every tenant', { tenant_id: '*' }, true],
     ['nobody', {}, false],
+    ['another one', { tenant_id: 'T2' }, false],
   ])('that names %s is usable accordingly by what a tenant handed over', async (_, named, usable) => {
-    const loaded = await credentials({ token: 'x', ...named }).load(shape, {
-      ...owner,
-      tenant_id: 'T1',
-      chosen_by_tenant: true,
-    });
-    expect(loaded).toMatchObject(usable ? { ok: true } : { ok: false, error_type: 'PERMISSION_DENIED' });
+    const loaded = credentials({ token: 'x', ...named });
+    expect(await loaded.mayUse(chosen)).toBe(usable);
+    expect(await loaded.load(shape, chosen)).toMatchObject({ ok: usable });
+    expect(await loaded.mayUse(chosen)).toBe(usable);
+  });
+
+  it('that is not theirs is to a tenant that chose it exactly as one that is missing', async () => {
+    const none = createIntegrationCredentials(createMemorySecrets(), { prefix: 'prod/' });
+    const missing = await none.load(shape, chosen);
+    expect(missing).toMatchObject({ ok: false, error_type: 'AUTH_FAILED' });
+    expect(await none.load(shape, chosen, { optional: true })).toEqual(missing);
+    expect(await none.mayUse(chosen)).toBe(false);
+    for (const secret of [{ token: 'x', tenant_id: 'T2' }, { tenant_id: 'T2', tokn: 'x' }, { token: 'x' }]) {
+      expect(await credentials(secret).load(shape, chosen)).toEqual(missing);
+      expect(await credentials(secret).load(shape, chosen, { optional: true })).toEqual(missing);
+    }
+  });
+
+  it('may be used, as far as is known, while nobody can tell whose it is', async () => {
+    const source = { get: () => Promise.reject(new SecretUnavailableError('temporary', 'not now')) };
+    expect(await createIntegrationCredentials(source, { prefix: '' }).mayUse(chosen)).toBe(true);
   });
 
   it('that carries its tenant is for that tenant alone', async () => {
