@@ -3,7 +3,8 @@ import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
 import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
-import { createApi } from '../shared/api/api-function.ts';
+import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
+import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
 import { createApiDynamoDb, createApiLanes, toRetryPolicy } from '../shared/bindings.ts';
 import { apiIntakeEnv, parseEnv } from '../shared/env.ts';
@@ -11,8 +12,8 @@ import { createKeys } from '../shared/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
 
 /** Takes notifications in, each once for its idempotency key. */
-export function createHandler(deps: IntakeRouteDeps, observability: Observability) {
-  return createApi(intakeRoutes(deps, observability), deps.clock, observability);
+export function createHandler(deps: IntakeRouteDeps & ApiDeps, observability: Observability) {
+  return createApi(intakeRoutes(deps, observability), deps, observability);
 }
 
 function bind() {
@@ -25,7 +26,8 @@ function bind() {
   };
   const clock = () => new Date();
   const storage = { client, tables, ...createKeys(env) };
-  const deps: IntakeRouteDeps = {
+  const deps: IntakeRouteDeps & ApiDeps = {
+    counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
     store: createIntakeStore(storage),
     reports: createReportStore(storage, clock),
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),

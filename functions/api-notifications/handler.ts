@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { createList } from '../../src/adapters/api/list-notifications.ts';
 import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
-import { createApi } from '../shared/api/api-function.ts';
+import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
+import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/notification-routes.ts';
 import { createApiDynamoDb, createApiLanes, toRetryPolicy } from '../shared/bindings.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
 
 /** Tells what became of notifications, and has one retried. */
-export function createHandler(deps: NotificationRouteDeps, observability: Observability) {
-  return createApi(notificationRoutes(deps), deps.clock, observability);
+export function createHandler(deps: NotificationRouteDeps & ApiDeps, observability: Observability) {
+  return createApi(notificationRoutes(deps), deps, observability);
 }
 
 function bind() {
@@ -19,7 +20,8 @@ function bind() {
   const client = createApiDynamoDb();
   const table = env.NOTIFICATION_LOG_TABLE;
   const clock = () => new Date();
-  const deps: NotificationRouteDeps = {
+  const deps: NotificationRouteDeps & ApiDeps = {
+    counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
     rows: createOperatorRows(client, table, clock),
     records: (log_id) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
     list: createList(client, table, clock),

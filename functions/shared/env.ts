@@ -116,6 +116,7 @@ export const apiIntakeEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
   /** As the dispatcher's. */
   LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
   RETRY_POLICY: json(retryPolicy),
@@ -127,6 +128,7 @@ export const apiIntakeEnv = v.object({
 export const apiNotificationsEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
   RETRY_POLICY: json(retryPolicy),
 });

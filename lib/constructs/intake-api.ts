@@ -20,7 +20,7 @@ import { isProduction, type StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
-import { allow, encryptRecipients, useTables } from './permissions.ts';
+import { allow, countRequests, encryptRecipients, useTables } from './permissions.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction } from './service-function.ts';
 import { laneUrls } from './sweep.ts';
@@ -116,6 +116,7 @@ export class IntakeApi extends Construct {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
         NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         RETRY_POLICY: retryPolicyJson(config),
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
@@ -128,6 +129,7 @@ export class IntakeApi extends Construct {
         ),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:Query'], [tables.retryLog.tableArn]),
+        countRequests(tables.pipelineState),
         useTables(encryption.dataKey),
         ...encryptRecipients(encryption.recipientKey),
         allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
@@ -145,6 +147,7 @@ export class IntakeApi extends Construct {
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         RETRY_POLICY: retryPolicyJson(config),
       } satisfies ApiNotificationsEnv,
@@ -155,6 +158,7 @@ export class IntakeApi extends Construct {
           ['dynamodb:Query'],
           [HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
         ),
+        countRequests(tables.pipelineState),
         useTables(encryption.dataKey),
         allow(['sqs:SendMessage'], laneArns(channels)),
       ],

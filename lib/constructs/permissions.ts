@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
-import { BREAKER_KIND } from '../../src/adapters/dynamodb/schema.ts';
+import { BREAKER_KIND, RATE_KIND } from '../../src/adapters/dynamodb/schema.ts';
 
 /** Allows exactly these actions on exactly these resources. */
 export function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement {
@@ -33,5 +33,14 @@ export function useBreakers(pipelineState: Table): PolicyStatement {
     actions: ['dynamodb:Query', 'dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
     conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND] } },
+  });
+}
+
+/** Adds to the requests counted by key; the rest of the pipeline's state is others'. */
+export function countRequests(pipelineState: Table): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:UpdateItem'],
+    resources: [pipelineState.tableArn],
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [RATE_KIND] } },
   });
 }

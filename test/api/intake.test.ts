@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
 import { PROBLEMS, problemType } from '../../src/core/intake/problem.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../support/api-world.ts';
 
@@ -392,6 +393,18 @@ describe('limits', () => {
     world.pass(1_000);
     expect((await ask()).status).toBe(200);
   });
+});
+
+it.each([
+  ['GET', '/v1/notifications'],
+  ['POST', '/v1/notifications'],
+])('%s %s is refused when other instances have let through what its key may ask', async (method, path) => {
+  const spent = await world.key('T1', ['read', 'send'], 1);
+  const counts = createRequestCounts(world.client, world.tables.pipeline_state);
+  const now = Math.floor(world.now().getTime() / 1000);
+  for (let second = now; second < now + 20; second++) await counts.add(spent.key_id, second, 5);
+  const answer = await world.call(method, path, { key: spent.key });
+  expect([answer.status, typeOf(answer), answer.headers.get('retry-after')]).toEqual([429, 'rate-limited', '1']);
 });
 
 it('has a problem document for every status it refuses with', () => {

@@ -78,7 +78,8 @@ describe('an API request', () => {
   it('that storage keeps waiting is told to come back before the function ends', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const logger = { error: vi.fn(), info: vi.fn() } as unknown as Logger;
-    const api = createApi({ 'GET /': { open: () => new Promise(() => {}) } }, () => new Date(), { logger });
+    const deps = { clock: () => new Date(), counts: { add: async () => 0 } };
+    const api = createApi({ 'GET /': { open: () => new Promise(() => {}) } }, deps, { logger });
     const asked = api({ routeKey: 'GET /', headers: {}, requestContext: {} } as ApiEvent);
     await vi.advanceTimersByTimeAsync(ANSWER_MS);
     expect(await asked).toMatchObject({ statusCode: 503, headers: { 'retry-after': '2' } });

@@ -242,6 +242,26 @@ describe('the API’s functions', () => {
     ]);
   });
 
+  it.each(['IntakeApiIntakeRole', 'IntakeApiNotificationsRole'])(
+    'touch nothing of the pipeline’s state but the counts of requests: %s',
+    (role) => {
+      template.hasResourceProperties('AWS::IAM::Policy', {
+        PolicyName: Match.stringLikeRegexp(role),
+        PolicyDocument: {
+          Statement: Match.arrayWith([
+            Match.objectLike({
+              Action: 'dynamodb:UpdateItem',
+              Resource: { 'Fn::GetAtt': [Match.stringLikeRegexp('TablesPipelineState'), 'Arn'] },
+              Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['rate'] } },
+            }),
+          ]),
+        },
+      });
+      const others = [...permissionsOf(role)].filter(([action]) => action !== 'dynamodb:UpdateItem');
+      expect(JSON.stringify(others)).not.toContain('PipelineState');
+    },
+  );
+
   it('that checks keys reads one key, and nothing else', () => {
     const permissions = permissionsOf('IntakeApiKeyCheckRole');
     expect(actions('IntakeApiKeyCheckRole').filter((action) => action.startsWith('dynamodb:'))).toEqual([

@@ -14,6 +14,7 @@ import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
+import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
 import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
 import type { ForeignRow } from '../../src/core/row-rules.ts';
@@ -57,6 +58,7 @@ export async function startApiWorld() {
     return [];
   };
   const store = createIntakeStore(storage);
+  const counts = createRequestCounts(client, tables.pipeline_state);
   const intake = createApi(
     intakeRoutes(
       {
@@ -73,7 +75,7 @@ export async function startApiWorld() {
       },
       observability,
     ),
-    clock,
+    { clock, counts },
     observability,
   );
   const notifications = createApi(
@@ -86,7 +88,7 @@ export async function startApiWorld() {
       clock,
       newId: randomUUID,
     }),
-    clock,
+    { clock, counts },
     observability,
   );
   process.env['API_KEYS_TABLE'] = tables.api_keys;
@@ -126,6 +128,7 @@ export async function startApiWorld() {
     faults,
     keys,
     url: server.url,
+    now: clock,
     pass: (ms: number) => {
       moved += ms;
     },

@@ -5,6 +5,7 @@ import type {
 } from 'aws-lambda';
 import type { Scope } from '../../../src/adapters/api/api-key.ts';
 import { PROBLEMS, Problem, problemDocument, problemType } from '../../../src/core/intake/problem.ts';
+import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/token-bucket.ts';
 import type { Clock } from '../../../src/core/time.ts';
 import type { Observability } from '../middleware.ts';
@@ -49,12 +50,25 @@ export type Routes = Readonly<Record<string, Route | OpenRoute>>;
 /** Milliseconds after which the caller is told to come back: less than the function's own timeout, which tells nobody. */
 export const ANSWER_MS = 15_000;
 
+export interface ApiDeps {
+  readonly clock: Clock;
+  readonly counts: RequestCounts;
+}
+
 /**
  * The handler of a route group: whatever goes wrong is a problem document. Who calls is checked here again, for the
  * authorizer lets every key through and only says whose it is (docs/decisions/0052).
  */
-export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observability, 'logger'>) {
+export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }: Pick<Observability, 'logger'>) {
   const takeToken = createTokenBuckets(clock);
+  const countRequest = createSharedLimit({
+    counts,
+    clock,
+    onFault: (error) =>
+      logger.warn('requests could not be counted with the others’; each instance limits its own', {
+        error: error as Error,
+      }),
+  });
 
   async function answer(event: ApiEvent, caller: Caller | undefined): Promise<ApiAnswer> {
     const route = routes[event.routeKey];
@@ -68,9 +82,10 @@ export function createApi(routes: Routes, clock: Clock, { logger }: Pick<Observa
     if (!caller.scopes.includes(route.scope)) {
       throw new Problem('forbidden', `This API key lacks the scope ${route.scope}.`);
     }
-    const wait_ms = takeToken(caller.key_id, caller.rate_limit);
+    const { key_id, rate_limit } = caller;
+    const wait_ms = takeToken(key_id, rate_limit) || (await countRequest(key_id, rate_limit));
     if (wait_ms > 0) {
-      throw new Problem('rate-limited', `This API key may make ${caller.rate_limit} requests a second.`, {
+      throw new Problem('rate-limited', `This API key may make ${rate_limit} requests a second.`, {
         retry_after_seconds: Math.ceil(wait_ms / 1000),
       });
     }

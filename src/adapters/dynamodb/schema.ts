@@ -37,6 +37,8 @@ export const HISTORY_INDEX = 'history_index';
 
 /** Partition of pipeline_state with the breakers. */
 export const BREAKER_KIND = 'breaker';
+/** Partition of pipeline_state with what keys of the API have asked for in the last seconds. */
+export const RATE_KIND = 'rate';
 
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
@@ -83,7 +85,7 @@ export const TABLES = {
     indexes: {},
     ttlAttribute: 'expires_at',
   },
-  /** What the pipeline itself has to remember, a few small items: breakers that are not closed, recent sweeps. */
+  /** What the pipeline itself has to remember, small items: breakers that are not closed, recent sweeps, requests by key. */
   pipeline_state: {
     partitionKey: text('kind'),
     sortKey: text('id'),

@@ -1,9 +1,9 @@
 import type { Clock } from '../time.ts';
 
 /** Seconds of its rate that a key may spend at once. */
-const BURST_SECONDS = 2;
+export const BURST_SECONDS = 2;
 /** Keys remembered at most; the one used longest ago is forgotten first, and starts with a full bucket again. */
-const MAX_KEYS = 1_000;
+export const MAX_KEYS = 1_000;
 
 interface Bucket {
   tokens: number;
@@ -13,7 +13,7 @@ interface Bucket {
 /** Takes a request's token; gives the milliseconds to wait for one when there is none, else 0. */
 export type TakeToken = (key_id: string, per_second: number) => number;
 
-/** A token bucket a key, in this process only (docs/decisions/0053). */
+/** A token bucket a key, in this process only; what others let through is counted in shared-limit.ts. */
 export function createTokenBuckets(clock: Clock): TakeToken {
   const buckets = new Map<string, Bucket>();
   return (key_id, per_second) => {

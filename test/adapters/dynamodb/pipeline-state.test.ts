@@ -1,6 +1,8 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker-store.ts';
 import { createNoticeMark } from '../../../src/adapters/dynamodb/notice-mark.ts';
+import { createRequestCounts } from '../../../src/adapters/dynamodb/request-counts.ts';
 import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep-log.ts';
 import type { Breaker } from '../../../src/core/breaker.ts';
 import { openByChannel } from '../../../src/core/monitor/open-breakers.ts';
@@ -53,6 +55,20 @@ describe('the mark of the notices', () => {
     await mark.write(at(1).toISOString());
     await mark.write(at(2).toISOString());
     expect(await mark.read()).toBe(at(2).toISOString());
+  });
+});
+
+describe('the counts of requests', () => {
+  it('add up what all instances tell of a key in a second, and are gone minutes later', async () => {
+    const [one, other] = [0, 1].map(() => createRequestCounts(dynamodb.client, table));
+    const second = Math.floor(T0.getTime() / 1000);
+    expect(await one?.add('key-1', second, 4)).toBe(4);
+    expect(await other?.add('key-1', second, 3)).toBe(7);
+    expect(await other?.add('key-2', second, 1)).toBe(1);
+    expect(await one?.add('key-1', second + 1, 2)).toBe(2);
+    const Key = { kind: { S: 'rate' }, id: { S: `key-1#${second}` } };
+    const { Item } = await dynamodb.client.send(new GetItemCommand({ TableName: table, Key }));
+    expect(Item).toEqual({ ...Key, requests: { N: '7' }, expires_at: { N: String(second + 300) } });
   });
 });
 
