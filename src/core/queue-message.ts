@@ -37,9 +37,10 @@ export interface ReceivedMessage {
   readonly receive_count: number;
 }
 
-/** What a row keeps of a message that is queued for its time at once: one that SQS can delay so long. */
+/** What a row keeps of a message that is queued ahead of its time at once: one that SQS can delay so long. */
 export function queuedFor(due: string, now: Date): { readonly queued_for?: string } {
-  return epochMs(due) - now.getTime() <= MAX_DELAY_MS ? { queued_for: due } : {};
+  const wait = epochMs(due) - now.getTime();
+  return wait > 0 && wait <= MAX_DELAY_MS ? { queued_for: due } : {};
 }
 
 /** Runs are named after what started them, so that a retry record can tell a sweep's attempt from an operator's. */

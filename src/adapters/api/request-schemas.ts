@@ -65,11 +65,17 @@ const notificationEntries = {
   recipient_type: v.optional(v.picklist(RECIPIENT_TYPES, `must be one of ${RECIPIENT_TYPES.join(', ')}`)),
   subject: v.optional(text(500)),
   format: v.optional(v.picklist(MESSAGE_FORMATS, `must be one of ${MESSAGE_FORMATS.join(', ')}`), 'PLAIN'),
-  integration_config_id: v.optional(id),
-  notification_id: v.optional(id),
+  integration_config_id: v.optional(
+    v.pipe(id, v.description('Whose credentials to send with; only an integration of the same tenant, or of all')),
+  ),
+  notification_id: v.optional(
+    v.pipe(id, v.description("The producer's own name for it, by which it is found; its copies may share one")),
+  ),
   setting_id: v.optional(id),
   template_id: v.optional(id),
-  scheduled_at: v.optional(moment),
+  scheduled_at: v.optional(
+    v.pipe(moment, v.description('When to send it, to the second; at once unless given. At most a year ahead')),
+  ),
   max_retry_count: v.optional(
     v.pipe(
       v.number('must be a number'),

@@ -1,6 +1,6 @@
 import type { NotificationContent, NotificationRow, RetryRecord } from '../notification.ts';
 import { messageFor, type Routing } from '../operator/message.ts';
-import { MAX_DELAY_MS, newRunId } from '../queue-message.ts';
+import { MAX_DELAY_MS, newRunId, queuedFor } from '../queue-message.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
 import type { QueuedMessage } from '../sweep.ts';
 import { type Clock, epochMs } from '../time.ts';
@@ -198,10 +198,11 @@ async function complete(
 ): Promise<Acceptance> {
   const planned = newNotification(log_id, tenant_id, notification, new Date(accepted_at), policy);
   const { content, failed } = planned;
-  const row = dueFromNow(planned.row, clock());
+  const due = dueFromNow(planned.row, clock());
+  const sends = failed === undefined || messageDue(failed, due) !== undefined;
+  const row = { ...due, ...(sends && due.work_at && queuedFor(due.work_at, clock())) };
   if (failed !== undefined) await records.put(failed.record);
   const there = await store.putRow(row, content.recipient, clock());
-  const sends = failed === undefined || messageDue(failed, row) !== undefined;
   // Whoever put another row sends its message, and that row may have moved on since.
   const ours = there === undefined || isSame(there, row);
   const message = ours && sends && row.work_at ? laneMessage(row, row.work_at, newId(), clock()) : undefined;

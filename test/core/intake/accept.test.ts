@@ -379,7 +379,10 @@ describe('scheduled_at', () => {
     const acceptance: Acceptance = await accept(intakeRequest('k', { scheduled_at }), deps);
     expect(acceptance.status).toBe(status);
     expect(acceptance.message?.delay_seconds).toBe(delay_seconds);
-    expect(tables.row(acceptance.log_id)).toMatchObject({ scheduled_at, work_at: at(Math.max(0, ms)).toISOString() });
+    const row = tables.row(acceptance.log_id);
+    expect(row).toMatchObject({ scheduled_at, work_at: at(Math.max(0, ms)).toISOString() });
+    // No sweep queues a second message ahead.
+    expect(row?.queued_for).toBe(ms > 0 && delay_seconds !== undefined ? scheduled_at : undefined);
   });
 
   it.each([
