@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
-import { createDynamoDb, createSqs, toRetryPolicy } from '../../functions/shared/bindings.ts';
+import { createDynamoDb, toRetryPolicy } from '../../functions/shared/bindings.ts';
 import { createHandler } from '../../functions/shared/channel-function.ts';
 import { parseEnv, senderEnv } from '../../functions/shared/env.ts';
 import { createKeys } from '../../functions/shared/keys.ts';
+import { createLaneAccess } from '../../functions/shared/lane-access.ts';
 import { createObservability, withObservability } from '../../functions/shared/middleware.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/successor-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
-import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
 import { OPEN_GATE } from '../../src/core/provider-gate.ts';
 
@@ -24,14 +24,14 @@ const recipient = process.env['BENCH_RECIPIENT'] ?? '';
 const observability = createObservability();
 const clock = () => new Date();
 const dynamodb = createDynamoDb();
-const sqs = createSqs();
+const lanes = createLaneAccess(env.LANE_QUEUES, {});
 const keys = createKeys(env);
 const cipher = { ...keys.cipher, decrypt: async () => recipient };
 const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
 
 const channelFunction = createHandler(
   {
-    sqs,
+    giveBack: lanes.giveBack,
     queues: env.LANE_QUEUES.webhook,
     reserve_ms: 25_000,
     deliver: {
@@ -46,7 +46,7 @@ const channelFunction = createHandler(
         without === 'post'
           ? { send: async () => ({ ok: true, response_code: '200' }) }
           : createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
-      retries: createRetryQueue(sqs, env.LANE_QUEUES),
+      retries: lanes.retries,
       gate: OPEN_GATE,
       successors: createSuccessorStore(dynamodb, {
         notification_log: env.NOTIFICATION_LOG_TABLE,

@@ -6,10 +6,11 @@ import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
 import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
-import { createApiDynamoDb, createApiLanes, toRetryPolicy } from '../shared/bindings.ts';
+import { createApiDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
 import { apiIntakeEnv, parseEnv } from '../shared/env.ts';
 import { createKeys } from '../shared/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+import { createApiLanes } from '../shared/sqs.ts';
 
 /** Takes notifications in, each once for its idempotency key. */
 export function createHandler(deps: IntakeRouteDeps & ApiDeps, observability: Observability) {

@@ -5,9 +5,10 @@ import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts
 import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/notification-routes.ts';
-import { createApiDynamoDb, createApiLanes, toRetryPolicy } from '../shared/bindings.ts';
+import { createApiDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+import { createApiLanes } from '../shared/sqs.ts';
 
 /** Tells what became of notifications, and has one retried. */
 export function createHandler(deps: NotificationRouteDeps & ApiDeps, observability: Observability) {

@@ -6,10 +6,11 @@ import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-mess
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/apply-delivery-event.ts';
-import { createDynamoDb, createSqs, toRetryPolicy } from '../shared/bindings.ts';
+import { createDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
 import { countDeliveryEvent } from '../shared/delivery-event-metrics.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+import { createSqs } from '../shared/sqs.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;

@@ -9,10 +9,11 @@ import { newRunId } from '../../src/core/queue-message.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep.ts';
 import type { SweepLog } from '../../src/core/sweep-record.ts';
 import type { SweepResult } from '../../src/core/sweep-tally.ts';
-import { createDynamoDb, createSqs } from '../shared/bindings.ts';
+import { createDynamoDb } from '../shared/bindings.ts';
 import { count } from '../shared/count.ts';
 import { dispatcherEnv, parseEnv } from '../shared/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+import { createSqs } from '../shared/sqs.ts';
 
 export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
   readonly newId: () => string;

@@ -7,15 +7,15 @@ import {
   createIntegrationCredentials,
   type IntegrationCredentials,
 } from '../../src/adapters/secrets/integration-credentials.ts';
-import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import type { Channel } from '../../src/core/channels.ts';
 import type { Sender } from '../../src/core/provider-answer.ts';
 import { integrationOf } from '../../src/core/send.ts';
 import { bindBreakers } from './bind-breakers.ts';
-import { createDynamoDb, createSqs, toRetryPolicy } from './bindings.ts';
+import { createDynamoDb, toRetryPolicy } from './bindings.ts';
 import { createHandler } from './channel-function.ts';
 import type { parseEnv, senderEnv } from './env.ts';
 import { createKeys } from './keys.ts';
+import type { LaneAccess } from './lane-access.ts';
 import { createObservability, withObservability } from './middleware.ts';
 
 /** Milliseconds that claim, record and settlement may take beside the send itself, retries under throttling included. */
@@ -32,13 +32,22 @@ export function bindChannel(
   observability.logger.appendPersistentKeys({ channel });
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
-  const sqs = createSqs();
   const keys = createKeys(env);
   const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
   const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
+  let loading: Promise<LaneAccess> | undefined;
+  const lanes = () => {
+    loading ??= import('./lane-access.ts').then(({ createLaneAccess }) =>
+      createLaneAccess(env.LANE_QUEUES, {
+        onRefused: (reason, count) =>
+          observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
+      }),
+    );
+    return loading;
+  };
   const handler = createHandler(
     {
-      sqs,
+      giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
       queues: env.LANE_QUEUES[channel],
       reserve_ms: send_ms + STORAGE_MS,
       deliver: {
@@ -46,10 +55,7 @@ export function bindChannel(
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
         sender: createSender(credentials),
-        retries: createRetryQueue(sqs, env.LANE_QUEUES, {
-          onRefused: (reason, count) =>
-            observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
-        }),
+        retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {
           notification_log: env.NOTIFICATION_LOG_TABLE,
           notification_content: env.NOTIFICATION_CONTENT_TABLE,

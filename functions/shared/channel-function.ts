@@ -1,7 +1,6 @@
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseQueueMessage } from '../../src/adapters/queue-message-schema.ts';
-import { type Returned, returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
+import type { Returned } from '../../src/adapters/sqs/redelivery.ts';
 import type { Lane } from '../../src/core/channels.ts';
 import { LANES } from '../../src/core/channels.ts';
 import type { DeliverDeps, DeliveryReport, Disposition } from '../../src/core/deliver.ts';
@@ -13,7 +12,8 @@ import type { Observability } from './middleware.ts';
 
 export interface ChannelFunctionDeps {
   readonly deliver: DeliverDeps;
-  readonly sqs: SQSClient;
+  /** Sets when messages are visible again. @returns how many come back later than they should */
+  readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
   readonly queues: Record<Lane, string>;
   /** Milliseconds an attempt may take from claim to settlement; with less left it is not begun. */
   readonly reserve_ms: number;
@@ -65,15 +65,14 @@ function readMessage(record: SQSRecord, logger: Observability['logger']): Receiv
 /** Sets when the messages that come back are visible again; a dead letter at once, until SQS moves it. */
 async function giveBack(
   back: readonly { readonly record: SQSRecord; readonly disposition: Disposition }[],
-  { sqs, queues }: ChannelFunctionDeps,
+  { giveBack: setVisibility, queues }: ChannelFunctionDeps,
 ): Promise<number> {
   const byQueue = Map.groupBy(back, ({ record }) => queueUrl(record, queues));
   const late = await Promise.all(
     [...byQueue].map(([url, entries]) =>
       url === undefined
         ? entries.length
-        : returnToQueue(
-            sqs,
+        : setVisibility(
             url,
             entries.map(({ record, disposition }) => returned(record, disposition)),
           ),

@@ -3,7 +3,8 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANSWER_MS, type ApiEvent, createApi } from '../../functions/shared/api/api-function.ts';
-import { createApiDynamoDb, createApiLanes, createDynamoDb, createSqs } from '../../functions/shared/bindings.ts';
+import { createApiDynamoDb, createDynamoDb } from '../../functions/shared/bindings.ts';
+import { createApiLanes, createSqs } from '../../functions/shared/sqs.ts';
 import { type Loopback, replying, startLoopback } from '../adapters/http/loopback.ts';
 import { dueRow, messageFor } from '../support/rows.ts';
 

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createHandler } from '../../functions/shared/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
+import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
 import type { Sender, SendResult } from '../../src/core/provider-answer.ts';
 import { OPEN_GATE } from '../../src/core/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
@@ -56,7 +57,7 @@ describe('a channel function', () => {
     const queues = { express: `${url}-express`, standard: url };
     return createHandler(
       {
-        sqs,
+        giveBack: (queue, returned) => returnToQueue(sqs, queue, returned),
         queues,
         reserve_ms: 25_000,
         deliver: {
