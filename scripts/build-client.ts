@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 
@@ -13,7 +13,7 @@ export interface ClientInputs {
 
 /**
  * Builds the producer client as a package of its own, without dependencies: one module, its types, the spool's commands
- * as one file, a package.json.
+ * as one file, a package.json, the licences.
  */
 export async function buildClient(directory: string): Promise<ClientInputs> {
   rmSync(directory, { recursive: true, force: true });
@@ -36,6 +36,8 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
   };
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'));
+  copyFileSync(join(ROOT, 'src', 'client', 'README.md'), join(directory, 'README.md'));
+  writeFileSync(join(directory, 'THIRD-PARTY-NOTICES'), notices([...module, ...command]));
   return { module, command };
 }
 
@@ -55,6 +57,19 @@ async function bundle(entry: string, outfile: string, more: BuildOptions): Promi
     metafile: true,
   });
   return Object.keys(metafile.inputs);
+}
+
+/** The licences of the libraries that are bundled, as these ask for. @throws Error that names one without */
+function notices(inputs: readonly string[]): string {
+  const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
+  const texts = [...folders].sort().map((folder) => {
+    const path = join(ROOT, folder);
+    const licence = readdirSync(path).find((file) => /^licen[cs]e/i.test(file));
+    if (licence === undefined) throw new Error(`${folder} has no licence file: its text has to be found and added.`);
+    const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
+    return `${name} ${version}\n\n${readFileSync(join(path, licence), 'utf8').trim()}\n`;
+  });
+  return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 function declareTypes(directory: string): void {

@@ -57,6 +57,17 @@ describe('the package that producers install', () => {
     expect(own.filter((file) => !/^src\/(client|cli|terminal|core)\//.test(file))).toEqual([]);
   });
 
+  it('brings its documentation along, and the licence of every library in it', () => {
+    const built = join(project, 'node_modules', 'notification-retry-client');
+    const text = (file: string) => readFileSync(join(built, file), 'utf8');
+    const libraries = inputs.command.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
+    for (const name of new Set(libraries)) expect(text('THIRD-PARTY-NOTICES')).toMatch(new RegExp(`^${name} \\d`, 'm'));
+    expect(
+      text('THIRD-PARTY-NOTICES').match(/Permission is hereby granted|Apache License|ISC/g)?.length,
+    ).toBeGreaterThan(8);
+    expect(text('README.md')).toContain('notification-spool');
+  });
+
   it.each(NODES)('works on %s', async (node) => {
     const api = new ApiStandIn();
     await api.start();
