@@ -35,7 +35,7 @@ export interface NotificationRow {
   readonly max_retry_count?: number;
   readonly first_attempt_at?: string;
   readonly next_retry_at?: string;
-  /** The `work_at` for which a message was queued at once, so that no sweep queues another ahead of it. */
+  /** Time of day (`HH:MM:SS`) of the `work_at` for which a message was queued at once: no sweep queues another ahead of it. */
   readonly queued_for?: string;
   /** `due#<priority>#<shard>` or `dead#<priority>#<shard>`; absent when no work is left. */
   readonly work_queue?: string;

@@ -37,10 +37,20 @@ export interface ReceivedMessage {
   readonly receive_count: number;
 }
 
-/** What a row keeps of a message that is queued ahead of its time at once: one that SQS can delay so long. */
+/** What a row keeps of a message that is queued ahead of its time at once, as SQS can delay it so long. */
 export function queuedFor(due: string, now: Date): { readonly queued_for?: string } {
   const wait = epochMs(due) - now.getTime();
-  return wait > 0 && wait <= MAX_DELAY_MS ? { queued_for: due } : {};
+  return wait > 0 && wait <= MAX_DELAY_MS ? { queued_for: timeOfDay(due) } : {};
+}
+
+/** Whether a message for the row's `work_at` is queued already. */
+export function isQueued({ queued_for, work_at }: { readonly queued_for?: string; readonly work_at: string }): boolean {
+  return queued_for === timeOfDay(work_at);
+}
+
+/** Without its date a time is a third as long: the row has to stay below one kilobyte. */
+function timeOfDay(iso: string): string {
+  return iso.slice(11, 19);
 }
 
 /** Runs are named after what started them, so that a retry record can tell a sweep's attempt from an operator's. */

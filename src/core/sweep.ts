@@ -1,6 +1,6 @@
 import { CHANNELS, type Channel, LANES, type Lane } from './channels.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from './priorities.ts';
-import { MAX_DELAY_MS, type QueueMessage, type RunOptions } from './queue-message.ts';
+import { isQueued, MAX_DELAY_MS, type QueueMessage, type RunOptions } from './queue-message.ts';
 import { type SweepResult, Tally } from './sweep-tally.ts';
 import { type Clock, epochMs, isoAfter } from './time.ts';
 import { allShards, type WorkState } from './work-index.ts';
@@ -12,7 +12,7 @@ export interface DueItem {
   readonly channel: Channel;
   readonly priority: Priority;
   readonly work_at: string;
-  /** The `work_at` for which whoever set it queued a message. */
+  /** Time of day of the `work_at` for which whoever set it queued a message. */
   readonly queued_for?: string;
 }
 
@@ -219,7 +219,7 @@ class Dispatcher {
     for (const item of items) {
       if (!this.#matches(item)) continue;
       const wait = Math.max(0, epochMs(item.work_at) - now);
-      if (wait > 0 && item.queued_for === item.work_at) continue;
+      if (wait > 0 && isQueued(item)) continue;
       if (wait === 0) this.#tally.sawDue(item);
       if (this.#stillQueued(item) || this.#taken >= limit) {
         if (wait === 0) this.#tally.skippedDue(1);

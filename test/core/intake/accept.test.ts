@@ -382,7 +382,7 @@ describe('scheduled_at', () => {
     const row = tables.row(acceptance.log_id);
     expect(row).toMatchObject({ scheduled_at, work_at: at(Math.max(0, ms)).toISOString() });
     // No sweep queues a second message ahead.
-    expect(row?.queued_for).toBe(ms > 0 && delay_seconds !== undefined ? scheduled_at : undefined);
+    expect(row?.queued_for).toBe(ms > 0 && delay_seconds !== undefined ? scheduled_at.slice(11, 19) : undefined);
   });
 
   it.each([
