@@ -8,8 +8,8 @@ const FLOWS = 'test/flow/**/*.test.ts';
 
 export default defineConfig({
   test: {
-    // The flow tests start whole runtimes; on two cores more workers than that only make each other slow.
-    maxWorkers: 2,
+    // The flow tests wait as much as they work: on two cores a third worker fills the pauses, a fourth is in the way.
+    maxWorkers: 3,
     globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
     // What a test does not read (test/support/emf.ts) would only be between its results.

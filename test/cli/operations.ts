@@ -9,7 +9,6 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import pc from 'picocolors';
 import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/item.ts';
 import { runProgram } from '../../src/cli/program.ts';
@@ -26,6 +25,7 @@ import { startSqs } from '../../src/local/stand-ins/sqs.ts';
 import { startTestDynamoDb } from '../support/dynamodb.ts';
 import { dueRow } from '../support/rows.ts';
 import { createTables } from '../support/tables.ts';
+import { type Told, toldTerminal } from './told-terminal.ts';
 
 export const HASH_KEY = 'a key for tests';
 
@@ -80,39 +80,19 @@ export async function startOperations(engine?: DynamodbEngine) {
     directory,
 
     /** Runs a command with `--local`; `answer` is typed when it asks, and somebody is there only if it is given. */
-    async run(
-      args: readonly string[],
-      more: Partial<CliContext> & { answer?: string; input?: string } = {},
-    ): Promise<Ended> {
-      let out = '';
-      let err = '';
-      const { answer, input = '', ...rest } = more;
+    async run(args: readonly string[], more: Partial<CliContext> & Told = {}): Promise<Ended> {
+      const { terminal, written } = toldTerminal(more);
       const code = await runProgram(args, {
-        terminal: {
-          colors: pc.createColors(false),
-          interactive: answer !== undefined,
-          redraws: false,
-          print: (text) => {
-            out += text;
-          },
-          say: (text) => {
-            err += text;
-          },
-          ask: async (question) => {
-            err += question;
-            return answer ?? '';
-          },
-          readInput: async () => input,
-        },
+        terminal,
         findDeployment: async () => deployment,
         clock: () => new Date(),
         env: {},
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50))),
         newId: () => `id-${++serial}`,
         stateDirectory: join(directory, 'state'),
-        ...rest,
+        ...more,
       });
-      return { code, out, err };
+      return { code, ...written };
     },
 
     /** The answer of a command with `--json`. */

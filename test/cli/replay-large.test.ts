@@ -71,7 +71,7 @@ it(`of ${ROWS} rows does what its dry run says in bounded memory, also when it i
   expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS, excluded, sent: 0, to_send: dead });
 
   // Slow enough to be caught at it.
-  const killed = start('--yes', '--rate', '100');
+  const killed = start('--yes', '--rate', '50');
   const ended = new Promise((resolve) => killed.once('close', resolve));
   const received: string[] = [];
   const receive = async () => {

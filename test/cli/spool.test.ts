@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
-import pc from 'picocolors';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../src/cli/program.ts';
 import { lockSpool } from '../../src/client/spool-lock.ts';
 import { problem } from '../client/api-stand-in.ts';
 import { notification, startWorld, type World } from '../client/world.ts';
+import { type Told, toldTerminal } from './told-terminal.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -17,34 +17,10 @@ afterEach(() => world.end());
 
 const directory = () => join(world.directory, 'data', 'spool');
 
-interface Told {
-  readonly env?: Record<string, string>;
-  readonly answer?: string;
-  /** Done by another process while the operator thinks about the answer. */
-  readonly meanwhile?: () => Promise<unknown>;
-}
-
-async function ops(args: readonly string[], { env = {}, answer, meanwhile }: Told = {}) {
-  let out = '';
-  let err = '';
+async function ops(args: readonly string[], { env = {}, ...told }: Told & { env?: Record<string, string> } = {}) {
+  const { terminal, written } = toldTerminal(told);
   const code = await runProgram(['spool', ...args, '--dir', directory()], {
-    terminal: {
-      colors: pc.createColors(false),
-      interactive: answer !== undefined,
-      redraws: false,
-      print: (text) => {
-        out += text;
-      },
-      say: (text) => {
-        err += text;
-      },
-      ask: async (question) => {
-        err += question;
-        await meanwhile?.();
-        return answer ?? '';
-      },
-      readInput: async () => '',
-    },
+    terminal,
     findDeployment: async () => ({ api: world.api.url }) as never,
     clock: () => world.now,
     env: { NOTIFICATION_API_URL: world.api.url, NOTIFICATION_API_KEY: world.api.apiKey, ...env },
@@ -52,6 +28,7 @@ async function ops(args: readonly string[], { env = {}, answer, meanwhile }: Tol
     newId: () => 'id',
     stateDirectory: world.directory,
   });
+  const { out, err } = written;
   expect(out + err).not.toMatch(/someone|example\.com|Text \d|nrk_test/);
   return { code, out, err, json: () => JSON.parse(out) };
 }

@@ -31,7 +31,7 @@ describe('a runtime that is killed', () => {
     // What was claimed when the runtime died is due once its claim is over, 65 seconds later.
     await eventually(async () => {
       await flow.job();
-      await setTimeout(2_000);
+      await setTimeout(5_000);
       const states = await Promise.all(ids.map((log_id) => flow.row(log_id)));
       return states.every(({ send_status }) => send_status === 'SUCCESS') ? true : undefined;
     }, 150_000);
