@@ -53,11 +53,18 @@ function describe(faults: readonly FieldFault[]): string {
   return [...sentences, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }
 
+/** What the schemas call by how they check, for a producer by what it has to be; the other names say that already. */
+const RULES: Readonly<Record<string, string>> = {
+  check: 'well_formed_unicode',
+  raw_check: 'existing_time',
+  picklist: 'one_of',
+};
+
 function faultOf(issue: v.BaseIssue<unknown>): FieldFault {
   const path = v.getDotPath(issue) ?? '';
   if (issue.message === 'is required' || issue.received === 'undefined')
     return { path, rule: 'required', message: 'is required' };
-  return { path, rule: issue.type, message: issue.message };
+  return { path, rule: RULES[issue.type] ?? issue.type, message: issue.message };
 }
 
 /** @throws Problem */

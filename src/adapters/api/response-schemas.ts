@@ -19,7 +19,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const fault = v.object({
   path: v.pipe(v.string(), v.description('Place in the body, or parameter; empty for the whole')),
-  rule: v.string(),
+  rule: v.pipe(v.string(), v.description('Name of the rule that is broken')),
   message: v.string(),
 });
 
