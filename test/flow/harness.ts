@@ -101,6 +101,13 @@ export class Flow {
     return this.#command(TSX, [JOB, ...args]);
   }
 
+  /** Invokes a function as EventBridge does. @param service the folder under functions/ */
+  async invoke<T = Row>(service: string, event: object): Promise<T> {
+    const { endpoints, functions } = this.endpoints;
+    const url = `${endpoints.api}/2015-03-31/functions/${functions[service]}/invocations`;
+    return (await fetch(url, { method: 'POST', body: JSON.stringify(event) })).json() as Promise<T>;
+  }
+
   /** An operator's command as a user runs it. */
   ops(...args: string[]): Promise<Ended> {
     return this.#command(process.execPath, [OPS, ...args, '--local']);

@@ -99,6 +99,18 @@ describe('rows with nothing but the specs’ columns', () => {
   });
 });
 
+describe('a look ahead between two sweeps', () => {
+  it('queues what is due soon, for its time', async () => {
+    const next_retry_at = new Date(Date.now() + 5_000).toISOString();
+    await flow.put([row('f-soon', { next_retry_at })]);
+    await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
+    expect(await flow.invoke('dispatcher', { ahead: true })).toMatchObject({ due: 0, ahead: 1 });
+    await status('f-soon', 'SUCCESS');
+    const [{ retry_at = '' } = {}] = await flow.records('f-soon');
+    expect(Date.parse(String(retry_at)) - Date.parse(next_retry_at)).toBeGreaterThanOrEqual(0);
+  });
+});
+
 describe('failures', () => {
   it('end as they should: delivered later, stopped, dead', async () => {
     await flow.put([
