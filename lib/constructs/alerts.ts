@@ -1,10 +1,11 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import { isProduction, type StageConfig } from '../stage-config.ts';
+import type { StageConfig } from '../stage-config.ts';
+import { removalPolicyOf } from './removal-policy.ts';
 
 /** Where alarms and notices go, for whoever operates the stage to subscribe to. */
 export class Alerts extends Construct {
@@ -17,7 +18,7 @@ export class Alerts extends Construct {
     this.key = new Key(this, 'Key', {
       description: `notification-retry ${config.stage}: alarms and notices`,
       enableKeyRotation: true,
-      removalPolicy: isProduction(config) ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalPolicyOf(config),
     });
     this.topic = new Topic(this, 'Topic', {
       displayName: `notification-retry ${config.stage}`,

@@ -1,8 +1,9 @@
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Validations } from 'aws-cdk-lib';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { isProduction, type StageConfig } from '../stage-config.ts';
+import type { StageConfig } from '../stage-config.ts';
+import { removalPolicyOf } from './removal-policy.ts';
 
 /**
  * The keys of one stage. Recipients have a key of their own: whoever may read the tables can still not read an
@@ -18,7 +19,7 @@ export class Encryption extends Construct {
 
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
-    const removalPolicy = isProduction(config) ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+    const removalPolicy = removalPolicyOf(config);
     this.dataKey = new Key(this, 'DataKey', {
       description: `notification-retry ${config.stage}: tables at rest`,
       enableKeyRotation: true,

@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   HttpApi,
@@ -16,11 +16,12 @@ import { Construct } from 'constructs';
 import type { ApiAuthorizerEnv, ApiIntakeEnv, ApiNotificationsEnv } from '../../functions/shared/env.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX } from '../../src/adapters/dynamodb/schema.ts';
 import type { Channel } from '../../src/core/channels.ts';
-import { isProduction, type StageConfig } from '../stage-config.ts';
+import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';
 import type { NotificationTables } from './notification-tables.ts';
 import { allow, countRequests, encryptRecipients, useTables } from './permissions.ts';
+import { removalPolicyOf } from './removal-policy.ts';
 import { retryPolicyJson } from './retry-policy-config.ts';
 import { ServiceFunction } from './service-function.ts';
 import { laneUrls } from './sweep.ts';
@@ -182,7 +183,7 @@ export class IntakeApi extends Construct {
   private accessLog(config: StageConfig): LogGroup {
     return new LogGroup(this, 'AccessLog', {
       retention: config.logRetentionDays,
-      removalPolicy: isProduction(config) ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalPolicyOf(config),
     });
   }
 }

@@ -1,4 +1,3 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
 import {
   type Attribute,
   AttributeType,
@@ -18,6 +17,7 @@ import {
   type TableSchema,
 } from '../../src/adapters/dynamodb/schema.ts';
 import { isProduction, type StageConfig } from '../stage-config.ts';
+import { removalPolicyOf } from './removal-policy.ts';
 
 export interface NotificationTablesProps {
   readonly config: StageConfig;
@@ -48,7 +48,6 @@ export class NotificationTables extends Construct {
   // and we want neither replicas nor their restrictions.
   private table(id: string, role: TableRole, { config, key }: NotificationTablesProps): Table {
     const schema: TableSchema = TABLES[role];
-    const production = isProduction(config);
     const table = new Table(this, id, {
       ...keys(schema),
       billingMode: BillingMode.PAY_PER_REQUEST,
@@ -57,8 +56,8 @@ export class NotificationTables extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       timeToLiveAttribute: schema.ttlAttribute,
       ...(schema.stream === undefined ? {} : { stream: StreamViewType[schema.stream] }),
-      deletionProtection: production,
-      removalPolicy: production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      deletionProtection: isProduction(config),
+      removalPolicy: removalPolicyOf(config),
     });
     for (const [indexName, index] of Object.entries(schema.indexes)) {
       table.addGlobalSecondaryIndex({ indexName, ...keys(index), ...projection(index) });

@@ -1,10 +1,11 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { isProduction, type StageConfig } from '../stage-config.ts';
+import type { StageConfig } from '../stage-config.ts';
 import { functionBundle } from './function-bundle.ts';
+import { removalPolicyOf } from './removal-policy.ts';
 
 /** Namespace of the stage's own metrics. */
 export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
@@ -37,7 +38,7 @@ export class ServiceFunction extends LambdaFunction {
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const logGroup = new LogGroup(scope, `${id}Log`, {
       retention: config.logRetentionDays,
-      removalPolicy: isProduction(config) ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalPolicyOf(config),
     });
     logGroup.grantWrite(role);
     for (const permission of props.permissions) role.addToPrincipalPolicy(permission);
