@@ -64,28 +64,26 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
     }
   }
 
-  async function find(log_id: string): Promise<IntakeRecord | undefined> {
+  async function read(table: string, log_id: string, names: readonly string[]): Promise<Item | undefined> {
     const { Item } = await client.send(
       new GetItemCommand({
-        TableName: tables.notification_content,
+        TableName: table,
         Key: { log_id: { S: log_id } },
-        ProjectionExpression: RECORD.join(', '),
+        ProjectionExpression: names.join(', '),
         ConsistentRead: true,
       }),
     );
-    return Item && toRecord(Item);
+    return Item;
+  }
+
+  async function find(log_id: string): Promise<IntakeRecord | undefined> {
+    const item = await read(tables.notification_content, log_id, RECORD);
+    return item && toRecord(item);
   }
 
   async function findRow(log_id: string): Promise<StoredRow | undefined> {
-    const { Item } = await client.send(
-      new GetItemCommand({
-        TableName: tables.notification_log,
-        Key: { log_id: { S: log_id } },
-        ProjectionExpression: ROW.join(', '),
-        ConsistentRead: true,
-      }),
-    );
-    return Item && toStoredRow(Item);
+    const item = await read(tables.notification_log, log_id, ROW);
+    return item && toStoredRow(item);
   }
 
   return {
