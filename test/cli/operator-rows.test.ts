@@ -2,16 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
 import type { RowChange } from '../../src/core/claim-plan.ts';
 import type { OperatorRows } from '../../src/core/operator/operator-rows.ts';
-import type { DynamodbEngine } from '../../src/local/stand-ins/dynamodb.ts';
-import { hasDynamodbLocal } from '../support/dynamodb.ts';
+import { availableEngines } from '../support/dynamodb.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from './operations.ts';
 
-const engines: [string, DynamodbEngine, boolean][] = [
-  ['dynoxide', 'dynoxide', process.platform === 'linux' && process.arch === 'x64'],
-  ['DynamoDB Local', 'dynamodb-local', hasDynamodbLocal()],
-];
-
-describe.each(engines.filter(([, , available]) => available))('rows as operators change them, on %s', (_, engine) => {
+describe.each(availableEngines())('rows as operators change them, on %s', (engine) => {
   let ops: Operations;
   let rows: OperatorRows;
   beforeAll(async () => {

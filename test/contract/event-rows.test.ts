@@ -8,9 +8,8 @@ import { applyDeliveryEvent, type EventRows } from '../../src/core/apply-deliver
 import type { RecordStore } from '../../src/core/deliver.ts';
 import type { NotificationRow } from '../../src/core/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
-import type { DynamodbEngine } from '../../src/local/stand-ins/dynamodb.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, uncertainRow } from '../support/delivery-events.ts';
-import { hasDynamodbLocal, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { at } from '../support/rows.ts';
 import { createTables } from '../support/tables.ts';
 
@@ -90,30 +89,22 @@ describe('rows as delivery events change them, in memory', () => {
   suite(() => ({ rows: tables.eventRows, records: tables.records, put }));
 });
 
-const engines: [string, DynamodbEngine, boolean][] = [
-  ['dynoxide', 'dynoxide', process.platform === 'linux' && process.arch === 'x64'],
-  ['DynamoDB Local', 'dynamodb-local', hasDynamodbLocal()],
-];
+describe.each(availableEngines())('rows as delivery events change them, on %s', (engine) => {
+  let dynamodb: TestDynamoDb;
+  let store: Store;
+  beforeAll(async () => {
+    dynamodb = await startTestDynamoDb(engine);
+    const { client } = dynamodb;
+    const tables = await createTables(client, 'events');
+    store = {
+      rows: createEventRows(client, tables.notification_log, clock),
+      records: createRecordStore(client, tables.notification_retry_log),
+      async put(row) {
+        await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));
+      },
+    };
+  }, 120_000);
+  afterAll(() => dynamodb?.stop());
 
-describe.each(engines.filter(([, , available]) => available))(
-  'rows as delivery events change them, on %s',
-  (_, engine) => {
-    let dynamodb: TestDynamoDb;
-    let store: Store;
-    beforeAll(async () => {
-      dynamodb = await startTestDynamoDb(engine);
-      const { client } = dynamodb;
-      const tables = await createTables(client, 'events');
-      store = {
-        rows: createEventRows(client, tables.notification_log, clock),
-        records: createRecordStore(client, tables.notification_retry_log),
-        async put(row) {
-          await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));
-        },
-      };
-    }, 120_000);
-    afterAll(() => dynamodb?.stop());
-
-    suite(() => store);
-  },
-);
+  suite(() => store);
+});

@@ -7,8 +7,7 @@ import { toForeignRow } from '../../src/adapters/dynamodb/item.ts';
 import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
-import type { DynamodbEngine } from '../../src/local/stand-ins/dynamodb.ts';
-import { hasDynamodbLocal, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { createTables } from '../support/tables.ts';
 import { type IntakeStoreUnderTest, intakeSuite } from './intake-suite.ts';
 
@@ -18,12 +17,7 @@ describe('the intake’s storage in memory', () => {
   intakeSuite(() => ({ intake, contents: tables.contents, get: async (log_id) => tables.log.get(log_id) }));
 });
 
-const engines: [string, DynamodbEngine, boolean][] = [
-  ['dynoxide', 'dynoxide', process.platform === 'linux' && process.arch === 'x64'],
-  ['DynamoDB Local', 'dynamodb-local', hasDynamodbLocal()],
-];
-
-describe.each(engines.filter(([, , available]) => available))('the intake’s storage on %s', (_, engine) => {
+describe.each(availableEngines())('the intake’s storage on %s', (engine) => {
   let dynamodb: TestDynamoDb;
   let store: IntakeStoreUnderTest;
 

@@ -6,10 +6,10 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type DynamodbEngine, startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
 
 /** Where DynamoDB Local is kept once it was fetched. */
-export const CACHE = join(import.meta.dirname, '..', '..', '.local', 'cache');
+const CACHE = join(import.meta.dirname, '..', '..', '.local', 'cache');
 
 /** DynamoDB Local needs Java, and its 57 MB are fetched only where the suite is asked for it (`npm run test:dynamodb-local`). */
-export function hasDynamodbLocal(): boolean {
+function hasDynamodbLocal(): boolean {
   if (
     process.env['DYNAMODB_LOCAL_JAR'] === undefined &&
     !existsSync(join(CACHE, 'dynamodb-local')) &&
