@@ -132,6 +132,13 @@ export function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
+/** Why the file system failed, for people. */
+export function whyFailed(error: unknown): string {
+  if (!(error instanceof Error)) return 'for no reason that is known';
+  const { code, message, name } = error as NodeJS.ErrnoException;
+  return isFull(error) ? 'the disk is full' : `${code ?? name}: ${message}`;
+}
+
 /** Another process may move or remove a file at any time. */
 export function isGone(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -1,3 +1,4 @@
+import { whyFailed } from './durable-files.ts';
 import type { Notification, Result } from './notification.ts';
 
 /**
@@ -18,7 +19,7 @@ export class NotHandedOverError extends Error {
   ) {
     super(
       `${notifications.length} notifications could neither be handed over nor be written to ${directory} ` +
-        `(${reasonOf(cause)}). They are kept nowhere: make room, then send them again.`,
+        `(${whyFailed(cause)}). They are kept nowhere: make room, then send them again.`,
       { cause },
     );
     this.#notifications = notifications;
@@ -34,12 +35,6 @@ export class NotHandedOverError extends Error {
   get results(): readonly (Result | undefined)[] {
     return this.#results;
   }
-}
-
-function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return 'for no reason that is known';
-  const { code = cause.name, message } = cause as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `${code}: ${message}`;
 }
 
 /** Another process works on the spool. */

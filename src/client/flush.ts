@@ -1,4 +1,4 @@
-import { isFull } from './durable-files.ts';
+import { whyFailed } from './durable-files.ts';
 import { type GivenUp, givenUpOf } from './given-up.ts';
 import { type HandOverOptions, handOver, type Line, newLine } from './hand-over.ts';
 import type { Item } from './item.ts';
@@ -53,10 +53,10 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
   const listed = (await spool.list('spool')).filter(({ file }) => files === undefined || files.includes(file));
   const total = listed.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   const givenUp: GivenUp[] = [];
-  const skipped = faults.map(({ file, error }) => ({ file, because: reasonOf(error) }));
+  const skipped = faults.map(({ file, error }) => ({ file, because: becauseOf(error) }));
   const tally = { accepted: 0, refused: 0, left: total };
   const attempt = async (file: string, run: () => Promise<void>) => {
-    await run().catch((error) => skipped.push({ file, because: reasonOf(error) }));
+    await run().catch((error) => skipped.push({ file, because: becauseOf(error) }));
   };
   const tellUntold = async () => {
     for (const name of untold.splice(0)) await attempt(name, () => tell(name, deps, givenUp));
@@ -188,8 +188,6 @@ function titles(refused: readonly Item[]): string {
   return [...new Set(refused.map(title))].join(', ');
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof UnreadableFileError) return error.message;
-  const { code, message, name } = error as NodeJS.ErrnoException;
-  return isFull(error) ? 'the disk is full' : `${code ?? name}: ${message}`;
+function becauseOf(error: unknown): string {
+  return error instanceof UnreadableFileError ? error.message : whyFailed(error);
 }
