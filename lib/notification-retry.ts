@@ -1,6 +1,6 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import type { Channel } from '../src/core/channels.ts';
+import type { Channel } from '../src/core/model/channels.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { Alerts } from './constructs/alerts.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/channel-lanes.ts';

@@ -1,4 +1,4 @@
-import { CHANNELS } from '../../src/core/channels.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { bundle, bundleSize } from '../setup/bundle.ts';
 import { deployedFunctions } from '../setup/deployed-functions.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { CHANNELS } from '../../src/core/channels.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { functionEnvironment } from '../../src/local/lambda/environment.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import { prepareSecrets } from '../../src/local/secrets-file.ts';

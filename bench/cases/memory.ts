@@ -1,6 +1,6 @@
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
-import type { Channel } from '../../src/core/channels.ts';
-import { CHANNELS } from '../../src/core/channels.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { SAMPLE_INTEGRATIONS } from '../../src/local/secrets-file.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';

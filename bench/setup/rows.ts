@@ -3,11 +3,11 @@ import { BatchWriteItemCommand, type WriteRequest } from '@aws-sdk/client-dynamo
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { getItems, MAX_GETS } from '../../src/adapters/dynamodb/batch.ts';
 import { type Item, toItem } from '../../src/adapters/dynamodb/item.ts';
-import type { Channel } from '../../src/core/channels.ts';
-import type { MessageFormat } from '../../src/core/notification.ts';
-import type { Priority } from '../../src/core/priorities.ts';
-import type { ForeignRow } from '../../src/core/row-rules.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import type { ForeignRow } from '../../src/core/indexing/row-rules.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
+import type { MessageFormat } from '../../src/core/model/notification.ts';
+import type { Priority } from '../../src/core/model/priorities.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { expectNoFailures } from './lambda-poller.ts';
 import { tableNames } from './table-names.ts';
 import type { World } from './world.ts';

@@ -11,7 +11,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/successor-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
-import { OPEN_GATE } from '../../src/core/provider-gate.ts';
+import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
 
 /**
  * The webhook function with a part left out, which tells what that part costs. BENCH_WITHOUT names it: `decryption`

@@ -1,7 +1,7 @@
 import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerWithContextResult } from 'aws-lambda';
 import { DEFAULT_RATE_LIMIT, isValid, parseAuthorization } from '../../src/adapters/api/api-key.ts';
 import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/dynamodb/api-key-store.ts';
-import type { Clock } from '../../src/core/time.ts';
+import type { Clock } from '../../src/core/model/time.ts';
 import { type CallerContext, toContext } from '../shared/api/caller.ts';
 import { createApiDynamoDb } from '../shared/bindings.ts';
 import { apiAuthorizerEnv, parseEnv } from '../shared/env.ts';

@@ -5,7 +5,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
-import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/apply-delivery-event.ts';
+import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { createDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
 import { countDeliveryEvent } from '../shared/delivery-event-metrics.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/env.ts';

@@ -1,7 +1,7 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/index-store.ts';
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/item.ts';
-import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/index-row.ts';
+import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/indexing/index-row.ts';
 import { createDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
 import { count } from '../shared/count.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/env.ts';

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
-import { heldSince } from '../../src/core/breaker.ts';
-import { Breakers, type BreakersDeps } from '../../src/core/breakers.ts';
+import { heldSince } from '../../src/core/breaker/breaker.ts';
+import { Breakers, type BreakersDeps } from '../../src/core/breaker/breaker-gate.ts';
 import { toBreakerPolicy } from './bindings.ts';
 import { count } from './count.ts';
 import type { BreakerConfig } from './env.ts';

@@ -7,9 +7,9 @@ import {
   createIntegrationCredentials,
   type IntegrationCredentials,
 } from '../../src/adapters/secrets/integration-credentials.ts';
-import type { Channel } from '../../src/core/channels.ts';
-import type { Sender } from '../../src/core/provider-answer.ts';
-import { integrationOf } from '../../src/core/send.ts';
+import { integrationOf } from '../../src/core/delivery/send.ts';
+import type { Sender } from '../../src/core/delivery/sender.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
 import { bindBreakers } from './bind-breakers.ts';
 import { createDynamoDb, toRetryPolicy } from './bindings.ts';
 import { createHandler } from './channel-function.ts';

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { BreakerPolicy } from '../../src/core/breaker-policy.ts';
-import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
-import type { RetryPolicy } from '../../src/core/retry-policy.ts';
+import type { BreakerPolicy } from '../../src/core/breaker/breaker-policy.ts';
+import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/model/priorities.ts';
+import type { RetryPolicy } from '../../src/core/model/retry-policy.ts';
 import type { BreakerConfig, RetryPolicyConfig } from './env.ts';
 import { limits, PATIENT } from './request-limits.ts';
 

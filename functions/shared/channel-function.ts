@@ -1,11 +1,11 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseQueueMessage } from '../../src/adapters/queue-message-schema.ts';
 import type { Returned } from '../../src/adapters/sqs/redelivery.ts';
-import type { Lane } from '../../src/core/channels.ts';
-import { LANES } from '../../src/core/channels.ts';
-import type { DeliverDeps, DeliveryReport, Disposition } from '../../src/core/deliver.ts';
-import { deliverBatch } from '../../src/core/deliver-batch.ts';
-import type { ReceivedMessage } from '../../src/core/queue-message.ts';
+import type { DeliverDeps, DeliveryReport, Disposition } from '../../src/core/delivery/deliver.ts';
+import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import type { Lane } from '../../src/core/model/channels.ts';
+import { LANES } from '../../src/core/model/channels.ts';
+import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { logDelivery } from './delivery-log.ts';
 import { countOutcomes } from './delivery-metrics.ts';
 import type { Observability } from './middleware.ts';

@@ -1,4 +1,4 @@
-import { METRICS, type MetricDefinition, type MetricName } from '../../src/core/metrics.ts';
+import { METRICS, type MetricDefinition, type MetricName } from '../../src/core/model/metrics.ts';
 import type { Observability } from './middleware.ts';
 
 /** Adds to a metric of the catalogue, in its unit. */

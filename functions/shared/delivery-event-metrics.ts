@@ -1,4 +1,4 @@
-import type { DeliveryEventReport } from '../../src/core/apply-delivery-event.ts';
+import type { DeliveryEventReport } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { count } from './count.ts';
 import type { Observability } from './middleware.ts';
 

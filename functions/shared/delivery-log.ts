@@ -1,4 +1,4 @@
-import type { DeliveryReport } from '../../src/core/deliver.ts';
+import type { DeliveryReport } from '../../src/core/delivery/deliver.ts';
 import type { Observability } from './middleware.ts';
 
 /** One wide line an attempt: everything by which it can be found, nothing that is personal. */

@@ -1,8 +1,8 @@
-import type { DeliveryReport } from '../../src/core/deliver.ts';
-import type { Verdict } from '../../src/core/judge.ts';
-import type { MetricName } from '../../src/core/metrics.ts';
-import type { ReceivedMessage } from '../../src/core/queue-message.ts';
-import { epochMs } from '../../src/core/time.ts';
+import type { DeliveryReport } from '../../src/core/delivery/deliver.ts';
+import type { Verdict } from '../../src/core/delivery/verdict.ts';
+import type { MetricName } from '../../src/core/model/metrics.ts';
+import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { epochMs } from '../../src/core/model/time.ts';
 import { count, countBy } from './count.ts';
 import type { Observability } from './middleware.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { CHANNELS, LANES, type PerLane } from '../../src/core/channels.ts';
-import { PRIORITIES } from '../../src/core/priorities.ts';
+import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
 
 /**
  * The environment of each function: every variable's name, shape and meaning is declared here and nowhere else.
@@ -28,7 +28,7 @@ export type RetryPolicyConfig = v.InferOutput<typeof retryPolicy>;
 
 const positive = v.pipe(v.number(), v.gtValue(0));
 
-/** When a provider counts as down, and how it is approached again: src/core/breaker-policy.ts, configurable by stage. */
+/** When a provider counts as down, and how it is approached again: src/core/breaker/breaker-policy.ts, configurable by stage. */
 const breaker = v.object({
   min_samples: v.pipe(v.number(), v.integer(), v.minValue(1)),
   failure_share: v.pipe(positive, v.maxValue(1)),

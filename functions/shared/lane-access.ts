@@ -1,7 +1,7 @@
 import { createRetryQueue, type LaneOptions } from '../../src/adapters/sqs/lanes.ts';
 import { type Returned, returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
-import type { PerLane } from '../../src/core/channels.ts';
-import type { RetryQueue } from '../../src/core/deliver.ts';
+import type { RetryQueue } from '../../src/core/delivery/deliver.ts';
+import type { PerLane } from '../../src/core/model/channels.ts';
 import { createSqs } from './sqs.ts';
 
 /** What a channel function does with SQS. */

@@ -3,7 +3,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { LaneQueues, SenderEnv } from '../../functions/shared/env.ts';
-import type { Channel, Lane } from '../../src/core/channels.ts';
+import type { Channel, Lane } from '../../src/core/model/channels.ts';
 import type { StageConfig } from '../stage-config.ts';
 import { breakerJson } from './breaker-config.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
@@ -120,7 +120,7 @@ export class ChannelLanes extends Construct {
         allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
-        // A successor on the fallback channel: its content and its row (src/core/failover.ts).
+        // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakers(tables.pipelineState),
         useTables(encryption.dataKey),

@@ -12,8 +12,8 @@ import {
   SingleValueWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { CHANNELS, type Channel } from '../../src/core/channels.ts';
-import type { MetricName } from '../../src/core/metrics.ts';
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+import type { MetricName } from '../../src/core/model/metrics.ts';
 import type { StageConfig } from '../stage-config.ts';
 import { type AlarmSubjects, looksOf } from './alarm-table.ts';
 import { OwnMetrics, type Statistic } from './own-metrics.ts';

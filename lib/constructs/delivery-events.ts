@@ -12,7 +12,7 @@ import {
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { DeliveryEventsEnv } from '../../functions/shared/env.ts';
-import type { Channel } from '../../src/core/channels.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';

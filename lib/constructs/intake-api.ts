@@ -15,7 +15,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { ApiAuthorizerEnv, ApiIntakeEnv, ApiNotificationsEnv } from '../../functions/shared/env.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX } from '../../src/adapters/dynamodb/schema.ts';
-import type { Channel } from '../../src/core/channels.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';
 import type { Encryption } from './encryption.ts';

@@ -1,6 +1,6 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { CHANNELS, type Channel } from '../../src/core/channels.ts';
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../schedule.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { Alerts } from './alerts.ts';

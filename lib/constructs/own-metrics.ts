@@ -1,7 +1,7 @@
 import type { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { CHANNELS, type Channel } from '../../src/core/channels.ts';
-import { dimensionsOf, METRICS, type MetricName, servicesOf } from '../../src/core/metrics.ts';
+import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+import { dimensionsOf, METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import type { StageConfig } from '../stage-config.ts';
 import { metricNamespace } from './service-function.ts';
 

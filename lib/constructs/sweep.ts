@@ -6,8 +6,8 @@ import { Construct } from 'constructs';
 import type { DispatcherEnv, LaneQueues } from '../../functions/shared/env.ts';
 import { WORK_INDEX } from '../../src/adapters/dynamodb/schema.ts';
 
-import type { Channel } from '../../src/core/channels.ts';
-import type { SweepRequest } from '../../src/core/sweep.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
+import type { SweepRequest } from '../../src/core/sweep/sweep.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../schedule.ts';
 import type { StageConfig } from '../stage-config.ts';
 import type { ChannelLanes } from './channel-lanes.ts';

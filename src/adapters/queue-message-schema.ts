@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../core/channels.ts';
-import { PRIORITIES } from '../core/priorities.ts';
-import type { QueueMessage } from '../core/queue-message.ts';
+import { CHANNELS } from '../core/model/channels.ts';
+import { PRIORITIES } from '../core/model/priorities.ts';
+import type { QueueMessage } from '../core/model/queue-message.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 

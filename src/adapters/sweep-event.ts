@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../core/channels.ts';
-import { PRIORITIES } from '../core/priorities.ts';
-import type { SweepCursor, SweepRequest } from '../core/sweep.ts';
+import { CHANNELS } from '../core/model/channels.ts';
+import { PRIORITIES } from '../core/model/priorities.ts';
+import type { SweepCursor, SweepRequest } from '../core/sweep/sweep.ts';
 
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 

@@ -1,5 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress';
-import type { Outcomes } from '../core/await-outcomes.ts';
+import type { Outcomes } from '../core/sweep/await-outcomes.ts';
 
 /** What a run tells while it works. */
 export interface JobProgress {

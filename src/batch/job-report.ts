@@ -1,5 +1,5 @@
-import { CHANNELS } from '../core/channels.ts';
-import { PRIORITIES } from '../core/priorities.ts';
+import { CHANNELS } from '../core/model/channels.ts';
+import { PRIORITIES } from '../core/model/priorities.ts';
 import type { Colors } from '../terminal/colors.ts';
 import type { JobResult } from './run-job.ts';
 

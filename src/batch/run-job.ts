@@ -6,10 +6,10 @@ import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createClaimStore } from '../adapters/dynamodb/claim-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/due-index.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
-import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../core/await-outcomes.ts';
-import { newRunId, type QueueMessage } from '../core/queue-message.ts';
-import { type SweepRequest, sweep } from '../core/sweep.ts';
-import type { SweepResult } from '../core/sweep-tally.ts';
+import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
+import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../core/sweep/await-outcomes.ts';
+import type { SweepResult } from '../core/sweep/result.ts';
+import { type SweepRequest, sweep } from '../core/sweep/sweep.ts';
 import type { JobProgress } from './job-progress.ts';
 
 /** The job's answer (design §8, contract). */

@@ -1,4 +1,4 @@
-import type { BreakerStatus } from '../core/operator/breaker-status.ts';
+import type { BreakerStatus } from '../core/operator/views/breaker-status.ts';
 import { opsCommand } from './next-step.ts';
 import type { Session } from './session.ts';
 import { ago, table } from './table.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createRecordStore } from '../adapters/dynamodb/record-store.ts';
+import { newRunId } from '../core/model/queue-message.ts';
 import { cancel } from '../core/operator/cancel.ts';
-import { newRunId } from '../core/queue-message.ts';
 import { FAILED } from './errors.ts';
 import { showResults } from './results.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';

@@ -1,6 +1,6 @@
 import type { HeldLetter } from '../adapters/sqs/dead-letters.ts';
-import type { Channel } from '../core/channels.ts';
-import { type DeadLetterView, deadLetterView } from '../core/operator/dead-letter.ts';
+import type { Channel } from '../core/model/channels.ts';
+import { type DeadLetterView, deadLetterView } from '../core/operator/dead-letters/dead-letter.ts';
 import type { Session } from './session.ts';
 
 export interface ChannelLetter extends DeadLetterView {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { deleteLetters, type HeldLetter, peekLetters } from '../adapters/sqs/dead-letters.ts';
-import { CHANNELS, type Channel } from '../core/channels.ts';
-import { letGo } from '../core/operator/drop-dead-letters.ts';
+import { CHANNELS, type Channel } from '../core/model/channels.ts';
+import { letGo } from '../core/operator/dead-letters/drop-dead-letters.ts';
 import { confirmed } from './confirm.ts';
 import { countOf, withRows } from './dead-letter-rows.ts';
 import { FAILED, MISUSED, OperatorError } from './errors.ts';

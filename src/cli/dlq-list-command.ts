@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { peekLetters } from '../adapters/sqs/dead-letters.ts';
-import { CHANNELS, type Channel } from '../core/channels.ts';
+import { CHANNELS, type Channel } from '../core/model/channels.ts';
 import { type ChannelLetter, withRows } from './dead-letter-rows.ts';
 import { channelOption } from './filter-options.ts';
 import { sayNext } from './next-step.ts';

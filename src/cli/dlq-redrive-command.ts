@@ -3,7 +3,7 @@ import { queueCounts } from '../adapters/sqs/queue-counts.ts';
 import type { RedriveOptions, RedriveResult } from '../adapters/sqs/redrive.ts';
 import { redriveByCopy } from '../adapters/sqs/redrive-by-copy.ts';
 import { redriveByTask } from '../adapters/sqs/redrive-by-task.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel } from '../core/model/channels.ts';
 import { confirmed } from './confirm.ts';
 import { countOf } from './dead-letter-rows.ts';
 import { channelOption } from './filter-options.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { peekLetters } from '../adapters/sqs/dead-letters.ts';
-import { remedyFor } from '../core/operator/notification-view.ts';
+import { remedyFor } from '../core/operator/views/notification-view.ts';
 import { type ChannelLetter, withRows } from './dead-letter-rows.ts';
 import { OperatorError } from './errors.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { recipientHash } from '../adapters/recipient/recipient-hash.ts';
-import { CHANNELS, type Channel } from '../core/channels.ts';
-import { ERROR_TYPES, type ErrorType } from '../core/error-types.ts';
+import { CHANNELS, type Channel } from '../core/model/channels.ts';
+import { ERROR_TYPES, type ErrorType } from '../core/model/error-types.ts';
+import { PRIORITIES, type Priority } from '../core/model/priorities.ts';
 import type { Period, SearchFilter } from '../core/operator/search-filter.ts';
-import { PRIORITIES, type Priority } from '../core/priorities.ts';
 import { MISUSED, OperatorError } from './errors.ts';
 import { id, time } from './option-values.ts';
 import type { Session } from './session.ts';

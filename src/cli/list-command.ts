@@ -5,9 +5,9 @@ import {
   type Found,
   type OperatorSearch,
 } from '../adapters/dynamodb/operator-search.ts';
-import { SEND_STATUSES } from '../core/notification.ts';
-import { type NotificationView, viewOf } from '../core/operator/notification-view.ts';
+import { SEND_STATUSES } from '../core/model/notification.ts';
 import { createdAt, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
+import { type NotificationView, viewOf } from '../core/operator/views/notification-view.ts';
 import { addFilterOptions, type FilterOptions, filterOf, periodOf } from './filter-options.ts';
 import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-cursor.ts';
 import { sayNext } from './next-step.ts';

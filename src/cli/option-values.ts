@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseTime } from '../core/time.ts';
+import { parseTime } from '../core/model/time.ts';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAlive } from '../adapters/is-alive.ts';
 import { RedriveRunningError } from '../adapters/sqs/redrive.ts';
-import type { Channel } from '../core/channels.ts';
+import type { Channel } from '../core/model/channels.ts';
 
 /**
  * SQS allows one redrive of a queue at a time; where a stand-in moves the messages, this does.

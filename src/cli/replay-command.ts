@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { createOperatorSearch, type Found } from '../adapters/dynamodb/operator-search.ts';
-import { type ReplayRequest, type ReplayTally, replay } from '../core/operator/replay.ts';
-import { type GivenUpRows, replayCandidates } from '../core/operator/replay-candidates.ts';
+import type { ForeignRow } from '../core/indexing/row-rules.ts';
+import { type ReplayRequest, type ReplayTally, replay } from '../core/operator/replay/replay.ts';
+import { type GivenUpRows, replayCandidates } from '../core/operator/replay/replay-candidates.ts';
 import type { SearchFilter } from '../core/operator/search-filter.ts';
-import type { ForeignRow } from '../core/row-rules.ts';
 import { confirmed } from './confirm.ts';
 import { addFilterOptions, type FilterOptions, filterOf, periodOf } from './filter-options.ts';
 import { count, duration, id, rate } from './option-values.ts';

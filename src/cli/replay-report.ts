@@ -1,6 +1,6 @@
-import type { NotificationView } from '../core/operator/notification-view.ts';
-import type { ReplayTally } from '../core/operator/replay.ts';
-import type { Exclusion } from '../core/operator/replay-selection.ts';
+import type { ReplayTally } from '../core/operator/replay/replay.ts';
+import type { Exclusion } from '../core/operator/replay/replay-selection.ts';
+import type { NotificationView } from '../core/operator/views/notification-view.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { table } from './table.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { awaitOutcomes, type Outcomes } from '../core/await-outcomes.ts';
+import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
 import { type RetryResult, retryNow } from '../core/operator/retry-now.ts';
-import { newRunId, type QueueMessage } from '../core/queue-message.ts';
+import { awaitOutcomes, type Outcomes } from '../core/sweep/await-outcomes.ts';
 import { FAILED } from './errors.ts';
 import { showResults } from './results.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';

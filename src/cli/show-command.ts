@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readRecords } from '../adapters/dynamodb/operator-records.ts';
-import type { RetryRecord } from '../core/notification.ts';
-import { type NotificationView, remedyFor, viewOf } from '../core/operator/notification-view.ts';
+import type { RetryRecord } from '../core/model/notification.ts';
+import { type NotificationView, remedyFor, viewOf } from '../core/operator/views/notification-view.ts';
 import { OperatorError } from './errors.ts';
 import { opsCommand } from './next-step.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';

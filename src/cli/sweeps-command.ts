@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { lastSweeps } from '../adapters/dynamodb/sweep-log.ts';
-import type { SweepRecord } from '../core/sweep-record.ts';
+import type { SweepRecord } from '../core/sweep/record.ts';
 import { count } from './option-values.ts';
 import { type CliContext, onDeployment, type Session } from './session.ts';
 import { ago, table } from './table.ts';

@@ -1,6 +1,6 @@
-import type { Channel } from '../core/channels.ts';
-import type { ErrorType } from '../core/error-types.ts';
-import type { Priority } from '../core/priorities.ts';
+import type { Channel } from '../core/model/channels.ts';
+import type { ErrorType } from '../core/model/error-types.ts';
+import type { Priority } from '../core/model/priorities.ts';
 
 /** One message to one recipient on one channel, as POST /v1/notifications takes it. */
 export interface Notification {

@@ -1,9 +1,9 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { CHANNELS, type Channel } from '../core/channels.ts';
-import { policyOf } from '../core/error-types.ts';
-import type { NotificationRow } from '../core/notification.ts';
+import { CHANNELS, type Channel } from '../core/model/channels.ts';
+import { policyOf } from '../core/model/error-types.ts';
+import type { NotificationRow } from '../core/model/notification.ts';
 import type { Endpoints } from './endpoints-file.ts';
 
 /** What became of a notification, as the demo tells it. */

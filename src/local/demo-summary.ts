@@ -1,6 +1,6 @@
-import { CHANNELS } from '../core/channels.ts';
-import { policyOf } from '../core/error-types.ts';
-import type { NotificationRow } from '../core/notification.ts';
+import { CHANNELS } from '../core/model/channels.ts';
+import { policyOf } from '../core/model/error-types.ts';
+import type { NotificationRow } from '../core/model/notification.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { type DemoReport, FINDINGS, type Finding } from './demo-report.ts';
 import type { Endpoints } from './endpoints-file.ts';

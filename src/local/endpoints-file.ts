@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CHANNELS, type Channel, type Lane } from '../core/channels.ts';
+import { CHANNELS, type Channel, type Lane } from '../core/model/channels.ts';
 import { isObject, type Json, objectAt, textAt } from './json.ts';
 import { LOCAL_REGION } from './template/references.ts';
 

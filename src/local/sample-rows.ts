@@ -1,6 +1,6 @@
-import type { Channel } from '../core/channels.ts';
-import type { RecipientType } from '../core/notification.ts';
-import { PRIORITIES, type Priority } from '../core/priorities.ts';
+import type { Channel } from '../core/model/channels.ts';
+import type { RecipientType } from '../core/model/notification.ts';
+import { PRIORITIES, type Priority } from '../core/model/priorities.ts';
 import { SAMPLE_TEXTS } from './sample-texts.ts';
 import { SAMPLE_INTEGRATIONS } from './secrets-file.ts';
 

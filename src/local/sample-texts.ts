@@ -1,4 +1,4 @@
-import type { MessageFormat } from '../core/notification.ts';
+import type { MessageFormat } from '../core/model/notification.ts';
 
 export interface SampleText {
   readonly subject: string;

@@ -1,6 +1,6 @@
-import type { Channel } from '../../src/core/channels.ts';
-import type { NotificationContent } from '../../src/core/notification.ts';
-import type { Delivery } from '../../src/core/provider-answer.ts';
+import type { Delivery } from '../../src/core/delivery/sender.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
+import type { NotificationContent } from '../../src/core/model/notification.ts';
 
 /** An attempt to make, with whatever the test is about. */
 export function delivery(

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { planClaim } from '../../src/core/claim-plan.ts';
-import { asNotification } from '../../src/core/operator/notification-view.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
-import type { ForeignRow } from '../../src/core/row-rules.ts';
+import { planClaim } from '../../src/core/delivery/claim-plan.ts';
+import type { ForeignRow } from '../../src/core/indexing/row-rules.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { asNotification } from '../../src/core/operator/views/notification-view.ts';
 import { deadRow, stoppedRow, storedRow } from '../cli/operations.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../support/api-world.ts';
 

@@ -6,7 +6,7 @@ import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { startFauxqs } from 'fauxqs';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
-import { CHANNELS, LANES } from '../../src/core/channels.ts';
+import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { type Loopback, replying, startLoopback } from '../adapters/http/loopback.ts';
 import { startTestDynamoDb } from '../support/dynamodb.ts';
 import { dueRow } from '../support/rows.ts';

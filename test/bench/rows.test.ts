@@ -4,8 +4,8 @@ import { bodyOf } from '../../bench/setup/body.ts';
 import { eventsFor, expectNoFailures } from '../../bench/setup/lambda-poller.ts';
 import { dueItem, failedRow } from '../../bench/setup/rows.ts';
 import { parseQueueMessage } from '../../src/adapters/queue-message-schema.ts';
-import { rowFaults } from '../../src/core/row-rules.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import { rowFaults } from '../../src/core/indexing/row-rules.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 
 const NOW = new Date('2026-03-01T10:30:00.000Z');
 const ARN = 'arn:aws:sqs:us-east-1:000000000000:lane';

@@ -4,7 +4,7 @@ import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queueCounts } from '../../src/adapters/sqs/queue-counts.ts';
 import { redriveByCopy } from '../../src/adapters/sqs/redrive-by-copy.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { messageFor } from '../support/rows.ts';
 import { deadRow, type Operations, startOperations, storedRow } from './operations.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
-import { CHANNELS } from '../../src/core/channels.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { deadRow, type Operations, startOperations, stoppedRow } from './operations.ts';
 
 /** REPLAY_ROWS=10000 for a full one. */

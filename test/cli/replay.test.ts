@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
-import { replay } from '../../src/core/operator/replay.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
-import type { ForeignRow } from '../../src/core/row-rules.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import type { ForeignRow } from '../../src/core/indexing/row-rules.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { replay } from '../../src/core/operator/replay/replay.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from './operations.ts';
 
 interface Answer {

@@ -1,8 +1,8 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
-import type { RetryRecord } from '../../src/core/notification.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import type { RetryRecord } from '../../src/core/model/notification.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from './operations.ts';
 
 let ops: Operations;

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
 import { recipientHash } from '../../src/adapters/recipient/recipient-hash.ts';
-import { opened } from '../../src/core/breaker.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
-import type { LaneStatus } from '../../src/core/operator/lane-status.ts';
+import { opened } from '../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { LaneStatus } from '../../src/core/operator/views/lane-status.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, stoppedRow, storedRow } from './operations.ts';
 
 interface List {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
-import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker.ts';
-import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker-policy.ts';
-import type { BreakerStore } from '../../src/core/known-breakers.ts';
+import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { createTables } from '../support/tables.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { applyDeliveryEvent } from '../../src/core/apply-delivery-event.ts';
-import type { DeliveryEvent, Told } from '../../src/core/delivery-event.ts';
-import { arrived } from '../../src/core/delivery-news.ts';
-import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
-import type { QueueMessage } from '../../src/core/queue-message.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { applyDeliveryEvent } from '../../src/core/delivery-events/apply-delivery-event.ts';
+import type { DeliveryEvent, Told } from '../../src/core/delivery-events/delivery-event.ts';
+import { arrived } from '../../src/core/model/delivery-by-attempt.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
+import type { QueueMessage } from '../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, TRANSIENT, uncertainRow } from '../support/delivery-events.ts';
 import { at, dueRow } from '../support/rows.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type AwaitOutcomesDeps, awaitOutcomes, OutcomesUnreadableError } from '../../src/core/await-outcomes.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { type AwaitOutcomesDeps, awaitOutcomes, OutcomesUnreadableError } from '../../src/core/sweep/await-outcomes.ts';
 import { at, dueRow, messageFor } from '../support/rows.ts';
 
 const MINUTE = 60_000;

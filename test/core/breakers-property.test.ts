@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
-import { Breakers } from '../../src/core/breakers.ts';
-import { putOff } from '../../src/core/judge.ts';
-import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
-import type { SendResult } from '../../src/core/provider-answer.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { Breakers } from '../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { SendResult } from '../../src/core/delivery/sender.ts';
+import { putOff } from '../../src/core/delivery/verdict.ts';
+import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/model/priorities.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { dueRow, T0 } from '../support/rows.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 

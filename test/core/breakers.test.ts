@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
-import { Breakers, type BreakersDeps } from '../../src/core/breakers.ts';
-import type { ProviderErrorType } from '../../src/core/error-types.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
-import type { SendResult } from '../../src/core/provider-answer.ts';
-import type { Admission } from '../../src/core/provider-gate.ts';
+import { Breakers, type BreakersDeps } from '../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { Admission } from '../../src/core/delivery/provider-gate.ts';
+import type { SendResult } from '../../src/core/delivery/sender.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { dueRow, T0 } from '../support/rows.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { planClaim } from '../../src/core/claim-plan.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import { planClaim } from '../../src/core/delivery/claim-plan.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { at, dueRow, messageFor, received, T0 } from '../support/rows.ts';
 
 const claim = { now: at(1000), until: at(61_000).toISOString() };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { type DeliverBatchDeps, deliverBatch } from '../../src/core/deliver-batch.ts';
-import type { ProviderErrorType } from '../../src/core/error-types.ts';
-import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
-import type { Delivery, Refused, Sender, SendResult } from '../../src/core/provider-answer.ts';
-import { OPEN_GATE } from '../../src/core/provider-gate.ts';
-import type { QueueMessage, ReceivedMessage } from '../../src/core/queue-message.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { type DeliverBatchDeps, deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
+import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { at, CONTENT, dueRow, messageFor, received, T0 } from '../support/rows.ts';
 
 const NOW = at(1000);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Told } from '../../src/core/delivery-event.ts';
-import { type EventSubject, planDeliveryEvent } from '../../src/core/delivery-event-plan.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import type { Told } from '../../src/core/delivery-events/delivery-event.ts';
+import { type EventSubject, planDeliveryEvent } from '../../src/core/delivery-events/delivery-event-plan.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import {
   acceptedRow,
   eventOf,

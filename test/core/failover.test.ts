@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { planClaim } from '../../src/core/claim-plan.ts';
-import type { ErrorType } from '../../src/core/error-types.ts';
-import { failOver, successorId } from '../../src/core/failover.ts';
-import { giveUp } from '../../src/core/judge.ts';
-import { exclusionOf } from '../../src/core/operator/replay-selection.ts';
+import { planClaim } from '../../src/core/delivery/claim-plan.ts';
+import { failOver, successorId } from '../../src/core/delivery/failover.ts';
+import { giveUp } from '../../src/core/delivery/verdict.ts';
+import type { ErrorType } from '../../src/core/model/error-types.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { exclusionOf } from '../../src/core/operator/replay/replay-selection.ts';
 import { planRetry } from '../../src/core/operator/retry-now.ts';
-import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/retry-policy.ts';
 import { CONTENT, dueRow, messageFor, received, T0 } from '../support/rows.ts';
 
 function setUp() {

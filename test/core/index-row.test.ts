@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { historyKeys } from '../../src/core/history.ts';
-import { planIndex } from '../../src/core/index-plan.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
-import { describeFaults, rowFaults } from '../../src/core/row-rules.ts';
+import { planIndex } from '../../src/core/indexing/index-plan.ts';
+import { describeFaults, rowFaults } from '../../src/core/indexing/row-rules.ts';
+import { historyKeys } from '../../src/core/model/history-index.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { at, T0 } from '../support/rows.ts';
 
 /** The second sample of his-notification-log-table.md, abridged: a row as BATCH-951 leaves it. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ERROR_POLICY, ERROR_TYPES, type ProviderErrorType, policyOf } from '../../src/core/error-types.ts';
-import { deadlineOf, judge } from '../../src/core/judge.ts';
-import { PRIORITIES } from '../../src/core/priorities.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { deadlineOf, judge } from '../../src/core/delivery/verdict.ts';
+import { ERROR_POLICY, ERROR_TYPES, type ProviderErrorType, policyOf } from '../../src/core/model/error-types.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { at, dueRow, T0 } from '../support/rows.ts';
 
 const HOUR = 3_600_000;

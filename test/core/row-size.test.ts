@@ -5,10 +5,10 @@ import { failedRow } from '../../bench/setup/rows.ts';
 import { toItem } from '../../src/adapters/dynamodb/item.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { recipientHash } from '../../src/adapters/recipient/recipient-hash.ts';
-import { deliver } from '../../src/core/deliver.ts';
-import { indexRow } from '../../src/core/index-row.ts';
-import { OPEN_GATE } from '../../src/core/provider-gate.ts';
-import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/retry-policy.ts';
+import { deliver } from '../../src/core/delivery/deliver.ts';
+import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
+import { indexRow } from '../../src/core/indexing/index-row.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import { messageFor, received, T0 } from '../support/rows.ts';
 
 /** A write costs a unit a kilobyte that is begun, so the row that every attempt writes twice is kept below one. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseTime } from '../../src/core/time.ts';
+import { parseTime } from '../../src/core/model/time.ts';
 
 it.each([
   ['2026-02-28T23:59:59.999Z', '2026-02-28T23:59:59.999Z'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProviderErrorType } from '../../src/core/error-types.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { assertInvariants } from './invariants.ts';
 import type { Script } from './provider.ts';
 import { World } from './world.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DeliveryEvent, Told } from '../../src/core/delivery-event.ts';
-import { arrived } from '../../src/core/delivery-news.ts';
-import type { ProviderErrorType } from '../../src/core/error-types.ts';
-import { PRIORITIES } from '../../src/core/priorities.ts';
+import type { DeliveryEvent, Told } from '../../src/core/delivery-events/delivery-event.ts';
+import { arrived } from '../../src/core/model/delivery-by-attempt.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import { eventOf, PERMANENT, TRANSIENT, VIRUS } from '../support/delivery-events.ts';
 import type { FaultPlan } from './worker.ts';
 import { type Given, World } from './world.ts';

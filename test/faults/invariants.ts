@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { successorId } from '../../src/core/failover.ts';
-import { limitOf } from '../../src/core/judge.ts';
-import { INTAKE_API, type NotificationRow } from '../../src/core/notification.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { successorId } from '../../src/core/delivery/failover.ts';
+import { limitOf } from '../../src/core/delivery/verdict.ts';
+import { INTAKE_API, type NotificationRow } from '../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { World } from './world.ts';
 
 /** The invariants of design §7, of a world that has settled down. */

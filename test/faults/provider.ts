@@ -1,5 +1,5 @@
-import type { NotificationRow } from '../../src/core/notification.ts';
-import type { Delivery, Refused, Sender, SendResult } from '../../src/core/provider-answer.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
 import type { Worker } from './worker.ts';
 
 /** What the provider answers to the sends of a notification, one after the other; then it accepts. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ProviderErrorType } from '../../src/core/error-types.ts';
+import type { Refused } from '../../src/core/delivery/sender.ts';
 import { IN_FLIGHT_MS } from '../../src/core/intake/accept.ts';
-import { PRIORITIES } from '../../src/core/priorities.ts';
-import type { Refused } from '../../src/core/provider-answer.ts';
-import type { SweepRequest } from '../../src/core/sweep.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import type { SweepRequest } from '../../src/core/sweep/sweep.ts';
 import { assertInvariants } from './invariants.ts';
 import type { FaultPlan } from './worker.ts';
 import { type Given, World } from './world.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { LaneStatus } from '../../src/core/operator/lane-status.ts';
+import type { LaneStatus } from '../../src/core/operator/views/lane-status.ts';
 import { eventually } from '../local/tiny-app.ts';
 import { Flow } from './harness.ts';
 

@@ -14,9 +14,9 @@ import { createHandler } from '../../functions/shared/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
-import type { Sender, SendResult } from '../../src/core/provider-answer.ts';
-import { OPEN_GATE } from '../../src/core/provider-gate.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
+import type { Sender, SendResult } from '../../src/core/delivery/sender.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
 
 const PATIENT = { getRemainingTimeInMillis: () => 60_000 };

@@ -5,10 +5,10 @@ import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { CHANNELS } from '../../src/core/channels.ts';
-import { METRICS } from '../../src/core/metrics.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
+import { METRICS } from '../../src/core/model/metrics.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { acceptedRow, recordOf, uncertainRow } from '../support/delivery-events.ts';
 import { at, T0 } from '../support/rows.ts';
 

@@ -3,8 +3,8 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { DynamoDBRecord } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { RowUnstorableError } from '../../src/core/index-row.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { RowUnstorableError } from '../../src/core/indexing/index-row.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { T0 } from '../support/rows.ts';
 
 const text = (S: string) => ({ S });

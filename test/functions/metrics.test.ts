@@ -5,12 +5,12 @@ import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { METRICS, type MetricName, servicesOf } from '../../src/core/metrics.ts';
-import type { SendResult } from '../../src/core/provider-answer.ts';
-import { OPEN_GATE } from '../../src/core/provider-gate.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
-import type { SweepRecord } from '../../src/core/sweep-record.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
+import type { SendResult } from '../../src/core/delivery/sender.ts';
+import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
+import type { SweepRecord } from '../../src/core/sweep/record.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
 

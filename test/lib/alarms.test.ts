@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { METRICS, type MetricName, servicesOf } from '../../src/core/metrics.ts';
+import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import { alarmsOf, dashboardOf, type Reading, readingsOfAlarm, readingsOfDashboard } from './cloudwatch.ts';
 import { resourcesOf, templateOf } from './synthesize.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { toBreakerPolicy } from '../../functions/shared/bindings.ts';
 import { breakerJson } from '../../lib/constructs/breaker-config.ts';
 import { parseStageConfig, StageConfigError } from '../../lib/stage-config.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker-policy.ts';
-import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/priorities.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import { PRIORITIES, PRIORITY_POLICY } from '../../src/core/model/priorities.ts';
 
 const least = { stage: 'dev', senderAddress: 'noreply@example.com' };
 

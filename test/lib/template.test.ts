@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
-import { CHANNELS, LANES } from '../../src/core/channels.ts';
+import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { FUNCTIONS, resourcesOf, templateOf } from './synthesize.ts';
 
 let template: Template;

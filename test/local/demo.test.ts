@@ -1,9 +1,9 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { CHANNELS } from '../../src/core/channels.ts';
-import type { NotificationRow } from '../../src/core/notification.ts';
-import { PRIORITIES } from '../../src/core/priorities.ts';
-import { rowFaults } from '../../src/core/row-rules.ts';
+import { rowFaults } from '../../src/core/indexing/row-rules.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { DemoReport, Finding } from '../../src/local/demo-report.ts';
 import { describeDemo } from '../../src/local/demo-summary.ts';
 import { SAMPLE_COUNT } from '../../src/local/first-run.ts';

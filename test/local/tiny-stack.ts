@@ -1,4 +1,4 @@
-import { CHANNELS } from '../../src/core/channels.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { writeAssembly, writeBundle } from './tiny-app.ts';
 
 /**

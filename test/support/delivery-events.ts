@@ -1,7 +1,7 @@
-import type { DeliveryEvent, Told } from '../../src/core/delivery-event.ts';
-import type { ProviderErrorType } from '../../src/core/error-types.ts';
-import type { NotificationRow, RetryRecord } from '../../src/core/notification.ts';
-import { retryLogId } from '../../src/core/settlement.ts';
+import { retryLogId } from '../../src/core/delivery/settlement.ts';
+import type { DeliveryEvent, Told } from '../../src/core/delivery-events/delivery-event.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { at, dueRow, T0 } from './rows.ts';
 
 export const bounced = (error_type: ProviderErrorType): Told => ({

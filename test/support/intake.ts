@@ -3,7 +3,7 @@ import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { IntakeDeps, IntakeRequest } from '../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../src/core/intake/notification-request.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { T0 } from './rows.ts';
 
 export const REQUEST: NotificationRequest = {

@@ -1,6 +1,6 @@
-import type { NotificationContent, NotificationRow } from '../../src/core/notification.ts';
-import type { QueueMessage, ReceivedMessage } from '../../src/core/queue-message.ts';
-import { workQueueOf } from '../../src/core/work-index.ts';
+import type { NotificationContent, NotificationRow } from '../../src/core/model/notification.ts';
+import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 
 export const T0 = new Date('2026-03-01T10:30:00.000Z');
 

@@ -5,9 +5,9 @@ import type {
 } from 'aws-lambda';
 import type { Scope } from '../../../src/adapters/api/api-key.ts';
 import { PROBLEMS, Problem, problemDocument, problemType } from '../../../src/core/intake/problem.ts';
-import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/shared-limit.ts';
-import { createTokenBuckets } from '../../../src/core/intake/token-bucket.ts';
-import type { Clock } from '../../../src/core/time.ts';
+import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
+import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
+import type { Clock } from '../../../src/core/model/time.ts';
 import type { Observability } from '../middleware.ts';
 import { type Caller, fromContext } from './caller.ts';
 

@@ -1,4 +1,4 @@
-import { notFound } from '../../../src/core/intake/find-own.ts';
+import { notFound } from '../../../src/core/intake/require-own-row.ts';
 import type { ApiRequest } from './api-function.ts';
 
 /** Where a notification can be asked after, relative to the API. */

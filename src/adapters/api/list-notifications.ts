@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
 import { publicState } from '../../core/intake/public-state.ts';
-import { asNotification } from '../../core/operator/notification-view.ts';
+import type { Clock } from '../../core/model/time.ts';
 import { isGone, matches } from '../../core/operator/search-filter.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
-import type { Clock } from '../../core/time.ts';
+import { asNotification } from '../../core/operator/views/notification-view.ts';
 import { CrowdedKeyError, readCopies } from '../dynamodb/notification-copies.ts';
 import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator-search.ts';
 import {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Channel } from '../../core/channels.ts';
 import type { PublicState } from '../../core/intake/public-state.ts';
+import type { Channel } from '../../core/model/channels.ts';
+import type { Priority } from '../../core/model/priorities.ts';
+import { parseTime } from '../../core/model/time.ts';
 import type { Period } from '../../core/operator/search-filter.ts';
-import type { Priority } from '../../core/priorities.ts';
-import { parseTime } from '../../core/time.ts';
 import type { SearchPosition } from '../dynamodb/operator-search.ts';
 import { check, invalid } from './read-request.ts';
 import { querySchema } from './request-schemas.ts';

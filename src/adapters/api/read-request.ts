@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/channels.ts';
 import { bodyFault, fallbackFault } from '../../core/intake/body-limits.ts';
 import type { FailedAttempt, NotificationRequest } from '../../core/intake/notification-request.ts';
 import { type FieldFault, Problem } from '../../core/intake/problem.ts';
 import { scheduleFault } from '../../core/intake/schedule-rule.ts';
-import type { RetryPolicy } from '../../core/retry-policy.ts';
-import { parseTime } from '../../core/time.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import type { RetryPolicy } from '../../core/model/retry-policy.ts';
+import { parseTime } from '../../core/model/time.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import {
   batchItemSchema,

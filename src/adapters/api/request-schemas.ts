@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/channels.ts';
-import { ERROR_POLICY, type ProviderErrorType } from '../../core/error-types.ts';
 import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
-import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../core/notification.ts';
-import { PRIORITIES } from '../../core/priorities.ts';
-import { parseTime } from '../../core/time.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { ERROR_POLICY, type ProviderErrorType } from '../../core/model/error-types.ts';
+import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../core/model/notification.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import { parseTime } from '../../core/model/time.ts';
 
 /** What the API takes, in one place: requests are checked by these, and the OpenAPI document is made from them. */
 

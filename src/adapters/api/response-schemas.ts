@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/channels.ts';
-import { ERROR_TYPES } from '../../core/error-types.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/intake/problem.ts';
 import { PUBLIC_STATES } from '../../core/intake/public-state.ts';
-import { PRIORITIES } from '../../core/priorities.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { ERROR_TYPES } from '../../core/model/error-types.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
 
 /** What the API answers; the tests hold every answer to these. */
 

@@ -1,5 +1,5 @@
-import type { NotificationContent } from '../../core/notification.ts';
-import type { Refused } from '../../core/provider-answer.ts';
+import type { Refused } from '../../core/delivery/sender.ts';
+import type { NotificationContent } from '../../core/model/notification.ts';
 import { tooNested } from './nesting-limit.ts';
 
 type Converted<T> = { readonly ok: true; readonly value: T } | Refused;

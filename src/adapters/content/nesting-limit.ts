@@ -1,4 +1,4 @@
-import type { MessageFormat, NotificationContent } from '../../core/notification.ts';
+import type { MessageFormat, NotificationContent } from '../../core/model/notification.ts';
 
 interface Limit {
   readonly what: string;

@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
-import { CHANNELS, LANES } from '../../core/channels.ts';
+import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { retryPolicyOutput } from './retry-policy-output.ts';

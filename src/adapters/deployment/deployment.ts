@@ -1,5 +1,5 @@
-import type { Channel, PerLane } from '../../core/channels.ts';
-import type { RetryPolicy } from '../../core/retry-policy.ts';
+import type { Channel, PerLane } from '../../core/model/channels.ts';
+import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 
 /** Where a deployment's tables and queues are, for commands that work on it from outside. */
 export interface Deployment {

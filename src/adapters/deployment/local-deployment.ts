@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { CHANNELS } from '../../core/channels.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
 import { isAlive } from '../is-alive.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';

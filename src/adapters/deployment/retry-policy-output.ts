@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { PRIORITIES, PRIORITY_POLICY, type Priority, type PriorityPolicy } from '../../core/priorities.ts';
-import type { RetryPolicy } from '../../core/retry-policy.ts';
+import { PRIORITIES, PRIORITY_POLICY, type Priority, type PriorityPolicy } from '../../core/model/priorities.ts';
+import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 
 const HOUR = 3_600_000;
 const atLeastZero = v.pipe(v.number(), v.minValue(0));

@@ -5,10 +5,10 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Breaker } from '../../core/breaker.ts';
-import type { Lane } from '../../core/channels.ts';
-import type { BreakerStore } from '../../core/known-breakers.ts';
-import type { Clock } from '../../core/time.ts';
+import type { Breaker } from '../../core/breaker/breaker.ts';
+import type { BreakerStore } from '../../core/breaker/shared-breakers.ts';
+import type { Lane } from '../../core/model/channels.ts';
+import type { Clock } from '../../core/model/time.ts';
 import { gather } from '../gather.ts';
 import { SETTLE_WAIT_MS } from './claim-store.ts';
 import type { Item } from './item.ts';

@@ -1,8 +1,8 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RowChange } from '../../core/claim-plan.ts';
-import type { ClaimStore } from '../../core/deliver.ts';
-import type { Clock } from '../../core/time.ts';
-import { workQueueOf } from '../../core/work-index.ts';
+import type { RowChange } from '../../core/delivery/claim-plan.ts';
+import type { ClaimStore } from '../../core/delivery/deliver.ts';
+import type { Clock } from '../../core/model/time.ts';
+import { workQueueOf } from '../../core/model/work-index.ts';
 import { gather } from '../gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
 import { toNotificationRow, toValue } from './item.ts';

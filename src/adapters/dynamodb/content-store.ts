@@ -1,7 +1,7 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import type { ContentOwner } from '../../core/index-row.ts';
-import type { MessageFormat, NotificationContent } from '../../core/notification.ts';
-import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
+import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
+import type { ContentOwner } from '../../core/indexing/index-row.ts';
+import type { MessageFormat, NotificationContent } from '../../core/model/notification.ts';
 import { gather } from '../gather.ts';
 import { type RecipientCipher, RecipientMismatchError } from '../recipient/recipient-cipher.ts';
 import { getItems, MAX_GETS } from './batch.ts';

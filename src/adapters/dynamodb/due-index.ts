@@ -1,5 +1,5 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import type { DueIndex, DueItem } from '../../core/sweep.ts';
+import type { DueIndex, DueItem } from '../../core/sweep/sweep.ts';
 import type { Item } from './item.ts';
 import { WORK_INDEX } from './schema.ts';
 

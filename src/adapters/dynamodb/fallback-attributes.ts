@@ -1,6 +1,6 @@
-import { successorId } from '../../core/failover.ts';
-import type { NotificationContent } from '../../core/notification.ts';
-import { providerHost } from '../../core/provider-key.ts';
+import { successorId } from '../../core/delivery/failover.ts';
+import type { NotificationContent } from '../../core/model/notification.ts';
+import { providerHost } from '../../core/model/provider-key.ts';
 import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
 import { recipientHash } from '../recipient/recipient-hash.ts';
 import { type Item, toItem } from './item.ts';

@@ -4,8 +4,8 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { type IndexStore, RowUnstorableError } from '../../core/index-row.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
+import { type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
 import type { RecipientCipher } from '../recipient/recipient-cipher.ts';
 import { recipientHash } from '../recipient/recipient-hash.ts';
 import { putContent } from './content-store.ts';

@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb';
-import type { NotificationRow, RetryRecord } from '../../core/notification.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
+import type { NotificationRow, RetryRecord } from '../../core/model/notification.ts';
 
 export type Item = Record<string, AttributeValue>;
 

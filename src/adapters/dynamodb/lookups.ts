@@ -1,11 +1,11 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import type { Channel } from '../../core/channels.ts';
-import { HISTORY_SHARDS, historyBucket, notificationKey } from '../../core/history.ts';
-import { priorityOf } from '../../core/index-plan.ts';
-import type { SendStatus } from '../../core/notification.ts';
-import { PRIORITIES, type Priority } from '../../core/priorities.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
-import { allShards, type WorkState } from '../../core/work-index.ts';
+import { priorityOf } from '../../core/indexing/index-plan.ts';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
+import type { Channel } from '../../core/model/channels.ts';
+import { HISTORY_SHARDS, historyBucket, notificationKey } from '../../core/model/history-index.ts';
+import type { SendStatus } from '../../core/model/notification.ts';
+import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
+import { allShards, type WorkState } from '../../core/model/work-index.ts';
 import { getItems, MAX_GETS } from './batch.ts';
 import { type Item, toForeignRow } from './item.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from './schema.ts';

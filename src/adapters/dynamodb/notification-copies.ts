@@ -1,6 +1,6 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { notificationKey } from '../../core/history.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
+import { notificationKey } from '../../core/model/history-index.ts';
 import { getItems, MAX_GETS } from './batch.ts';
 import { type Item, toForeignRow } from './item.ts';
 import { notificationQuery } from './lookups.ts';

@@ -1,5 +1,5 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import type { RetryRecord } from '../../core/notification.ts';
+import type { RetryRecord } from '../../core/model/notification.ts';
 import { type Item, toRetryRecord } from './item.ts';
 
 /** All retry records of a notification, in the order of their attempts. */

@@ -1,9 +1,9 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { EventRows } from '../../core/apply-delivery-event.ts';
-import type { RowChange } from '../../core/claim-plan.ts';
-import type { NotificationRow } from '../../core/notification.ts';
+import type { RowChange } from '../../core/delivery/claim-plan.ts';
+import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
+import type { NotificationRow } from '../../core/model/notification.ts';
+import type { Clock } from '../../core/model/time.ts';
 import type { OperatorRows } from '../../core/operator/operator-rows.ts';
-import type { Clock } from '../../core/time.ts';
 import { gather } from '../gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
 import { type Item, toValue } from './item.ts';

@@ -1,10 +1,10 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { HISTORY_SHARDS, historyBucket } from '../../core/history.ts';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
+import { HISTORY_SHARDS, historyBucket } from '../../core/model/history-index.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import type { Clock } from '../../core/model/time.ts';
+import { allShards, type WorkState } from '../../core/model/work-index.ts';
 import { isGone, matches, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
-import { PRIORITIES } from '../../core/priorities.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
-import type { Clock } from '../../core/time.ts';
-import { allShards, type WorkState } from '../../core/work-index.ts';
 import { getItems, MAX_GETS } from './batch.ts';
 import { type Item, toForeignRow } from './item.ts';
 import { daysOf, historyQuery, workQuery } from './lookups.ts';

@@ -1,7 +1,7 @@
 import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RecordStore } from '../../core/deliver.ts';
-import { expiresAt } from '../../core/history.ts';
-import type { RetryRecord } from '../../core/notification.ts';
+import type { RecordStore } from '../../core/delivery/deliver.ts';
+import { expiresAt } from '../../core/model/history-index.ts';
+import type { RetryRecord } from '../../core/model/notification.ts';
 import { gather } from '../gather.ts';
 import { MAX_WRITES, putItems } from './batch.ts';
 import { SETTLE_WAIT_MS } from './claim-store.ts';

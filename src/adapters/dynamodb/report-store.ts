@@ -1,6 +1,6 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { ReportStore } from '../../core/intake/report-failure.ts';
-import type { Clock } from '../../core/time.ts';
+import type { Clock } from '../../core/model/time.ts';
 import { createClaimStore } from './claim-store.ts';
 import { createIndexStore, type IndexStoreOptions } from './index-store.ts';
 import { toForeignRow } from './item.ts';

@@ -1,5 +1,5 @@
 import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RequestCounts } from '../../core/intake/shared-limit.ts';
+import type { RequestCounts } from '../../core/intake/rate-limit/shared-limit.ts';
 import { RATE_KIND } from './schema.ts';
 
 /** Far longer than anybody adds to a second. */

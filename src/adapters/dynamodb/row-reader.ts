@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { NotificationRow } from '../../core/notification.ts';
+import type { NotificationRow } from '../../core/model/notification.ts';
 import { gather } from '../gather.ts';
 import { getItems, MAX_GETS } from './batch.ts';
 import { toNotificationRow } from './item.ts';

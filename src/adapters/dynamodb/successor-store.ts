@@ -4,7 +4,7 @@ import {
   GetItemCommand,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { FallbackRouting, SuccessorStore } from '../../core/failover.ts';
+import type { FallbackRouting, SuccessorStore } from '../../core/delivery/failover.ts';
 import { getItems } from './batch.ts';
 import { type Item, toItem, toNotificationRow } from './item.ts';
 

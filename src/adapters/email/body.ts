@@ -1,5 +1,5 @@
 import type { Body, Content } from '@aws-sdk/client-ses';
-import type { NotificationContent } from '../../core/notification.ts';
+import type { NotificationContent } from '../../core/model/notification.ts';
 import { timeBoxed } from '../content/time-box.ts';
 import { htmlToPlainText } from './html-text.ts';
 

@@ -1,4 +1,4 @@
-import type { ProviderErrorType } from '../../core/error-types.ts';
+import type { ProviderErrorType } from '../../core/model/error-types.ts';
 
 /** What SES says of a bounce, without the diagnostic text: that likes to quote whom the mail was for. */
 export interface Bounce {

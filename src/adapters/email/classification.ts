@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/provider-answer.ts';
+import type { ClassificationRule } from '../../core/delivery/sender.ts';
 
 const named = (...codes: string[]) => codes.flatMap((code) => [code, `${code}Exception`]);
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { DeliveryEvent, Told } from '../../core/delivery-event.ts';
+import type { DeliveryEvent, Told } from '../../core/delivery-events/delivery-event.ts';
 import { describeBounce, errorOfBounce, isSuppressed } from './bounces.ts';
 import { fromTag } from './message-tag.ts';
 

@@ -1,5 +1,5 @@
 import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
-import { type AnswerFacts, classify, type Delivery, type Refused, type Sender } from '../../core/provider-answer.ts';
+import { type AnswerFacts, classify, type Delivery, type Refused, type Sender } from '../../core/delivery/sender.ts';
 import { converted } from '../content/converted.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';

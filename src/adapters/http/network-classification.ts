@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/provider-answer.ts';
+import type { ClassificationRule } from '../../core/delivery/sender.ts';
 
 /** What it means that no answer came: the same for every channel that speaks HTTP itself. */
 export const NETWORK_RULES: readonly ClassificationRule[] = [

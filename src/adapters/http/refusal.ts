@@ -1,4 +1,4 @@
-import { type ClassificationRule, classify, type Delivery, type Refused } from '../../core/provider-answer.ts';
+import { type ClassificationRule, classify, type Delivery, type Refused } from '../../core/delivery/sender.ts';
 import { answerExcerpt } from './answer-excerpt.ts';
 import { type HttpAnswer, NetworkFault } from './post.ts';
 import { parseRetryAfter } from './retry-after.ts';

@@ -1,5 +1,5 @@
-import type { Breaker } from '../../core/breaker.ts';
-import type { BreakerStore } from '../../core/known-breakers.ts';
+import type { Breaker } from '../../core/breaker/breaker.ts';
+import type { BreakerStore } from '../../core/breaker/shared-breakers.ts';
 
 /** The breakers of PipelineState in memory: a twin of the DynamoDB store with the same answers. */
 export class MemoryBreakers {

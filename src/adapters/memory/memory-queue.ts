@@ -1,5 +1,5 @@
-import type { QueueMessage, ReceivedMessage } from '../../core/queue-message.ts';
-import type { Clock } from '../../core/time.ts';
+import type { QueueMessage, ReceivedMessage } from '../../core/model/queue-message.ts';
+import type { Clock } from '../../core/model/time.ts';
 
 interface StoredMessage {
   readonly id: string;

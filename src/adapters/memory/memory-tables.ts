@@ -1,16 +1,16 @@
-import type { EventRows } from '../../core/apply-delivery-event.ts';
-import type { RowChange } from '../../core/claim-plan.ts';
-import type { ClaimStore, RecordStore } from '../../core/deliver.ts';
-import type { SuccessorStore } from '../../core/failover.ts';
-import type { ContentOwner, IndexStore } from '../../core/index-row.ts';
-import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/notification.ts';
-import { providerHost } from '../../core/provider-key.ts';
-import type { ForeignRow } from '../../core/row-rules.ts';
-import { type ContentStore, ContentUnreadableError } from '../../core/send.ts';
-import { retryLogId } from '../../core/settlement.ts';
-import type { DueIndex, DueItem, PageCursor } from '../../core/sweep.ts';
-import type { Clock } from '../../core/time.ts';
-import { workQueueOf } from '../../core/work-index.ts';
+import type { RowChange } from '../../core/delivery/claim-plan.ts';
+import type { ClaimStore, RecordStore } from '../../core/delivery/deliver.ts';
+import type { SuccessorStore } from '../../core/delivery/failover.ts';
+import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
+import { retryLogId } from '../../core/delivery/settlement.ts';
+import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
+import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
+import type { ForeignRow } from '../../core/indexing/row-rules.ts';
+import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/model/notification.ts';
+import { providerHost } from '../../core/model/provider-key.ts';
+import type { Clock } from '../../core/model/time.ts';
+import { workQueueOf } from '../../core/model/work-index.ts';
+import type { DueIndex, DueItem, PageCursor } from '../../core/sweep/sweep.ts';
 
 /** What has to be as it was read. */
 const GUARDED = ['send_status', 'last_attempt', 'work_queue', 'work_at'] as const;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderErrorType } from '../../core/error-types.ts';
-import type { Refused } from '../../core/provider-answer.ts';
+import type { Refused } from '../../core/delivery/sender.ts';
+import type { ProviderErrorType } from '../../core/model/error-types.ts';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
 

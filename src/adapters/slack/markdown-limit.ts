@@ -1,4 +1,4 @@
-import type { NotificationContent } from '../../core/notification.ts';
+import type { NotificationContent } from '../../core/model/notification.ts';
 import { MAX_TEXT_CHARACTERS } from './message.ts';
 
 /** Markdown that says what Slack takes in twice the characters has more markup than text: it is not even tried. */

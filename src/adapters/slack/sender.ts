@@ -1,4 +1,4 @@
-import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/provider-answer.ts';
+import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import { converted } from '../content/converted.ts';
 import type { HttpAnswer } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';

@@ -1,6 +1,6 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import type { DeadLetter } from '../../core/operator/dead-letter.ts';
-import type { QueueMessage } from '../../core/queue-message.ts';
+import type { QueueMessage } from '../../core/model/queue-message.ts';
+import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
 import { parseQueueMessage } from '../queue-message-schema.ts';
 import { returnToQueue } from './redelivery.ts';
 

@@ -4,10 +4,10 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { Channel, Lane, PerLane } from '../../core/channels.ts';
-import type { RetryQueue } from '../../core/deliver.ts';
-import { PRIORITY_POLICY } from '../../core/priorities.ts';
-import type { QueuedMessage, SweepLanes } from '../../core/sweep.ts';
+import type { RetryQueue } from '../../core/delivery/deliver.ts';
+import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
+import { PRIORITY_POLICY } from '../../core/model/priorities.ts';
+import type { QueuedMessage, SweepLanes } from '../../core/sweep/sweep.ts';
 import { SETTLE_WAIT_MS } from '../dynamodb/claim-store.ts';
 import { GatheredError, gather } from '../gather.ts';
 

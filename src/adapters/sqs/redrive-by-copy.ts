@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { PerLane } from '../../core/channels.ts';
-import type { QueueMessage } from '../../core/queue-message.ts';
+import type { PerLane } from '../../core/model/channels.ts';
+import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
 import { createRetryQueue } from './lanes.ts';
 import { queueCounts } from './queue-counts.ts';

@@ -1,4 +1,4 @@
-import type { NotificationContent } from '../../core/notification.ts';
+import type { NotificationContent } from '../../core/model/notification.ts';
 import { htmlToPlainText } from '../email/html-text.ts';
 
 /** Teams documentation, limits: a message posted to a webhook may have about 28 KB. */

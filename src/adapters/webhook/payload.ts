@@ -1,4 +1,4 @@
-import type { Delivery } from '../../core/provider-answer.ts';
+import type { Delivery } from '../../core/delivery/sender.ts';
 
 /**
  * What is posted. A body that is itself a JSON object or array goes out as it is, byte for byte: its producer has

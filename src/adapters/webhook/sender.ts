@@ -1,4 +1,4 @@
-import type { Delivery, Refused, Sender, SendResult } from '../../core/provider-answer.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl } from '../http/target-guard.ts';

@@ -1,9 +1,9 @@
-import type { NotificationContent, NotificationRow, RetryRecord } from '../notification.ts';
+import type { NotificationContent, NotificationRow, RetryRecord } from '../model/notification.ts';
+import { MAX_DELAY_MS, newRunId, queuedFor } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { type Clock, epochMs } from '../model/time.ts';
 import { messageFor, type Routing } from '../operator/message.ts';
-import { MAX_DELAY_MS, newRunId, queuedFor } from '../queue-message.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
-import type { QueuedMessage } from '../sweep.ts';
-import { type Clock, epochMs } from '../time.ts';
+import type { QueuedMessage } from '../sweep/sweep.ts';
 import { messageDue, secondsUntil, stateAfter } from './failed-send.ts';
 import { type NewNotification, newNotification } from './new-row.ts';
 import type { NotificationRequest } from './notification-request.ts';

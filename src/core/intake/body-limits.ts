@@ -1,4 +1,4 @@
-import type { Channel } from '../channels.ts';
+import type { Channel } from '../model/channels.ts';
 import type { FieldFault } from './problem.ts';
 
 interface BodyLimit {

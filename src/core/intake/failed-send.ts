@@ -1,11 +1,11 @@
-import type { RowChange } from '../claim-plan.ts';
-import { judge, type Verdict } from '../judge.ts';
-import type { NotificationRow, RetryRecord } from '../notification.ts';
-import { newRunId } from '../queue-message.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
-import { recordOf, settlementOf } from '../settlement.ts';
-import { epochMs } from '../time.ts';
-import { fnv1a } from '../work-index.ts';
+import type { RowChange } from '../delivery/claim-plan.ts';
+import { recordOf, settlementOf } from '../delivery/settlement.ts';
+import { judge, type Verdict } from '../delivery/verdict.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import { newRunId } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { epochMs } from '../model/time.ts';
+import { fnv1a } from '../model/work-index.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import type { PublicState } from './public-state.ts';
 

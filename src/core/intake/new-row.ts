@@ -1,7 +1,7 @@
-import { planIndex } from '../index-plan.ts';
-import { INTAKE_API, type NotificationContent, type NotificationRow } from '../notification.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
-import { describeFaults, rowFaults } from '../row-rules.ts';
+import { planIndex } from '../indexing/index-plan.ts';
+import { describeFaults, rowFaults } from '../indexing/row-rules.ts';
+import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
 import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 

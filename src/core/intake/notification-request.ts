@@ -1,7 +1,7 @@
-import type { Channel } from '../channels.ts';
-import type { ProviderErrorType } from '../error-types.ts';
-import type { MessageFormat, RecipientType } from '../notification.ts';
-import type { Priority } from '../priorities.ts';
+import type { Channel } from '../model/channels.ts';
+import type { ProviderErrorType } from '../model/error-types.ts';
+import type { MessageFormat, RecipientType } from '../model/notification.ts';
+import type { Priority } from '../model/priorities.ts';
 
 /** A notification that a producer hands over, checked and with its defaults. Attribute names are the API's. */
 export interface NotificationRequest {

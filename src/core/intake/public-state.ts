@@ -1,8 +1,8 @@
-import type { ErrorType } from '../error-types.ts';
-import type { NotificationRow } from '../notification.ts';
+import type { ErrorType } from '../model/error-types.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { stateOf } from '../model/row-state.ts';
 import { planRetry } from '../operator/retry-now.ts';
-import { stateOf } from '../operator/row-state.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
 
 /** What a producer's own users see of a notification: retry-and-idempotency-design.md §5. */
 export const PUBLIC_STATES = ['saving', 'processing', 'done', 'failed', 'retrying'] as const;

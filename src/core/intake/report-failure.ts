@@ -1,18 +1,18 @@
-import type { ClaimStore, RecordStore } from '../deliver.ts';
-import { planIndex } from '../index-plan.ts';
-import type { IndexStore } from '../index-row.ts';
-import type { NotificationRow, RetryRecord } from '../notification.ts';
-import { asNotification } from '../operator/notification-view.ts';
+import type { ClaimStore, RecordStore } from '../delivery/deliver.ts';
+import { planIndex } from '../indexing/index-plan.ts';
+import type { IndexStore } from '../indexing/index-row.ts';
+import type { ForeignRow } from '../indexing/row-rules.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { stateOf } from '../model/row-state.ts';
+import type { Clock } from '../model/time.ts';
 import { TRIES } from '../operator/operator-rows.ts';
-import { stateOf } from '../operator/row-state.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
-import type { ForeignRow } from '../row-rules.ts';
-import type { Clock } from '../time.ts';
+import { asNotification } from '../operator/views/notification-view.ts';
 import { type Acceptance, laneMessage } from './accept.ts';
 import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
-import { own } from './find-own.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import { Problem } from './problem.ts';
+import { own } from './require-own-row.ts';
 
 /** The tables, as a reported failure needs them. */
 export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, IndexStore {

@@ -1,5 +1,5 @@
-import type { RetryPolicy } from '../retry-policy.ts';
-import { epochMs } from '../time.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { epochMs } from '../model/time.ts';
 import type { NotificationRequest } from './notification-request.ts';
 import type { FieldFault } from './problem.ts';
 

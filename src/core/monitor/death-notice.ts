@@ -1,7 +1,7 @@
-import type { Channel } from '../channels.ts';
-import { type ErrorType, policyOf } from '../error-types.ts';
-import type { NotificationRow } from '../notification.ts';
-import { clip } from '../text.ts';
+import type { Channel } from '../model/channels.ts';
+import { type ErrorType, policyOf } from '../model/error-types.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import { clip } from '../model/text.ts';
 
 /** A message to whoever operates the service; carries ids and reasons, never an address or a text of a provider. */
 export interface Notice {

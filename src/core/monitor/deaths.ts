@@ -1,6 +1,6 @@
-import { PRIORITIES } from '../priorities.ts';
-import type { DueIndex, DueItem } from '../sweep.ts';
-import { allShards } from '../work-index.ts';
+import { PRIORITIES } from '../model/priorities.ts';
+import { allShards } from '../model/work-index.ts';
+import type { DueIndex, DueItem } from '../sweep/sweep.ts';
 
 /** Deaths of a partition that one look takes in; what is beyond is left for the next look. */
 const PAGE_SIZE = 250;

@@ -1,5 +1,5 @@
-import { type Breaker, phaseOf } from '../breaker.ts';
-import { CHANNELS, type Channel } from '../channels.ts';
+import { type Breaker, phaseOf } from '../breaker/breaker.ts';
+import { CHANNELS, type Channel } from '../model/channels.ts';
 
 /** How many providers of each channel are down: those whose lines are let go are back. */
 export function openByChannel(breakers: readonly Breaker[], now: Date): Record<Channel, number> {

@@ -1,8 +1,8 @@
-import { CHANNELS, type Channel } from '../channels.ts';
-import { PRIORITIES } from '../priorities.ts';
-import type { DueIndex } from '../sweep.ts';
-import { epochMs } from '../time.ts';
-import { allShards } from '../work-index.ts';
+import { CHANNELS, type Channel } from '../model/channels.ts';
+import { PRIORITIES } from '../model/priorities.ts';
+import { epochMs } from '../model/time.ts';
+import { allShards } from '../model/work-index.ts';
+import type { DueIndex } from '../sweep/sweep.ts';
 
 export interface WorkFigures {
   /** Seconds since the oldest due notification became due; 0 when none is due. */

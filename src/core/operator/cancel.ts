@@ -1,11 +1,11 @@
-import type { RowChange } from '../claim-plan.ts';
-import type { RecordStore } from '../deliver.ts';
-import type { NotificationRow } from '../notification.ts';
-import { recordOf } from '../settlement.ts';
-import type { Clock } from '../time.ts';
+import type { RowChange } from '../delivery/claim-plan.ts';
+import type { RecordStore } from '../delivery/deliver.ts';
+import { recordOf } from '../delivery/settlement.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import { stateOf } from '../model/row-state.ts';
+import type { Clock } from '../model/time.ts';
 import { messageFor } from './message.ts';
 import { type OperatorRows, TRIES } from './operator-rows.ts';
-import { stateOf } from './row-state.ts';
 
 export interface CancelResult {
   readonly log_id: string;

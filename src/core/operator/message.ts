@@ -1,5 +1,5 @@
-import type { NotificationRow } from '../notification.ts';
-import type { QueueMessage, RunOptions } from '../queue-message.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { QueueMessage, RunOptions } from '../model/queue-message.ts';
 
 /** Of a row, what its message names. */
 export type Routing = Pick<NotificationRow, 'log_id' | 'tenant_id' | 'channel' | 'priority'>;

@@ -1,14 +1,14 @@
-import type { RowChange } from '../claim-plan.ts';
-import { policyOf } from '../error-types.ts';
-import type { NotificationRow } from '../notification.ts';
-import type { QueueMessage, RunOptions } from '../queue-message.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
-import type { QueuedMessage } from '../sweep.ts';
-import type { Clock } from '../time.ts';
+import type { RowChange } from '../delivery/claim-plan.ts';
+import { policyOf } from '../model/error-types.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { QueueMessage, RunOptions } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { stateOf } from '../model/row-state.ts';
+import type { Clock } from '../model/time.ts';
+import type { QueuedMessage } from '../sweep/sweep.ts';
 import { messageFor } from './message.ts';
 import { type OperatorRows, TRIES } from './operator-rows.ts';
 import { revival } from './revival.ts';
-import { stateOf } from './row-state.ts';
 
 export type RetryPlan =
   | {

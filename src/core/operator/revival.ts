@@ -1,8 +1,8 @@
-import type { RowChange } from '../claim-plan.ts';
-import { limitOf } from '../judge.ts';
-import type { NotificationRow } from '../notification.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
-import { workQueueOf } from '../work-index.ts';
+import type { RowChange } from '../delivery/claim-plan.ts';
+import { limitOf } from '../delivery/verdict.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { workQueueOf } from '../model/work-index.ts';
 
 /**
  * Puts a notification that was given up back to work, due now, as an operator's redrive does (design §6.5): budget and

@@ -1,9 +1,9 @@
-import type { Channel } from '../channels.ts';
-import type { ErrorType } from '../error-types.ts';
-import { priorityOf } from '../index-plan.ts';
-import type { SendStatus } from '../notification.ts';
-import type { Priority } from '../priorities.ts';
-import type { ForeignRow } from '../row-rules.ts';
+import { priorityOf } from '../indexing/index-plan.ts';
+import type { ForeignRow } from '../indexing/row-rules.ts';
+import type { Channel } from '../model/channels.ts';
+import type { ErrorType } from '../model/error-types.ts';
+import type { SendStatus } from '../model/notification.ts';
+import type { Priority } from '../model/priorities.ts';
 
 /** Inclusive, ISO-8601 UTC with milliseconds. */
 export interface Period {

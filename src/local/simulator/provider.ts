@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Channel } from '../../core/channels.ts';
+import type { Channel } from '../../core/model/channels.ts';
 import type { ReceivedLog } from './received.ts';
 import { follow, type Verdict } from './script.ts';
 

@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
-import type { Channel } from '../../core/channels.ts';
+import type { Channel } from '../../core/model/channels.ts';
 import type { History } from './script.ts';
 
 /** One request to a simulated provider. */

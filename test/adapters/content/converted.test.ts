@@ -5,7 +5,7 @@ import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content
 import { bodyOf } from '../../../src/adapters/email/body.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
 import { adaptiveCardMessage } from '../../../src/adapters/teams/adaptive-card.ts';
-import type { MessageFormat, NotificationContent } from '../../../src/core/notification.ts';
+import type { MessageFormat, NotificationContent } from '../../../src/core/model/notification.ts';
 
 const content = (format: MessageFormat, body: string): NotificationContent => ({ recipient: 'x', format, body });
 const CONVERTERS: Readonly<Record<string, (content: NotificationContent) => Promise<unknown>>> = {

@@ -4,7 +4,7 @@ import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker-store
 import { createNoticeMark } from '../../../src/adapters/dynamodb/notice-mark.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/request-counts.ts';
 import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep-log.ts';
-import type { Breaker } from '../../../src/core/breaker.ts';
+import type { Breaker } from '../../../src/core/breaker/breaker.ts';
 import { openByChannel } from '../../../src/core/monitor/open-breakers.ts';
 import { startTestDynamoDb } from '../../support/dynamodb.ts';
 import { at, T0 } from '../../support/rows.ts';

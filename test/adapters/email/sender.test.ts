@@ -1,8 +1,8 @@
 import { SESClient } from '@aws-sdk/client-ses';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEmailSender } from '../../../src/adapters/email/sender.ts';
-import type { NotificationContent } from '../../../src/core/notification.ts';
-import type { Sender } from '../../../src/core/provider-answer.ts';
+import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { NotificationContent } from '../../../src/core/model/notification.ts';
 import { delivery, NEVER } from '../delivery.ts';
 import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
 import { credentialsOf } from '../secrets/memory-secrets.ts';

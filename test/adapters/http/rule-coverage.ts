@@ -1,4 +1,4 @@
-import { type AnswerFacts, type ClassificationRule, classify } from '../../../src/core/provider-answer.ts';
+import { type AnswerFacts, type ClassificationRule, classify } from '../../../src/core/delivery/sender.ts';
 
 /** The rules that decide none of the cases: a row nobody tests, or one that an earlier row hides. */
 export function undecidedBy(cases: readonly AnswerFacts[], rules: readonly ClassificationRule[]): ClassificationRule[] {

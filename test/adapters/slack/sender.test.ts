@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createIntegrationCredentials } from '../../../src/adapters/secrets/integration-credentials.ts';
 import { createSlackSender } from '../../../src/adapters/slack/sender.ts';
-import type { NotificationContent } from '../../../src/core/notification.ts';
-import type { Sender } from '../../../src/core/provider-answer.ts';
+import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { NotificationContent } from '../../../src/core/model/notification.ts';
 import { delivery, NEVER } from '../delivery.ts';
 import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
 import { createMemorySecrets, type MemorySecrets } from '../secrets/memory-secrets.ts';

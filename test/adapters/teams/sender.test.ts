@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTeamsSender } from '../../../src/adapters/teams/sender.ts';
-import type { NotificationContent } from '../../../src/core/notification.ts';
-import type { Sender } from '../../../src/core/provider-answer.ts';
+import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { NotificationContent } from '../../../src/core/model/notification.ts';
 import { delivery, NEVER } from '../delivery.ts';
 import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
 import { credentialsOf } from '../secrets/memory-secrets.ts';

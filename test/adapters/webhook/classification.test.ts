@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { WEBHOOK_RULES } from '../../../src/adapters/webhook/classification.ts';
-import { type AnswerFacts, classify } from '../../../src/core/provider-answer.ts';
+import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
 import { undecidedBy } from '../http/rule-coverage.ts';
 
 const expected: [AnswerFacts, string][] = [

@@ -10,7 +10,7 @@ import {
 } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
-import type { NotificationRow, RetryRecord } from '../../../src/core/notification.ts';
+import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { intakeRequest, memoryIntake } from '../../support/intake.ts';
 import { at, T0 } from '../../support/rows.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { type ReportDeps, type ReportStore, reportFailure } from '../../../src/core/intake/report-failure.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/retry-policy.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const FAILURE = { error_type: 'NETWORK_TIMEOUT' } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/shared-limit.ts';
-import { createTokenBuckets } from '../../../src/core/intake/token-bucket.ts';
+import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
+import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
 import { T0 } from '../../support/rows.ts';
 
 const LIMIT = 20;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import type { Notice } from '../../../src/core/monitor/death-notice.ts';
 import { reportDeaths } from '../../../src/core/monitor/report-deaths.ts';
-import type { NotificationRow } from '../../../src/core/notification.ts';
-import { workQueueOf } from '../../../src/core/work-index.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type GivenUpRows, replayCandidates } from '../../../src/core/operator/replay-candidates.ts';
+import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
+import { type GivenUpRows, replayCandidates } from '../../../src/core/operator/replay/replay-candidates.ts';
 import type { Period } from '../../../src/core/operator/search-filter.ts';
-import type { ForeignRow } from '../../../src/core/row-rules.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const { work_queue: _, ...outOfIndex } = dueRow();

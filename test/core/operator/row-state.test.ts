@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { NotificationRow } from '../../../src/core/notification.ts';
-import { exclusionOf } from '../../../src/core/operator/replay-selection.ts';
-import { stateOf } from '../../../src/core/operator/row-state.ts';
-import type { ForeignRow } from '../../../src/core/row-rules.ts';
+import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { stateOf } from '../../../src/core/model/row-state.ts';
+import { exclusionOf } from '../../../src/core/operator/replay/replay-selection.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const { work_queue: _, ...outOfIndex } = dueRow();

@@ -1,0 +1,116 @@
+import type { Random } from '../delivery/backoff.ts';
+import type { RowChange } from '../delivery/claim-plan.ts';
+import type { RecordStore, RetryQueue } from '../delivery/deliver.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import { MAX_DELAY_MS } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { stateOf } from '../model/row-state.ts';
+import { type Clock, epochMs } from '../model/time.ts';
+import { CANCELLATION } from '../operator/cancel.ts';
+import type { DeliveryEvent } from './delivery-event.ts';
+import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
+
+/** NotificationLog, as delivery events need it: also rows that are in no work index. */
+export interface EventRows {
+  read(log_id: string): Promise<NotificationRow | undefined>;
+  /** Applies the change if nothing at all has changed since the row was read; else false. */
+  change(row: NotificationRow, change: RowChange): Promise<boolean>;
+}
+
+export interface DeliveryEventDeps {
+  readonly rows: EventRows;
+  readonly records: RecordStore;
+  readonly retries: RetryQueue;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What became of an event; carries no address. */
+export interface DeliveryEventReport {
+  readonly log_id: string;
+  readonly attempt: number;
+  readonly told: DeliveryEvent['told']['kind'];
+  readonly outcome: EventPlan['do'];
+  readonly because?: string;
+  readonly error_type?: string;
+  readonly tenant_id?: string;
+  /** An attempt is under way: the event has to be looked at again after so many seconds. */
+  readonly again_after_seconds?: number;
+  /** The retry could not be queued; a sweep finds it. */
+  readonly requeue_error?: unknown;
+}
+
+/** How often a row that changes between reading and writing is looked at anew. */
+const TRIES = 3;
+
+/**
+ * Applies one delivery event: the record first, then the row, so that whoever dies in between has only written what is
+ * true anyway, and the event, seen again, does the rest.
+ * @throws whatever storage throws, and Error when the row would not hold still: the event has to come back.
+ */
+export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEventDeps): Promise<DeliveryEventReport> {
+  const { log_id, attempt, told } = event;
+  const report = {
+    log_id,
+    attempt,
+    told: told.kind,
+    ...(told.kind === 'failed' && { error_type: told.answer.error_type }),
+  };
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const subject = await read(event, deps);
+    if (subject === undefined) return { ...report, outcome: 'ignore', because: 'there is no such notification' };
+    const { tenant_id } = subject.row;
+    const now = deps.clock();
+    const plan = planDeliveryEvent(event, subject, now, deps.policy, deps.random);
+    if (plan.do === 'ignore') return { ...report, tenant_id, outcome: plan.do, because: plan.because };
+    if (plan.record !== undefined) await deps.records.put(plan.record);
+    // Before the row, which is not looked at like this again once it is settled.
+    if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
+    if (plan.change !== undefined && !(await deps.rows.change(subject.row, plan.change))) continue;
+    const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
+    return {
+      ...report,
+      tenant_id,
+      outcome: plan.do,
+      ...(again_at !== undefined && { again_after_seconds: Math.max(1, Math.ceil(again_at / 1000)) }),
+      ...(plan.due !== undefined && (await queue(subject.row, plan.due, plan.record?.run_id ?? '', deps))),
+    };
+  }
+  throw new Error(`Others kept changing the notification ${log_id} while an event about it was applied.`);
+}
+
+/** What arrived all the same need not go on on its fallback channel; an attempt under way there is left to itself. */
+async function withdrawSuccessor({ successor_log_id }: NotificationRow, { rows, clock }: DeliveryEventDeps) {
+  const successor = successor_log_id === undefined ? undefined : await rows.read(successor_log_id);
+  if (successor === undefined || !['due', 'waiting'].includes(stateOf(successor, clock()))) return;
+  await rows.change(successor, CANCELLATION);
+}
+
+async function read(
+  { log_id, attempt }: DeliveryEvent,
+  { rows, records }: DeliveryEventDeps,
+): Promise<EventSubject | undefined> {
+  const [row, record] = await Promise.all([rows.read(log_id), records.find(log_id, attempt)]);
+  if (row === undefined) return undefined;
+  const newest = attempt === row.last_attempt ? record : await records.find(log_id, row.last_attempt);
+  return { row, ...(record && { record }), ...(newest && { newest }) };
+}
+
+/** A message for what is due soon, as after any attempt (design §6.4); of the run that made the attempt. */
+async function queue(
+  { log_id, tenant_id, channel, priority }: NotificationRow,
+  due: string,
+  run_id: string,
+  { retries, clock }: DeliveryEventDeps,
+): Promise<Pick<DeliveryEventReport, 'requeue_error'>> {
+  const wait = epochMs(due) - clock().getTime();
+  if (wait > MAX_DELAY_MS) return {};
+  try {
+    const message = { version: 1, log_id, tenant_id, channel, priority, due, run_id } as const;
+    await retries.send(message, Math.max(0, Math.ceil(wait / 1000)));
+    return {};
+  } catch (requeue_error) {
+    return { requeue_error };
+  }
+}

@@ -1,0 +1,181 @@
+import type { Random } from '../delivery/backoff.ts';
+import { isClaimed, type RowChange } from '../delivery/claim-plan.ts';
+import { ROW_TEXT, resultOf } from '../delivery/settlement.ts';
+import { judge } from '../delivery/verdict.ts';
+import { arrived, withNews } from '../model/delivery-by-attempt.ts';
+import { policyOf } from '../model/error-types.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import { queuedFor } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { clip } from '../model/text.ts';
+import { epochMs } from '../model/time.ts';
+import { workQueueOf } from '../model/work-index.ts';
+import type { DeliveryEvent, Told } from './delivery-event.ts';
+import { deliveredRecord, failedRecord } from './event-record.ts';
+
+/** Notification, attempt and the newest attempt as they are; what is known of an event's subject. */
+export interface EventSubject {
+  readonly row: NotificationRow;
+  /** The record of the event's attempt. */
+  readonly record?: RetryRecord;
+  /** The record of the row's newest attempt. */
+  readonly newest?: RetryRecord;
+}
+
+export type EventPlan =
+  | { readonly do: 'ignore'; readonly because: string }
+  | {
+      readonly do: 'note' | 'reconcile' | 'fail';
+      /** What the history has to say of the attempt from now on. */
+      readonly record?: RetryRecord;
+      readonly change?: RowChange;
+      /** The row is due then, and a message for it is to be queued. */
+      readonly due?: string;
+      /** An attempt is under way, and its outcome is not ours to write: look at the event again then. */
+      readonly again_at?: string;
+    };
+
+/**
+ * Decides on an event, and does nothing. Each attempt's strongest news counts and is kept, so that events in any order,
+ * twice or late lead to the same (docs/decisions/0045):
+ * - What arrived is SUCCESS, whichever attempt brought it and whatever was made of its answer; nothing is retried any more.
+ * - What came back goes to the retry policy as any refusal does, if the row's state rests on that attempt. The event never
+ *   gives up by itself: it says why, and the ordinary path does, with its record, dead letter and all (give_up).
+ * - An attempt under way is never interfered with.
+ */
+export function planDeliveryEvent(
+  event: DeliveryEvent,
+  subject: EventSubject,
+  now: Date,
+  policy: RetryPolicy,
+  random: Random,
+): EventPlan {
+  const { row, record } = subject;
+  const inProgress = isClaimed(row) && event.attempt === row.last_attempt;
+  if (event.attempt > row.last_attempt || (record === undefined && !inProgress)) {
+    return { do: 'ignore', because: 'the notification has had no such attempt' };
+  }
+  const id = record?.provider_message_id;
+  if (id !== undefined && id !== event.provider_message_id) {
+    return { do: 'ignore', because: 'the attempt sent another message' };
+  }
+  return event.told.kind === 'failed'
+    ? planFailure(event, event.told, subject, now, policy, random)
+    : planArrival(event, event.told.kind, subject, now);
+}
+
+type Arrival = Exclude<Told['kind'], 'failed'>;
+
+function planArrival(event: DeliveryEvent, kind: Arrival, { row, record }: EventSubject, now: Date): EventPlan {
+  const known = row.delivery_by_attempt;
+  const news = withNews(known, event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
+  if (kind === 'delivered' && news[event.attempt] === 'bounced') {
+    return { do: 'ignore', because: 'the attempt came back after that' };
+  }
+  const marks: Partial<NotificationRow> = {
+    ...(news !== known && { delivery_by_attempt: news }),
+    ...earliest(row, 'delivered_at', event.at),
+    ...(kind === 'opened' && earliest(row, 'opened_at', event.at)),
+    ...(kind === 'complained' && { ...earliest(row, 'complained_at', event.at), suppressed: true }),
+  };
+  const marked = Object.keys(marks).length > 0 && { change: { set: marks } };
+  const history = record?.retry_status === 'SUCCESS' ? {} : { record: deliveredRecord(event, row, record) };
+  if (row.send_status === 'SUCCESS') return { do: 'note', ...history, ...marked };
+  const attempt = underway(row, now);
+  if (attempt === 'live') return { do: 'note', ...marked, again_at: row.claim_until ?? now.toISOString() };
+  // The worker of a newer attempt died: whoever takes that over finds the mark, and sends nothing.
+  if (attempt === 'abandoned' && event.attempt < row.last_attempt) return { do: 'note', ...history, ...marked };
+  return {
+    do: 'reconcile',
+    ...history,
+    change: {
+      set: { ...marks, send_status: 'SUCCESS', claim_until: '', sent_at: record?.retry_at ?? event.at },
+      remove: present(row, UNFINISHED),
+    },
+  };
+}
+
+/** What only a row has that is waiting for an attempt, or was given up. */
+const UNFINISHED = [
+  'work_queue',
+  'next_retry_at',
+  'give_up',
+  'failure_reason',
+  'dead_message_id',
+  'dead_run_id',
+] as const;
+
+function planFailure(
+  event: DeliveryEvent,
+  { answer, suppressed }: Extract<Told, { kind: 'failed' }>,
+  { row, record, newest }: EventSubject,
+  now: Date,
+  policy: RetryPolicy,
+  random: Random,
+): EventPlan {
+  const known = row.delivery_by_attempt ?? {};
+  const news = withNews(known, event.attempt, 'bounced');
+  if (news === known) return { do: 'note' };
+  const isNewest = event.attempt === row.last_attempt;
+  const attempt = underway(row, now);
+  if (isNewest && attempt === 'live') return { do: 'note', again_at: row.claim_until ?? now.toISOString() };
+
+  const marks = {
+    delivery_by_attempt: news,
+    bounced_at: latest(row.bounced_at, event.at),
+    ...(suppressed && { suppressed }),
+  };
+  // An older attempt only mattered while it was the one that had arrived: now the newest one's outcome counts again.
+  const refused = isNewest || newest === undefined ? { ok: false as const, ...answer } : resultOf(newest);
+  const first_attempt_at = row.first_attempt_at ?? now.toISOString();
+  const verdict = judge(refused, { row, first_attempt_at, now }, policy, random);
+  // What is to be retried, or dead, already is so: what could only be tried again changes nothing about that.
+  const pointless = verdict.status === 'FAILED' && policyOf(verdict.failure_reason).class === 'permanent';
+  const open = attempt === 'abandoned' || (row.work_queue !== undefined && pointless);
+  const rests = row.send_status === 'SUCCESS' || (isNewest && open);
+  if (verdict.status === 'SUCCESS' || refused.ok || arrived(news) || !rests) {
+    const remove = arrived(news) ? [] : present(row, ['delivered_at']);
+    return { do: 'note', record: failedRecord(event, answer, row, record), change: { set: marks, remove } };
+  }
+  const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
+  return {
+    do: 'fail',
+    record: failedRecord(event, answer, row, record, isNewest ? verdict : undefined),
+    due,
+    change: {
+      set: {
+        ...marks,
+        send_status: 'RETRY',
+        claim_until: '',
+        retry_count: Math.max(0, row.send_attempts - 1),
+        error_type: verdict.error_type,
+        error_message: clip(refused.message, ROW_TEXT),
+        ...(refused.response_code !== undefined && { response_code: refused.response_code }),
+        ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
+        work_queue: workQueueOf('due', row.priority, row.log_id),
+        work_at: due,
+        next_retry_at: due,
+        ...queuedFor(due, now),
+      },
+      remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id']),
+    },
+  };
+}
+
+function underway(row: NotificationRow, now: Date): 'live' | 'abandoned' | undefined {
+  if (!isClaimed(row)) return undefined;
+  return epochMs(row.claim_until ?? '') > now.getTime() ? 'live' : 'abandoned';
+}
+
+function earliest<K extends 'delivered_at' | 'opened_at' | 'complained_at'>(row: NotificationRow, name: K, at: string) {
+  const known = row[name];
+  return known !== undefined && known <= at ? {} : { [name]: at };
+}
+
+function latest(known: string | undefined, at: string): string {
+  return known !== undefined && known >= at ? known : at;
+}
+
+function present(row: NotificationRow, names: readonly (keyof NotificationRow)[]): (keyof NotificationRow)[] {
+  return names.filter((name) => row[name] !== undefined);
+}

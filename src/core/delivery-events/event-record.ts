@@ -1,0 +1,59 @@
+import type { Refused } from '../delivery/sender.ts';
+import { retryLogId } from '../delivery/settlement.ts';
+import type { Verdict } from '../delivery/verdict.ts';
+import { policyOf } from '../model/error-types.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { DeliveryEvent } from './delivery-event.ts';
+
+/** What only a failed attempt's record has. */
+const OF_FAILURE = ['error_type', 'error_details', 'failure_reason', 'next_retry_at', 'uncounted', 'remedy'] as const;
+
+/** The history of an attempt that an event showed to have arrived, whatever had been made of its answer. */
+export function deliveredRecord(event: DeliveryEvent, row: NotificationRow, record?: RetryRecord): RetryRecord {
+  const delivered: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
+    ...(record ?? unrecorded(event, row)),
+    retry_status: 'SUCCESS',
+    provider_message_id: event.provider_message_id,
+    response_message: `An event showed that it arrived${record?.error_type ? `, after ${record.error_type}` : ''}.`,
+  };
+  for (const name of OF_FAILURE) delete delivered[name];
+  return delivered;
+}
+
+/** The history of an attempt that came back. */
+export function failedRecord(
+  event: DeliveryEvent,
+  { error_type, message, response_code, details }: Omit<Refused, 'ok'>,
+  row: NotificationRow,
+  record: RetryRecord = unrecorded(event, row),
+  verdict?: Verdict,
+): RetryRecord {
+  return {
+    ...record,
+    retry_status: 'FAILED',
+    error_type,
+    provider_message_id: event.provider_message_id,
+    response_message: message,
+    remedy: policyOf(error_type).remedy,
+    ...(response_code !== undefined && { response_code }),
+    ...(details && { error_details: JSON.stringify(details) }),
+    ...(verdict?.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
+  };
+}
+
+/** An attempt whose worker died before it recorded anything; that it was made, the event shows. */
+function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: NotificationRow): RetryRecord {
+  return {
+    retry_log_id: retryLogId(row.log_id, attempt),
+    original_log_id: row.log_id,
+    retry_attempt: attempt,
+    tenant_id: row.tenant_id,
+    channel: row.channel,
+    retry_at: at,
+    retry_status: 'SUCCESS',
+    provider_message_id,
+    duration_ms: 0,
+    trigger: 'sweep',
+    run_id: 'sweep-unrecorded',
+  };
+}

@@ -1,0 +1,175 @@
+import { type ErrorType, policyOf } from '../model/error-types.ts';
+import type { NotificationRow, Trigger } from '../model/notification.ts';
+import { type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { epochMs } from '../model/time.ts';
+import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
+import { deadlineOf, limitOf } from './verdict.ts';
+
+/** Changes to a row: attributes to set, attributes to take away. */
+export interface RowChange {
+  readonly set: Partial<NotificationRow>;
+  readonly remove?: readonly (keyof NotificationRow)[];
+}
+
+/** The claim to make for an attempt. */
+export interface ClaimStep {
+  readonly do: 'claim';
+  readonly change: RowChange;
+  readonly trigger: Trigger;
+  /** Whether the attempt uses up one that is left; a forced one beyond the limit cannot. */
+  readonly counted: boolean;
+  /** Give up instead of sending: no attempt or time left, logically deleted, or pointless as a delivery event told. */
+  readonly skip?: ErrorType;
+  readonly forced_dead?: boolean;
+}
+
+export type ClaimPlan =
+  | ClaimStep
+  /** The message is of no use any more: someone else settled, holds or replaced what it asks for. */
+  | { readonly do: 'drop'; readonly because: string }
+  /** The message is on its way to the DLQ and has to be bounced until SQS moves it (design §6.5). */
+  | { readonly do: 'dead_letter' }
+  /** An attempt's claim ran out: its holder died before it settled. */
+  | { readonly do: 'take_over' };
+
+/**
+ * What a message entitles to, given the row as it is (design §6.2 and §6.5). A plain message for a due row is claimed
+ * without reading the row first; this decides all the other cases.
+ */
+export function planClaim(
+  row: NotificationRow | undefined,
+  received: ReceivedMessage,
+  claim: { readonly now: Date; readonly until: string },
+  policy: RetryPolicy,
+): ClaimPlan {
+  if (row === undefined) return { do: 'drop', because: 'there is no such notification' };
+  if (row.send_status === 'SUCCESS') return { do: 'drop', because: 'it is delivered already' };
+  const work = row.work_queue === undefined ? undefined : parseWorkQueue(row.work_queue);
+  if (work === undefined || row.work_at === undefined) return { do: 'drop', because: 'no work is left on it' };
+  if (isClaimed(row)) {
+    return epochMs(row.claim_until ?? '') > claim.now.getTime()
+      ? { do: 'drop', because: 'another worker holds its claim' }
+      : takeOver(row, received);
+  }
+  return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
+}
+
+export function isClaimed(row: NotificationRow): boolean {
+  return row.send_status === 'SENDING';
+}
+
+function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan {
+  return message.due === row.work_at ? { do: 'take_over' } : straggler;
+}
+
+function planDue(
+  row: NotificationRow,
+  { message }: ReceivedMessage,
+  claim: { readonly now: Date; readonly until: string },
+  policy: RetryPolicy,
+): ClaimPlan {
+  if (message.due !== row.work_at) return straggler;
+  const options = message.options ?? {};
+  const limit = options.max_retry_count ?? limitOf(row, policy);
+  const left = options.max_retry_count === undefined ? row.attempts_left : Math.max(0, limit + 1 - row.send_attempts);
+  const skip = options.force ? reasonNotToForce(row) : reasonToSkip(row, left, claim.now, policy);
+  const counted = skip === undefined && left > 0;
+  return {
+    do: 'claim',
+    trigger: triggerOf(message.run_id),
+    counted,
+    ...(skip && { skip }),
+    change: {
+      set: {
+        ...claimed(row, claim.until),
+        ...count(row, left, counted),
+        // A limit below what was already used would contradict send_attempts <= max_retry_count + 1.
+        ...(options.max_retry_count !== undefined &&
+          row.send_attempts <= limit + 1 && { max_retry_count: options.max_retry_count }),
+      },
+      remove: ['next_retry_at'],
+    },
+  };
+}
+
+function planDead(
+  row: NotificationRow,
+  { message, message_id, sent_at }: ReceivedMessage,
+  claim: { readonly now: Date; readonly until: string },
+  policy: RetryPolicy,
+): ClaimPlan {
+  if (message_id === row.dead_message_id) return { do: 'dead_letter' };
+  if (message.options?.force && message.due === row.work_at) {
+    const counted = row.attempts_left > 0;
+    return {
+      do: 'claim',
+      trigger: 'manual',
+      counted,
+      forced_dead: true,
+      change: {
+        set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
+      },
+    };
+  }
+  const redriven = message.run_id === row.dead_run_id && sent_at.getTime() > epochMs(row.work_at ?? '');
+  return redriven ? redrive(row, claim, policy) : straggler;
+}
+
+/** An operator's redrive: the retry budget starts anew, and so does the retention window. */
+function redrive(
+  row: NotificationRow,
+  claim: { readonly now: Date; readonly until: string },
+  policy: RetryPolicy,
+): ClaimStep {
+  return {
+    do: 'claim',
+    trigger: 'redrive',
+    counted: true,
+    change: {
+      set: {
+        ...claimed(row, claim.until),
+        send_attempts: 1,
+        attempts_left: limitOf(row, policy),
+        retry_count: 0,
+        redrive_count: (row.redrive_count ?? 0) + 1,
+        first_attempt_at: claim.now.toISOString(),
+        ...dueNow(row, claim.now),
+      },
+      remove: ['failure_reason', 'dead_message_id', 'dead_run_id'],
+    },
+  };
+}
+
+/** An attempt on a dead notification is work that a sweep must find again if the worker dies in it. */
+function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
+  return { work_queue: workQueueOf('due', row.priority, row.log_id), work_at: now.toISOString() };
+}
+
+const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };
+
+function claimed(row: NotificationRow, claim_until: string): Partial<NotificationRow> {
+  return { send_status: 'SENDING', claim_until, last_attempt: row.last_attempt + 1 };
+}
+
+function count(row: NotificationRow, left: number, counted: boolean): Partial<NotificationRow> {
+  return counted ? { send_attempts: row.send_attempts + 1, attempts_left: left - 1 } : { attempts_left: left };
+}
+
+/** Why a row that has attempts left is not sent all the same; one that was never attempted has no deadline yet. */
+export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): ErrorType | undefined {
+  if (row.is_deleted) return 'CANCELLED';
+  if (row.give_up !== undefined) return row.give_up;
+  const late = row.first_attempt_at !== undefined && deadlineOf(row.first_attempt_at, row, policy) < now.getTime();
+  return late ? 'EXPIRED' : undefined;
+}
+
+/** An operator's force overrides limit and deadline, but sends nothing that was deleted or is known to be pointless. */
+function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
+  if (is_deleted) return 'CANCELLED';
+  return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
+}
+
+function reasonToSkip(row: NotificationRow, left: number, now: Date, policy: RetryPolicy): ErrorType | undefined {
+  return reasonNotToSend(row, now, policy) ?? (left <= 0 ? 'MAX_RETRIES' : undefined);
+}

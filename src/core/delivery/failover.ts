@@ -1,0 +1,142 @@
+import type { ForeignRow } from '../indexing/row-rules.ts';
+import type { Channel } from '../model/channels.ts';
+import { arrived } from '../model/delivery-by-attempt.ts';
+import type { ErrorType } from '../model/error-types.ts';
+import { expiresAt, historyKeys } from '../model/history-index.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { QueueMessage } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { Clock } from '../model/time.ts';
+import { fnv1a, workQueueOf } from '../model/work-index.ts';
+import { limitOf, type Verdict } from './verdict.ts';
+
+/** What a notification's way to its fallback recipient is known by; no address. */
+export interface FallbackRouting {
+  readonly integration_config_id?: string;
+  readonly provider_host?: string;
+  readonly recipient_hash?: string;
+}
+
+/** NotificationLog and NotificationContent, as failing over needs them. Each call may be repeated without harm. */
+export interface SuccessorStore {
+  /**
+   * Gives the successor the content, addressed to the fallback recipient.
+   * @returns undefined when none is stored.
+   */
+  copyContent(
+    row: Pick<NotificationRow, 'log_id' | 'tenant_id'>,
+    successor: { readonly log_id: string; readonly expires_at: number },
+  ): Promise<FallbackRouting | undefined>;
+  /** Puts the row unless there is one; gives the one that is there then. */
+  put(row: SuccessorRow): Promise<NotificationRow>;
+}
+
+export interface FailoverDeps {
+  readonly rows: { read(log_id: string): Promise<NotificationRow | undefined> };
+  readonly successors: SuccessorStore;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+}
+
+export interface Failover {
+  /** As it was, or with the successor by which it goes on. */
+  readonly verdict: Verdict;
+  /** By which the successor is sent at once, when the predecessor is settled. */
+  readonly message?: QueueMessage;
+}
+
+/** Ends that another channel may get around. What needs an operator (a credential, a template) waits for one. */
+const FAILED_OVER: readonly ErrorType[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];
+
+/** Longest log_id: his-notification-log-table.md, VARCHAR(50). */
+const ID_LENGTH = 50;
+const SUFFIX = '-fallback';
+
+/** The one successor that a notification can have; deterministic, so that it is created once however often that is tried. */
+export function successorId(log_id: string): string {
+  const whole = `${log_id}${SUFFIX}`;
+  if (whole.length <= ID_LENGTH) return whole;
+  const hash = fnv1a(log_id).toString(16).padStart(8, '0');
+  return `${log_id.slice(0, ID_LENGTH - SUFFIX.length - hash.length - 1)}-${hash}${SUFFIX}`;
+}
+
+/**
+ * Continues a notification that is given up on its fallback channel, if it names one. The successor's row is due work
+ * from its put on: whoever dies afterwards leaves it to the next sweep.
+ */
+export async function failOver(
+  row: NotificationRow,
+  verdict: Verdict,
+  run_id: string,
+  deps: FailoverDeps,
+): Promise<Failover> {
+  const channel = row.fallback_channel;
+  if (channel === undefined || verdict.status !== 'FAILED' || !FAILED_OVER.includes(verdict.failure_reason)) {
+    return { verdict };
+  }
+  // An event may have told since the claim that the recipient has it, by an earlier attempt of uncertain outcome.
+  const current = await deps.rows.read(row.log_id);
+  if (arrived(current?.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' } };
+  const now = deps.clock();
+  const log_id = successorId(row.log_id);
+  const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
+  if (routing === undefined) return { verdict };
+  const successor = await deps.successors.put(successorOf(row, channel, routing, now, deps.policy));
+  // Somebody else's row of that name is not this one's successor.
+  if (successor.predecessor_log_id !== row.log_id) return { verdict };
+  const message = messageFor(successor, run_id);
+  return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
+}
+
+function messageFor(successor: NotificationRow, run_id: string): QueueMessage | undefined {
+  const { log_id, tenant_id, channel, priority, work_at: due } = successor;
+  return due === undefined ? undefined : { version: 1, log_id, tenant_id, channel, priority, due, run_id };
+}
+
+export type SuccessorRow = NotificationRow & ForeignRow;
+
+/** What the two have in common: it is the same notification. */
+const COPIED = [
+  'notification_id',
+  'setting_id',
+  'template_id',
+  'priority_level',
+  'max_retry_count',
+  'created_by',
+] as const;
+
+function successorOf(
+  row: NotificationRow,
+  channel: Channel,
+  routing: FallbackRouting,
+  now: Date,
+  policy: RetryPolicy,
+): SuccessorRow {
+  const columns: ForeignRow = { ...row };
+  const copied = Object.fromEntries(
+    COPIED.filter((name) => (columns[name] ?? null) !== null).map((name) => [name, columns[name]]),
+  );
+  const { tenant_id, priority } = row;
+  const log_id = successorId(row.log_id);
+  const at = now.toISOString();
+  return {
+    ...copied,
+    ...historyKeys({ ...copied, log_id, tenant_id }, now),
+    ...routing,
+    log_id,
+    tenant_id,
+    predecessor_log_id: row.log_id,
+    channel,
+    notification_type: channel.toUpperCase(),
+    priority,
+    send_status: 'PENDING',
+    send_attempts: 0,
+    attempts_left: limitOf(row, policy) + 1,
+    retry_count: 0,
+    last_attempt: -1,
+    work_queue: workQueueOf('due', priority, log_id),
+    work_at: at,
+    created_at: at,
+    updated_at: at,
+  };
+}

@@ -1,0 +1,105 @@
+import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
+import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
+
+/** NotificationContent. */
+export interface ContentStore {
+  /**
+   * @throws ContentUnreadableError when there is none or it cannot be decrypted: trying again will not help.
+   */
+  read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
+}
+
+/** Content that will never become readable; the message says why, without quoting it. */
+export class ContentUnreadableError extends Error {
+  override readonly name = 'ContentUnreadableError';
+}
+
+export interface SendDeps {
+  readonly contents: ContentStore;
+  readonly sender: Sender;
+  /** A signal that aborts when the time for one send is over. */
+  readonly sendTimeout: () => AbortSignal;
+}
+
+/**
+ * One attempt at the provider: content, send, and once more with a fresh credential where that may help. Whatever goes
+ * wrong is a refusal.
+ */
+export async function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
+  try {
+    const content = await deps.contents.read(row);
+    const delivery: Delivery = {
+      log_id: row.log_id,
+      tenant_id: row.tenant_id,
+      attempt: row.last_attempt,
+      channel: row.channel,
+      content,
+      at,
+      ...(row.recipient_type && { recipient_type: row.recipient_type }),
+      ...integrationOf(row),
+    };
+    // One time limit for both: the worker's own is what it is measured by.
+    const signal = deps.sendTimeout();
+    const first = await sendOnce(delivery, signal, deps);
+    if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential) return first;
+    await deps.sender.refreshCredential(delivery);
+    return await sendOnce(delivery, signal, deps);
+  } catch (error) {
+    if (error instanceof ContentUnreadableError)
+      return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
+    // Our own storage or key service failed: the provider was never asked, so no retry is used up.
+    return unsent(error);
+  }
+}
+
+/** Which integration a notification uses, and who chose it. */
+export function integrationOf({
+  integration_config_id,
+  created_by,
+}: NotificationRow): Pick<Delivery, 'integration_config_id' | 'chosen_by_tenant'> {
+  return {
+    ...(integration_config_id && { integration_config_id }),
+    ...(created_by === INTAKE_API && { chosen_by_tenant: true as const }),
+  };
+}
+
+async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: SendDeps): Promise<SendResult> {
+  try {
+    return await Promise.race([sender.send(delivery, signal), whenAborted(signal)]);
+  } catch (error) {
+    return {
+      ok: false,
+      error_type: 'UNKNOWN',
+      // It counts, so that what breaks the sender ends; but it is no sign that the provider is down.
+      asked: false,
+      message: `The sender failed: ${nameOf(error)}`,
+      details: { error: nameOf(error) },
+    };
+  }
+}
+
+/** The time limit holds even for a sender that does not watch its signal. */
+function whenAborted(signal: AbortSignal): Promise<Refused> {
+  return new Promise((resolve) => {
+    const timedOut = () =>
+      resolve({ ok: false, error_type: 'NETWORK_TIMEOUT', message: 'The provider did not answer in time.' });
+    if (signal.aborted) timedOut();
+    else signal.addEventListener('abort', timedOut, { once: true });
+  });
+}
+
+function unsent(error: unknown): Refused {
+  return {
+    ok: false,
+    error_type: 'UNKNOWN',
+    asked: false,
+    counted: false,
+    message: `The content could not be read: ${nameOf(error)}`,
+    details: { error: nameOf(error) },
+  };
+}
+
+/** An error's message may quote an address or a body; its name does not. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'not an Error';
+}

@@ -1,0 +1,96 @@
+import type { Channel } from '../model/channels.ts';
+import type { ProviderErrorType } from '../model/error-types.ts';
+import type { NotificationContent, RecipientType } from '../model/notification.ts';
+
+/** What a sender needs for one attempt. */
+export interface Delivery {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  /** The first send is attempt 0. */
+  readonly attempt: number;
+  readonly channel: Channel;
+  readonly content: NotificationContent;
+  readonly recipient_type?: RecipientType;
+  readonly integration_config_id?: string;
+  /** A tenant chose the integration, so its credential has to say that it is theirs. */
+  readonly chosen_by_tenant?: true;
+  /** The attempt's time, for signatures. */
+  readonly at: Date;
+}
+
+/** The provider took the message. */
+export interface Accepted {
+  readonly ok: true;
+  /** As the provider gave it, at most 20 characters. */
+  readonly response_code: string;
+  readonly response_message?: string;
+  readonly provider_message_id?: string;
+}
+
+/** The provider refused it, or could not be asked. */
+export interface Refused {
+  readonly ok: false;
+  readonly error_type: ProviderErrorType;
+  readonly response_code?: string;
+  /** A sentence for a person: what failed and where; never an address, body or credential. */
+  readonly message: string;
+  /** Earliest next attempt that the provider asked for, in milliseconds from now. */
+  readonly retry_after_ms?: number;
+  /** False when the attempt costs no retry, whatever its error type; otherwise the error type decides. */
+  readonly counted?: boolean;
+  /** False when it failed on our side, so that it says nothing of whether the provider is up. */
+  readonly asked?: false;
+  /** The raw answer for the retry record: small, JSON-serialisable, without address, body or credential. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export type SendResult = Accepted | Refused;
+
+/**
+ * One channel's way to its provider. It makes exactly one call (no retries of its own), classifies whatever comes
+ * back, and rejects only on a defect of ours; deliver treats a rejection as UNKNOWN.
+ */
+export interface Sender {
+  send(delivery: Delivery, signal: AbortSignal): Promise<SendResult>;
+  /** Forgets a cached credential, so that the next send reads it anew (AUTH_TEMPORARY, design §5). */
+  refreshCredential?(delivery: Delivery): Promise<void>;
+}
+
+/** The facts of an answer (or of its absence) that classification goes by. */
+export interface AnswerFacts {
+  /** HTTP status, when an answer came. */
+  readonly status?: number;
+  /** The provider's error code or an error's name (`channel_not_found`, `MessageRejected`, `ECONNREFUSED`). */
+  readonly code?: string;
+  /** The start of the answer's text. */
+  readonly text?: string;
+}
+
+/** One line of a channel's classification table; all conditions that are given must hold. */
+export interface ClassificationRule {
+  /** A status, or an inclusive range. */
+  readonly status?: number | readonly [from: number, to: number];
+  readonly code?: string | readonly string[];
+  readonly text?: RegExp;
+  readonly means: ProviderErrorType;
+  /** Why, or where the rule comes from. */
+  readonly because: string;
+}
+
+/** The first rule that fits decides; what no rule knows is UNKNOWN, and so retried. */
+export function classify(facts: AnswerFacts, rules: readonly ClassificationRule[]): ProviderErrorType {
+  return rules.find((rule) => fits(facts, rule))?.means ?? 'UNKNOWN';
+}
+
+function fits(facts: AnswerFacts, rule: ClassificationRule): boolean {
+  return (
+    (rule.status === undefined || statusFits(facts.status, rule.status)) &&
+    (rule.code === undefined || (facts.code !== undefined && [rule.code].flat().includes(facts.code))) &&
+    (rule.text === undefined || rule.text.test(facts.text ?? ''))
+  );
+}
+
+function statusFits(status: number | undefined, wanted: number | readonly [number, number]): boolean {
+  if (status === undefined) return false;
+  return typeof wanted === 'number' ? status === wanted : status >= wanted[0] && status <= wanted[1];
+}

@@ -1,0 +1,168 @@
+import { CHANNELS, type Channel } from '../model/channels.ts';
+import { historyKeys } from '../model/history-index.ts';
+import type { MessageFormat, NotificationContent, NotificationRow } from '../model/notification.ts';
+import { PRIORITIES, PRIORITY_OF_LEVEL, type Priority, type PriorityLevel } from '../model/priorities.ts';
+import { providerHost } from '../model/provider-key.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { clip } from '../model/text.ts';
+import { parseTime } from '../model/time.ts';
+import { workQueueOf } from '../model/work-index.ts';
+import { contentFaults, describeFaults, type ForeignRow, type RowFault, rowFaults } from './row-rules.ts';
+
+/** What a row needs so that the pipeline can have it. */
+export type IndexPlan =
+  | {
+      /**
+       * `index`: it has work to do. `history`: its writer has delivered it, so that it only has to be findable.
+       * `set_aside`: it is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
+       */
+      readonly do: 'index' | 'history' | 'set_aside';
+      readonly set: ForeignRow;
+      /** Columns that go, because what they held is stored encrypted. */
+      readonly remove: readonly string[];
+      readonly content?: NotificationContent;
+      readonly why?: string;
+    }
+  | { readonly do: 'ignore' };
+
+const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
+/** Where it goes on when it is given up (failover.ts); few rows have them. */
+const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
+
+/** TEXT columns that may be as long as a body, and would make every change of state as dear as one. */
+const NOTES = ['response_message', 'error_details'] as const;
+
+/** The faults' description is cut to this many characters: it is one of several columns of a small row. */
+const FAULT_TEXT = 400;
+
+/**
+ * Decides on a row that someone else wrote with nothing but the source documents' columns (design §4, "Rows written by
+ * others"). Its content moves out of it, whatever becomes of it, because the recipient must not stay in the clear
+ * (his-notification-log-table.md: 暗号化必須); content that is itself at fault stays, for its writer to correct. A
+ * delivered row is never judged: SUCCESS is final.
+ */
+export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
+  const { log_id, tenant_id } = row;
+  if (typeof log_id !== 'string' || row['is_deleted'] === true) return { do: 'ignore' };
+  const delivered = row['send_status'] === 'SUCCESS';
+  const inline = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => typeof row[column] === 'string');
+  const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
+  if (typeof tenant_id !== 'string' || tenant_id === '') {
+    return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: [] };
+  }
+  const history = historyKeys({ ...row, log_id, tenant_id }, timeOf(row, 'created_at') ?? now);
+  const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
+  if (delivered) return { do: 'history', set: { ...history }, ...moved };
+  if (faults.length > 0) {
+    const { set, why } = setAside(faults, now);
+    return { do: 'set_aside', why, set: { ...set, ...history }, ...moved };
+  }
+  return {
+    do: 'index',
+    set: { ...history, ...workKeys(row, log_id, now, policy), ...hostOf(row), updated_at: now.toISOString() },
+    ...moved,
+  };
+}
+
+function isContent(column: string): boolean {
+  return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((candidate) => candidate === column);
+}
+
+function moveContent(row: ForeignRow) {
+  const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
+  return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
+}
+
+/** What a malformed row is told. */
+export function setAside(faults: readonly RowFault[], now: Date): { set: ForeignRow; why: string } {
+  const why = describeFaults(faults);
+  const set = {
+    send_status: 'FAILED',
+    error_type: 'FORMAT_ERROR',
+    failure_reason: 'FORMAT_ERROR',
+    error_message: clip(why, FAULT_TEXT),
+    updated_at: now.toISOString(),
+  };
+  return { set, why };
+}
+
+/** The window of retries opens with the first attempt; where the row does not tell when that was, it is now. */
+function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolicy): Partial<NotificationRow> {
+  const priority = priorityOf(row);
+  const send_attempts = attemptsMade(row);
+  const limit = numberOf(row, 'max_retry_count') ?? policy.priorities[priority].max_retries;
+  const begun = send_attempts > 0;
+  const first_attempt_at = (timeOf(row, 'first_attempt_at') ?? (begun ? now : undefined))?.toISOString();
+  return {
+    channel: channelOf(row),
+    priority,
+    send_attempts,
+    attempts_left: Math.max(0, limit + 1 - send_attempts),
+    retry_count: Math.max(0, send_attempts - 1),
+    last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
+    ...(first_attempt_at !== undefined && { first_attempt_at }),
+    work_queue: workQueueOf('due', priority, log_id),
+    work_at: dueTime(row, begun, now).toISOString(),
+  };
+}
+
+/** By which a breaker knows the provider; read here, as it is the last time that the recipient is in the clear. */
+function hostOf({ integration_config_id, recipient_address }: ForeignRow): Pick<NotificationRow, 'provider_host'> {
+  const known = typeof integration_config_id === 'string' && integration_config_id !== '';
+  const host = known || typeof recipient_address !== 'string' ? undefined : providerHost(recipient_address);
+  return host === undefined ? {} : { provider_host: host };
+}
+
+/** Never in the past: what a sweep calls due since the last one has to become due when it enters the index. */
+function dueTime(row: ForeignRow, begun: boolean, now: Date): Date {
+  const wanted = timeOf(row, 'next_retry_at') ?? (begun ? undefined : timeOf(row, 'scheduled_at')) ?? now;
+  return wanted > now ? wanted : now;
+}
+
+/** Counted attempts so far. A FAILED row was sent once at least; a PENDING one only if it tells of retries. */
+function attemptsMade(row: ForeignRow): number {
+  const retries = numberOf(row, 'retry_count') ?? 0;
+  const implied = retries > 0 ? retries + 1 : row['send_status'] === 'PENDING' ? 0 : 1;
+  return Math.max(numberOf(row, 'send_attempts') ?? 0, implied);
+}
+
+function channelOf(row: ForeignRow): Channel {
+  const named = row['channel'] ?? String(row['notification_type']).toLowerCase();
+  const channel = CHANNELS.find((candidate) => candidate === named);
+  if (channel === undefined) throw new Error('A row passed its rules without a channel.');
+  return channel;
+}
+
+/** The row's own priority, else what its priority_level stands for. */
+export function priorityOf(row: ForeignRow): Priority {
+  const named = PRIORITIES.find((candidate) => candidate === row['priority']);
+  return named ?? PRIORITY_OF_LEVEL[(row['priority_level'] ?? 'MEDIUM') as PriorityLevel];
+}
+
+function contentOf(row: ForeignRow): NotificationContent {
+  const { subject } = row;
+  return {
+    recipient: String(row['recipient_address']),
+    ...(typeof subject === 'string' && subject !== '' && { subject }),
+    body: String(row['message_body']),
+    format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
+    ...fallbackOf(row),
+    ...Object.fromEntries(NOTES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
+  };
+}
+
+function fallbackOf(row: ForeignRow): Pick<NotificationContent, 'fallback'> {
+  const { fallback_channel, fallback_recipient: recipient, fallback_integration_config_id: integration } = row;
+  if (typeof fallback_channel !== 'string' || typeof recipient !== 'string') return {};
+  return { fallback: { recipient, ...(typeof integration === 'string' && { integration_config_id: integration }) } };
+}
+
+function timeOf(row: ForeignRow, column: string): Date | undefined {
+  const value = row[column];
+  return typeof value === 'string' ? parseTime(value) : undefined;
+}
+
+function numberOf(row: ForeignRow, column: string): number | undefined {
+  const value = row[column];
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,164 @@
+import { CHANNELS } from '../model/channels.ts';
+import { MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
+import { PRIORITIES, PRIORITY_OF_LEVEL } from '../model/priorities.ts';
+import { parseTime } from '../model/time.ts';
+
+/** A row as its writer left it: any attributes, of any type. */
+export type ForeignRow = Readonly<Record<string, unknown>>;
+
+/** A broken rule, named as a person would look it up. */
+export interface RowFault {
+  readonly column: string;
+  /** The constraint's name where the table document has one, else the kind of rule. */
+  readonly rule: string;
+  /** What would be right. */
+  readonly expected: string;
+}
+
+interface ColumnRule {
+  readonly column: string;
+  readonly rule: string;
+  readonly expected: string;
+  readonly holds: (value: unknown) => boolean;
+}
+
+const isAbsent = (value: unknown) => value === undefined || value === null;
+
+const oneOf = (column: string, rule: string, values: readonly string[]): ColumnRule => ({
+  column,
+  rule,
+  expected: `one of ${values.join(', ')}`,
+  holds: (value) => isAbsent(value) || (typeof value === 'string' && values.includes(value)),
+});
+
+const text = (column: string, length: number): ColumnRule => ({
+  column,
+  rule: `VARCHAR(${length})`,
+  expected: `text of at most ${length} characters`,
+  holds: (value) => isAbsent(value) || (typeof value === 'string' && value.length <= length),
+});
+
+const freeText = (column: string): ColumnRule => ({
+  column,
+  rule: 'TEXT',
+  expected: 'text',
+  holds: (value) => isAbsent(value) || typeof value === 'string',
+});
+
+const required = (column: string): ColumnRule => ({
+  column,
+  rule: 'NOT NULL',
+  expected: 'a value that is not empty',
+  holds: (value) => !isAbsent(value) && value !== '',
+});
+
+const time = (column: string): ColumnRule => ({
+  column,
+  rule: 'TIMESTAMP',
+  expected: 'a time such as 2025-06-01T10:30:00.000Z or 2025-06-01 10:30:00 (UTC)',
+  holds: (value) => isAbsent(value) || (typeof value === 'string' && parseTime(value) !== undefined),
+});
+
+const boolean = (column: string): ColumnRule => ({
+  column,
+  rule: 'BOOLEAN',
+  expected: 'true or false',
+  holds: (value) => isAbsent(value) || typeof value === 'boolean',
+});
+
+const count = (column: string, rule: string): ColumnRule => ({
+  column,
+  rule,
+  expected: 'a whole number, 0 or more',
+  holds: (value) => isAbsent(value) || (Number.isInteger(value) && Number(value) >= 0),
+});
+
+/** Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1. */
+const COLUMN_RULES: readonly ColumnRule[] = [
+  required('tenant_id'),
+  ...['log_id', 'tenant_id', 'notification_id', 'setting_id', 'template_id', 'integration_config_id'].map((column) =>
+    text(column, 50),
+  ),
+  ...['created_by', 'updated_by'].map((column) => text(column, 50)),
+  text('recipient_address', 500),
+  text('fallback_recipient', 500),
+  text('fallback_integration_config_id', 50),
+  text('subject', 500),
+  text('response_code', 20),
+  ...['message_body', 'response_message', 'error_message'].map(freeText),
+  oneOf(
+    'notification_type',
+    'chk_notification_log_type',
+    CHANNELS.map((channel) => channel.toUpperCase()),
+  ),
+  oneOf('channel', 'chk_notification_log_type', CHANNELS),
+  oneOf('fallback_channel', 'fallback', CHANNELS),
+  oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
+  oneOf('message_format', 'chk_notification_log_format', MESSAGE_FORMATS),
+  boolean('is_deleted'),
+  required('send_status'),
+  oneOf('send_status', 'chk_notification_log_status', SEND_STATUSES),
+  oneOf('priority_level', 'chk_notification_log_priority', Object.keys(PRIORITY_OF_LEVEL)),
+  oneOf('priority', 'priority', PRIORITIES),
+  count('send_attempts', 'chk_notification_log_attempts_positive'),
+  count('max_retry_count', 'chk_notification_log_attempts_positive'),
+  count('retry_count', 'INTEGER'),
+  ...['scheduled_at', 'sent_at', 'next_retry_at', 'first_attempt_at', 'created_at', 'updated_at'].map(time),
+];
+
+interface RowRule {
+  readonly column: string;
+  readonly rule: string;
+  readonly expected: string;
+  readonly holds: (row: ForeignRow) => boolean;
+}
+
+/** Rules between columns. */
+const ROW_RULES: readonly RowRule[] = [
+  {
+    column: 'notification_type',
+    rule: 'NOT NULL',
+    expected: `notification_type (${CHANNELS.map((channel) => channel.toUpperCase()).join(', ')}) or channel in lower case`,
+    holds: (row) => !isAbsent(row['notification_type']) || !isAbsent(row['channel']),
+  },
+  {
+    column: 'channel',
+    rule: 'channel = notification_type',
+    expected: 'the channel that notification_type names, in lower case',
+    holds: ({ channel, notification_type: type }) =>
+      typeof channel !== 'string' || typeof type !== 'string' || channel.toUpperCase() === type,
+  },
+  {
+    column: 'fallback_channel',
+    rule: 'fallback',
+    expected: `one of ${CHANNELS.join(', ')}, where there is a fallback_recipient`,
+    holds: (row) => isAbsent(row['fallback_recipient']) || !isAbsent(row['fallback_channel']),
+  },
+  {
+    column: 'send_attempts',
+    rule: 'chk_notification_log_attempts_limit',
+    expected: 'at most max_retry_count + 1',
+    holds: ({ send_attempts, max_retry_count }) =>
+      typeof send_attempts !== 'number' || typeof max_retry_count !== 'number' || send_attempts <= max_retry_count + 1,
+  },
+];
+
+/** Every broken rule of a row, all at once; none for a good one. Values are never quoted: they may be personal. */
+export function rowFaults(row: ForeignRow): RowFault[] {
+  const inColumns = COLUMN_RULES.filter(({ column, holds }) => !holds(row[column]));
+  const between = ROW_RULES.filter(({ holds }) => !holds(row));
+  return [...inColumns, ...between].map(({ column, rule, expected }) => ({ column, rule, expected }));
+}
+
+/** The rules for content, where a row brings it along. */
+export function contentFaults(row: ForeignRow): RowFault[] {
+  const fallback = isAbsent(row['fallback_channel']) ? [] : [required('fallback_recipient')];
+  return [required('recipient_address'), required('message_body'), ...fallback]
+    .filter(({ column, holds }) => !holds(row[column]))
+    .map(({ column, rule, expected }) => ({ column, rule, expected }));
+}
+
+/** One sentence for error_message. */
+export function describeFaults(faults: readonly RowFault[]): string {
+  return faults.map(({ column, rule, expected }) => `${column} breaks ${rule}: expected ${expected}`).join('; ');
+}

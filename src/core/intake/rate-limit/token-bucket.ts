@@ -1,0 +1,30 @@
+import type { Clock } from '../../model/time.ts';
+
+/** Seconds of its rate that a key may spend at once. */
+export const BURST_SECONDS = 2;
+/** Keys remembered at most; the one used longest ago is forgotten first, and starts with a full bucket again. */
+export const MAX_KEYS = 1_000;
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** Takes a request's token; gives the milliseconds to wait for one when there is none, else 0. */
+export type TakeToken = (key_id: string, per_second: number) => number;
+
+/** A token bucket a key, in this process only; what others let through is counted in shared-limit.ts. */
+export function createTokenBuckets(clock: Clock): TakeToken {
+  const buckets = new Map<string, Bucket>();
+  return (key_id, per_second) => {
+    const now = clock().getTime();
+    const most = Math.max(1, per_second * BURST_SECONDS);
+    const before = buckets.get(key_id) ?? { tokens: most, at: now };
+    const tokens = Math.min(most, before.tokens + ((now - before.at) / 1000) * per_second);
+    buckets.delete(key_id);
+    buckets.set(key_id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
+    const [oldest] = buckets.keys();
+    if (buckets.size > MAX_KEYS && oldest !== undefined) buckets.delete(oldest);
+    return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / per_second) * 1000);
+  };
+}

@@ -1,0 +1,41 @@
+import type { NotificationRow } from './notification.ts';
+import { epochMs } from './time.ts';
+import { parseWorkQueue } from './work-index.ts';
+
+/** Where a notification stands, as an operator has to tell it apart; send_status alone does not (docs/runbook.md). */
+export type RowState =
+  | 'delivered'
+  /** An attempt is under way. */
+  | 'claimed'
+  /** The worker of an attempt died; the next message or sweep takes over. */
+  | 'abandoned'
+  /** Its time has come; the next sweep, or a message on its way, makes the attempt. */
+  | 'due'
+  /** Its time is to come. */
+  | 'waiting'
+  /** Given up, with a dead letter. */
+  | 'dead'
+  /** Given up, without one: wrong recipient, cancelled, or its dead letter was dropped. */
+  | 'stopped'
+  /** Malformed when it came; its writer has to correct it. */
+  | 'set_aside'
+  /** Not in the work index yet, or left to its writer. */
+  | 'not_taken_in';
+
+export function stateOf(row: NotificationRow, now: Date): RowState {
+  if (row.send_status === 'SUCCESS') return 'delivered';
+  const work = row.work_queue === undefined ? undefined : parseWorkQueue(row.work_queue);
+  if (work === undefined || row.work_at === undefined) return withoutWork(row);
+  if (row.send_status === 'SENDING') {
+    return epochMs(row.claim_until ?? '') > now.getTime() ? 'claimed' : 'abandoned';
+  }
+  if (work.state === 'dead') return 'dead';
+  return epochMs(row.work_at) <= now.getTime() ? 'due' : 'waiting';
+}
+
+/** What was in the pipeline once has a priority, a channel and the time it was last due at. */
+function withoutWork(row: NotificationRow): RowState {
+  if (row.failure_reason === undefined) return 'not_taken_in';
+  const known = row.work_at !== undefined && row.priority !== undefined && row.channel !== undefined;
+  return known ? 'stopped' : 'set_aside';
+}

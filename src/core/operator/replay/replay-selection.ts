@@ -1,0 +1,74 @@
+import type { ForeignRow } from '../../indexing/row-rules.ts';
+import type { ErrorType } from '../../model/error-types.ts';
+import { stateOf } from '../../model/row-state.ts';
+import { epochMs } from '../../model/time.ts';
+import { createdAt } from '../search-filter.ts';
+import { asNotification } from '../views/notification-view.ts';
+
+/** Why a notification that matches is not sent again: a word of its own, or the reason it was given up for. */
+export type Exclusion =
+  | 'delivered'
+  /** An attempt is under way. */
+  | 'claimed'
+  /** It is being retried by itself. */
+  | 'retrying'
+  /** Older than the replay takes. */
+  | 'expired'
+  /** Its writer deleted it. */
+  | 'deleted'
+  /** An operator dropped its dead letter. */
+  | 'dropped'
+  /** Malformed when it came: there is nothing to send. */
+  | 'set_aside'
+  /** They complained, or the provider sends them nothing any more. */
+  | 'recipient_suppressed'
+  /** This very replay has sent it already. */
+  | 'replayed'
+  | 'beyond_limit'
+  /** It goes on on its fallback channel; its successor can be replayed. */
+  | 'failed_over'
+  | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;
+
+export interface Selection {
+  readonly replay_id: string;
+  /** Oldest that is sent again, in milliseconds since it was created. */
+  readonly max_age_ms?: number;
+  /** Also what was stopped on purpose or for a wrong recipient. */
+  readonly include_stopped?: boolean;
+}
+
+/** Whether a notification that was given up is sent again; undefined: yes. */
+export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): Exclusion | undefined {
+  const notification = asNotification(row);
+  if (notification.replay_id === selection.replay_id) return 'replayed';
+  if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
+  if (notification.successor_log_id !== undefined && notification.failure_reason !== undefined) return 'failed_over';
+  if (notification.suppressed) return 'recipient_suppressed';
+  switch (stateOf(notification, now)) {
+    case 'delivered':
+      return 'delivered';
+    case 'claimed':
+    case 'abandoned':
+      return 'claimed';
+    case 'due':
+    case 'waiting':
+    case 'not_taken_in':
+      return 'retrying';
+    case 'set_aside':
+      return 'set_aside';
+    case 'stopped':
+      return selection.include_stopped ? expiry(row, selection, now) : stopReason(notification.failure_reason);
+    case 'dead':
+      return expiry(row, selection, now);
+  }
+}
+
+function stopReason(failure_reason: ErrorType | undefined): Exclusion {
+  return failure_reason === 'INVALID_RECIPIENT' || failure_reason === 'CANCELLED' ? failure_reason : 'dropped';
+}
+
+function expiry(row: ForeignRow, { max_age_ms }: Selection, now: Date): Exclusion | undefined {
+  if (max_age_ms === undefined) return undefined;
+  const created = epochMs(createdAt(row));
+  return created >= now.getTime() - max_age_ms ? undefined : 'expired';
+}

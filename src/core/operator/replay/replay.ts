@@ -1,0 +1,152 @@
+import type { ForeignRow } from '../../indexing/row-rules.ts';
+import type { RetryPolicy } from '../../model/retry-policy.ts';
+import type { Clock } from '../../model/time.ts';
+import type { QueuedMessage } from '../../sweep/sweep.ts';
+import { messageFor } from '../message.ts';
+import type { OperatorRows } from '../operator-rows.ts';
+import { revival } from '../revival.ts';
+import { asNotification, type NotificationView, viewOf } from '../views/notification-view.ts';
+import { type Exclusion, exclusionOf, type Selection } from './replay-selection.ts';
+
+export interface ReplayRequest extends Selection {
+  readonly dry_run: boolean;
+  /** Send at most this many, those of an earlier, interrupted run included. */
+  readonly limit?: number;
+  /** By an earlier run that was interrupted: at most so many were sent. */
+  readonly sent_before?: number;
+  /** Send at most so many a second. */
+  readonly rate: number;
+}
+
+export interface ReplayDeps {
+  readonly rows: OperatorRows;
+  /** Gives back what could not be sent. */
+  readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly onProgress?: (tally: ReplayTally) => void;
+  /** Told before it is done: how many will have been sent, all runs together. */
+  readonly onSending?: (sent: number) => void;
+}
+
+export interface ReplayTally {
+  readonly matched: number;
+  readonly excluded: Readonly<Partial<Record<Exclusion, number>>>;
+  /** How many go out, or would. */
+  readonly to_send: number;
+  /** Of these, how many the sweep has to queue, as SQS did not take their messages. */
+  readonly left_to_sweep: number;
+  /** The first few that go out. */
+  readonly sample: readonly NotificationView[];
+}
+
+/** Rows changed side by side; at the highest rate also the step in which it is kept. */
+const CHUNK = 25;
+const SAMPLE = 5;
+
+/**
+ * Sends again what was given up, as an operator's redrive would: budget and window start anew. A dry run goes through
+ * the same rows and the same decisions, and writes nothing, so it counts what the replay would.
+ *
+ * Each notification is revived by one conditional write, which also stamps it with the replay's id; its message is sent
+ * after that. Killed at any point, a replay has lost nothing: what it revived is due, and what it did not is as it was.
+ * Begun again under the same id it repeats nothing: what is due or delivered is no longer given up, and what was given
+ * up anew has the stamp.
+ *
+ * @param candidates notifications that were given up, each once; read page by page, so memory stays bounded.
+ */
+export async function replay(
+  candidates: AsyncIterable<ForeignRow>,
+  request: ReplayRequest,
+  deps: ReplayDeps,
+): Promise<ReplayTally> {
+  const counts = new Counts();
+  const begun = deps.clock().getTime();
+  const before = request.sent_before ?? 0;
+  let chunk: ForeignRow[] = [];
+  const flush = async () => {
+    const rows = chunk;
+    chunk = [];
+    if (!request.dry_run && rows.length > 0) {
+      deps.onSending?.(before + counts.toSend + rows.length);
+      await sendAgain(rows, request, deps, counts);
+      const early = begun + (counts.toSend / request.rate) * 1000 - deps.clock().getTime();
+      if (early > 0) await deps.pause(early);
+    }
+    deps.onProgress?.(counts.tally());
+  };
+  for await (const row of candidates) {
+    counts.matched += 1;
+    const excluded = exclusionOf(row, request, deps.clock());
+    if (excluded !== undefined) counts.exclude(excluded);
+    else if (before + counts.toSend + chunk.length >= (request.limit ?? Number.POSITIVE_INFINITY)) {
+      counts.exclude('beyond_limit');
+    } else if (request.dry_run) counts.take(row, deps.clock());
+    else if (chunk.push(row) >= Math.min(CHUNK, Math.ceil(request.rate))) await flush();
+    if (request.dry_run && counts.matched % CHUNK === 0) deps.onProgress?.(counts.tally());
+  }
+  await flush();
+  return counts.tally();
+}
+
+async function sendAgain(
+  rows: readonly ForeignRow[],
+  request: ReplayRequest,
+  deps: ReplayDeps,
+  counts: Counts,
+): Promise<void> {
+  const now = deps.clock();
+  const revived = await Promise.all(rows.map((row) => revive(row, request, deps, now)));
+  const outgoing: QueuedMessage[] = [];
+  revived.forEach((excluded, i) => {
+    const row = rows[i];
+    if (excluded !== undefined) counts.exclude(excluded);
+    else if (row !== undefined) {
+      counts.take(row, now);
+      const message = messageFor(asNotification(row), now.toISOString(), `manual-${request.replay_id}`);
+      outgoing.push({ message, delay_seconds: 0 });
+    }
+  });
+  if (outgoing.length > 0) counts.leftToSweep += (await deps.send(outgoing)).length;
+}
+
+/** Undefined when it was revived; else why it need not be: somebody else was faster. */
+async function revive(
+  row: ForeignRow,
+  request: ReplayRequest,
+  { rows, policy, clock }: ReplayDeps,
+  now: Date,
+): Promise<Exclusion | undefined> {
+  const notification = asNotification(row);
+  if (await rows.change(notification, revival(notification, now, policy, request.replay_id))) return undefined;
+  const changed = await rows.read(notification.log_id);
+  return (changed && exclusionOf({ ...changed }, request, clock())) ?? 'retrying';
+}
+
+class Counts {
+  matched = 0;
+  toSend = 0;
+  leftToSweep = 0;
+  readonly #excluded: Partial<Record<Exclusion, number>> = {};
+  readonly #sample: NotificationView[] = [];
+
+  exclude(reason: Exclusion): void {
+    this.#excluded[reason] = (this.#excluded[reason] ?? 0) + 1;
+  }
+
+  take(row: ForeignRow, now: Date): void {
+    this.toSend += 1;
+    if (this.#sample.length < SAMPLE) this.#sample.push(viewOf(row, now));
+  }
+
+  tally(): ReplayTally {
+    return {
+      matched: this.matched,
+      excluded: { ...this.#excluded },
+      to_send: this.toSend,
+      left_to_sweep: this.leftToSweep,
+      sample: this.#sample,
+    };
+  }
+}

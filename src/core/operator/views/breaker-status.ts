@@ -1,0 +1,40 @@
+import { type Breaker, heldSince, phaseOf } from '../../breaker/breaker.ts';
+import type { Channel } from '../../model/channels.ts';
+import type { ErrorType } from '../../model/error-types.ts';
+
+/** What an operator sees of a provider that is down, or was until a moment ago. */
+export interface BreakerStatus {
+  readonly channel: Channel;
+  /** The integration_config_id, else `<tenant>@<host of the recipients>`; `ses` for e-mail. */
+  readonly integration: string;
+  /** `draining`: the provider is back, and what was held is let go. */
+  readonly state: 'open' | 'draining';
+  readonly since: string;
+  /** Attempts put off since; a notification that was put off twice counts twice. */
+  readonly held: number;
+  readonly last_error: ErrorType;
+  /** Null while it drains. When it is past, the next notification is the probe. */
+  readonly next_probe_at: string | null;
+}
+
+/** The breakers that are not closed, longest open first. */
+export function breakerStatus(breakers: readonly Breaker[], now: Date): BreakerStatus[] {
+  return breakers
+    .flatMap((breaker): BreakerStatus[] => {
+      const state = phaseOf(breaker, now);
+      if (state === 'closed') return [];
+      const [channel = '', ...integration] = breaker.id.split('#');
+      return [
+        {
+          channel: channel as Channel,
+          integration: integration.join('#'),
+          state,
+          since: breaker.since,
+          held: heldSince(breaker),
+          last_error: breaker.error_type,
+          next_probe_at: state === 'open' ? breaker.probe_at : null,
+        },
+      ];
+    })
+    .sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+}

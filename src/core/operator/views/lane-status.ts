@@ -1,0 +1,87 @@
+import { CHANNELS, type Channel, LANES, type Lane } from '../../model/channels.ts';
+import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../../model/priorities.ts';
+import { allShards, type WorkState } from '../../model/work-index.ts';
+import type { DueIndex, PageCursor } from '../../sweep/sweep.ts';
+
+/** What an operator sees of a lane; all from the work index but `in_flight`. */
+export interface LaneStatus {
+  readonly channel: Channel;
+  readonly lane: Lane;
+  /** Their time has come; those that are queued or being attempted are among them. */
+  readonly due: number;
+  /** Their time is to come. */
+  readonly waiting: number;
+  /** Messages that a channel function has in hand, roughly: the queue's own count. */
+  readonly in_flight: number;
+  readonly dead: number;
+  /** Since when the oldest due one has been due. */
+  readonly oldest_due_at: string | null;
+}
+
+export interface LaneStatusDeps {
+  readonly index: DueIndex;
+  readonly inFlight: (channel: Channel, lane: Lane) => Promise<number>;
+  readonly now: Date;
+}
+
+/** Items a request: few requests, and memory for one page a partition. */
+const PAGE_SIZE = 1_000;
+/** Sorts after every time. */
+const END_OF_TIME = '9999-12-31T23:59:59.999Z';
+
+type Counts = { -readonly [K in keyof LaneStatus]: LaneStatus[K] };
+
+/** Counts the work index, which holds what is unfinished or dead and nothing else, so the table's size does not matter. */
+export async function laneStatus({ index, inFlight, now }: LaneStatusDeps): Promise<LaneStatus[]> {
+  const lanes: Counts[] = await Promise.all(
+    CHANNELS.flatMap((channel) =>
+      LANES.map(async (lane) => ({
+        channel,
+        lane,
+        due: 0,
+        waiting: 0,
+        in_flight: await inFlight(channel, lane),
+        dead: 0,
+        oldest_due_at: null,
+      })),
+    ),
+  );
+  const nowIso = now.toISOString();
+  for (const priority of PRIORITIES) {
+    for (const state of ['due', 'dead'] as const) {
+      await countPartitions(state, priority, index, (channel, work_at) => {
+        const counts = lanes.find((lane) => lane.channel === channel && lane.lane === PRIORITY_POLICY[priority].lane);
+        if (counts === undefined) return;
+        if (state === 'dead') counts.dead += 1;
+        else if (work_at > nowIso) counts.waiting += 1;
+        else {
+          counts.due += 1;
+          if (counts.oldest_due_at === null || work_at < counts.oldest_due_at) counts.oldest_due_at = work_at;
+        }
+      });
+    }
+  }
+  return lanes;
+}
+
+async function countPartitions(
+  state: WorkState,
+  priority: Priority,
+  index: DueIndex,
+  count: (channel: Channel, work_at: string) => void,
+): Promise<void> {
+  await Promise.all(
+    allShards(state, priority).map(async (partition) => {
+      let after: PageCursor | undefined;
+      do {
+        const page = await index.page(partition, {
+          until: END_OF_TIME,
+          limit: PAGE_SIZE,
+          ...(after && { after }),
+        });
+        for (const { channel, work_at } of page.items) count(channel, work_at);
+        after = page.next;
+      } while (after !== undefined);
+    }),
+  );
+}

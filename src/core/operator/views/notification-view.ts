@@ -1,0 +1,84 @@
+import type { ForeignRow } from '../../indexing/row-rules.ts';
+import { policyOf } from '../../model/error-types.ts';
+import type { NotificationRow } from '../../model/notification.ts';
+import { type RowState, stateOf } from '../../model/row-state.ts';
+
+/**
+ * The columns that an operator gets to see. A list of what is shown rather than of what is not: a row set aside still has
+ * its recipient and body in it, and a writer may add columns of its own (design §7.9).
+ */
+const SHOWN = [
+  'log_id',
+  'tenant_id',
+  'notification_id',
+  'channel',
+  'notification_type',
+  'priority',
+  'priority_level',
+  'recipient_type',
+  'integration_config_id',
+  'setting_id',
+  'template_id',
+  'send_status',
+  'failure_reason',
+  'error_type',
+  'error_message',
+  'response_code',
+  'response_message',
+  'send_attempts',
+  'attempts_left',
+  'max_retry_count',
+  'retry_count',
+  'last_attempt',
+  'redrive_count',
+  'is_deleted',
+  'replay_id',
+  'fallback_channel',
+  'successor_log_id',
+  'predecessor_log_id',
+  'created_at',
+  'scheduled_at',
+  'first_attempt_at',
+  'next_retry_at',
+  'claim_until',
+  'sent_at',
+  'delivered_at',
+  'opened_at',
+  'bounced_at',
+  'complained_at',
+  'suppressed',
+  'give_up',
+  'updated_at',
+  'work_queue',
+  'work_at',
+  'dead_message_id',
+  'dead_run_id',
+] as const;
+
+/** Free text that others wrote may quote whom it was for. */
+const FREE_TEXT = new Set<string>(['error_message', 'response_message']);
+const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+/gi;
+
+export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: RowState };
+
+/** A row without content or recipient, and where it stands. */
+export function viewOf(row: ForeignRow, now: Date): NotificationView {
+  const shown = SHOWN.filter((name) => row[name] !== undefined).map((name) => [name, masked(name, row[name])]);
+  return { ...Object.fromEntries(shown), state: stateOf(asNotification(row), now) };
+}
+
+/** What a person should do about it; null when there is nothing left to do. */
+export function remedyFor(row: ForeignRow): string | null {
+  const { send_status, failure_reason, error_type } = asNotification(row);
+  const cause = failure_reason ?? error_type;
+  return send_status === 'SUCCESS' || cause === undefined ? null : (policyOf(cause)?.remedy ?? null);
+}
+
+/** A row as the pipeline reads it, counters that its writer left out included. */
+export function asNotification(row: ForeignRow): NotificationRow {
+  return { ...row, send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow;
+}
+
+function masked(name: string, value: unknown): unknown {
+  return FREE_TEXT.has(name) && typeof value === 'string' ? value.replace(ADDRESS_LIKE, '…') : value;
+}

@@ -1,0 +1,98 @@
+import type { NotificationRow } from '../model/notification.ts';
+import type { QueueMessage } from '../model/queue-message.ts';
+
+/** Final statuses of a run's notifications, counted; UNSETTLED are those that had none when waiting ended. */
+export type Outcomes = Readonly<Record<string, number>>;
+
+export interface AwaitOutcomesDeps {
+  /** A read that fails, because storage is throttled for instance, tells nothing and is made again. */
+  readonly read: (log_id: string) => Promise<NotificationRow | undefined>;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly now: () => number;
+  /** Milliseconds without any news, or without any read that worked, after which waiting ends. */
+  readonly patience_ms: number;
+  readonly onProgress?: (outcomes: Outcomes, open: number) => void;
+  /** Ends the waiting; what is open then is UNSETTLED. */
+  readonly signal?: AbortSignal;
+}
+
+/** Storage could not be read for as long as one had patience; what was known by then is in `outcomes`. */
+export class OutcomesUnreadableError extends Error {
+  override readonly name = 'OutcomesUnreadableError';
+  readonly outcomes: Outcomes;
+
+  constructor(outcomes: Outcomes, patience_ms: number, cause: unknown) {
+    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+    super(`no outcome could be read for ${Math.round(patience_ms / 1000)} s, the last time because of ${reason}`, {
+      cause,
+    });
+    this.outcomes = outcomes;
+  }
+}
+
+const SHORTEST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Waits until each dispatched notification has the outcome of the attempt that its message asked for: delivered, to be
+ * retried, given up, or gone.
+ * @throws OutcomesUnreadableError
+ */
+export async function awaitOutcomes(messages: readonly QueueMessage[], deps: AwaitOutcomesDeps): Promise<Outcomes> {
+  const { now, patience_ms, signal } = deps;
+  const aborted = whenAborted(signal);
+  const outcomes: Record<string, number> = {};
+  let open = [...messages];
+  let pause_ms = SHORTEST_PAUSE_MS;
+  let lastNews = now();
+  let lastRead = lastNews;
+  while (open.length > 0 && !signal?.aborted) {
+    const reads = await Promise.race([Promise.allSettled(open.map(({ log_id }) => deps.read(log_id))), aborted]);
+    if (reads === undefined) break;
+    const still = open.filter((message, i) => {
+      const read = reads[i];
+      const status = read?.status === 'fulfilled' ? outcomeOf(read.value, message) : undefined;
+      if (status !== undefined) outcomes[status] = (outcomes[status] ?? 0) + 1;
+      return status === undefined;
+    });
+    const news = still.length < open.length;
+    open = still;
+    deps.onProgress?.(outcomes, open.length);
+    if (news) lastNews = now();
+    if (reads.some(({ status }) => status === 'fulfilled')) {
+      lastRead = now();
+      // Only now: what was settled while nothing could be read is news.
+      if (lastRead - lastNews >= patience_ms) break;
+    } else if (now() - lastRead >= patience_ms) {
+      throw new OutcomesUnreadableError(withUnsettled(outcomes, open.length), patience_ms, reasonOf(reads[0]));
+    }
+    if (open.length === 0) break;
+    pause_ms = news ? SHORTEST_PAUSE_MS : Math.min(pause_ms * 1.5, LONGEST_PAUSE_MS);
+    await Promise.race([deps.pause(pause_ms), aborted]);
+  }
+  return withUnsettled(outcomes, open.length);
+}
+
+function withUnsettled(outcomes: Outcomes, open: number): Outcomes {
+  return open === 0 ? outcomes : { ...outcomes, UNSETTLED: open };
+}
+
+function reasonOf(read: PromiseSettledResult<unknown> | undefined): unknown {
+  return read?.status === 'rejected' ? read.reason : undefined;
+}
+
+/** Never resolves without a signal. */
+function whenAborted(signal: AbortSignal | undefined): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve(undefined);
+    else signal?.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
+/** The row's status once it has moved on from what the message asked for. */
+function outcomeOf(row: NotificationRow | undefined, message: QueueMessage): string | undefined {
+  if (row === undefined) return 'DELETED';
+  if (row.send_status === 'SENDING') return undefined;
+  const untouched = row.work_queue !== undefined && row.work_at === message.due;
+  return untouched ? undefined : row.send_status;
+}
