@@ -8,6 +8,7 @@ const onlyTo = (name, from, allowed) => ({
 
 module.exports = {
   forbidden: [
+    { name: 'no-folder-cycles', severity: 'error', scope: 'folder', from: {}, to: { circular: true } },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'core-is-pure',
@@ -20,26 +21,30 @@ module.exports = {
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
     onlyTo('cli-knows-client-adapters-and-core', '^src/cli/', '^src/(cli|client|terminal|adapters|core)/'),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
-    onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|core)/'),
+    onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|core)/'),
     {
       name: 'client-stands-alone',
       comment: 'Producers install it: no AWS, no server code; one pure library, which its build takes in.',
       severity: 'error',
-      from: { path: '^src/client/' },
+      from: { path: '^src/client/', pathNot: '^src/client/spool/commands/' },
       to: { pathNot: '^(src/client/|node_modules/canonicalize/)', dependencyTypesNot: ['type-only', 'core'] },
     },
     {
       name: 'spool-commands-stand-alone',
       comment: "They come with the client's package: no AWS, no server code.",
       severity: 'error',
-      from: { path: '^src/cli/spool-main\\.ts$' },
+      from: { path: '^src/client/spool/commands/main\\.ts$' },
       to: { path: '^(src/adapters|functions)/|node_modules/@aws', reachable: true },
     },
-    onlyTo('functions-know-adapters-and-core', '^functions/', '^(functions/shared|src/adapters|src/core)/'),
+    onlyTo(
+      'functions-know-adapters-and-core',
+      '^functions/([^/]+)/',
+      '^(functions/(shared|$1)|src/adapters|src/core)/',
+    ),
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|terminal|adapters|core)/|functions/shared/env\\.ts$)',
+      '^(src/(local|batch|terminal|adapters|core)/|functions/shared/runtime/env\\.ts$)',
     ),
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {
@@ -52,7 +57,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core|src/adapters/dynamodb/schema\\.ts$|functions/shared/env\\.ts$)',
+      '^(lib|src/core|src/adapters/dynamodb/schema\\.ts$|functions/shared/runtime/env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

@@ -1,4 +1,4 @@
-import type { SynthesizedStack } from '../src/local/template/assembly.ts';
+import type { SynthesizedStack } from '../src/local/emulator/template/assembly.ts';
 import type { Measurement } from './figure.ts';
 
 export interface BenchContext {

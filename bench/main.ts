@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { DEFAULT_WORK_DIR } from '../src/local/paths.ts';
-import { synthesize } from '../src/local/synthesize.ts';
-import { readAssembly } from '../src/local/template/assembly.ts';
+import { readAssembly } from '../src/local/emulator/template/assembly.ts';
+import { DEFAULT_WORK_DIR } from '../src/local/runtime/paths.ts';
+import { synthesize } from '../src/local/runtime/synthesize.ts';
 import { colorsFor } from '../src/terminal/colors.ts';
 import { BENCHMARKS } from './catalogue.ts';
 import { type BenchOptions, parseOptions, UsageError, usage } from './options.ts';

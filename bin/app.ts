@@ -1,6 +1,6 @@
 import { App } from 'aws-cdk-lib';
+import { readStageConfig } from '../lib/config/stage-context.ts';
 import { NotificationRetryStack } from '../lib/notification-retry-stack.ts';
-import { readStageConfig } from '../lib/stage-context.ts';
 
 const app = new App();
 const config = readStageConfig(app.node);

@@ -1,7 +1,7 @@
 import { Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { isProduction, type StageConfig } from './config/stage-config.ts';
 import { NotificationRetry } from './notification-retry.ts';
-import { isProduction, type StageConfig } from './stage-config.ts';
 
 export interface NotificationRetryStackProps extends StackProps {
   readonly config: StageConfig;

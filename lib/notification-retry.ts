@@ -1,21 +1,21 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Channel } from '../src/core/model/channels.ts';
-import { Alarms } from './constructs/alarms.ts';
-import { Alerts } from './constructs/alerts.ts';
-import { ChannelLanes, type ChannelLanesProps } from './constructs/channel-lanes.ts';
-import { StageDashboard } from './constructs/dashboard.ts';
-import { DeliveryEvents } from './constructs/delivery-events.ts';
-import { DueIndexer } from './constructs/due-indexer.ts';
-import { emailEnvironment, emailPermission } from './constructs/email-provider.ts';
-import { Encryption } from './constructs/encryption.ts';
-import { IntakeApi } from './constructs/intake-api.ts';
-import { Monitor } from './constructs/monitor.ts';
-import { NotificationTables } from './constructs/notification-tables.ts';
+import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
+import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
+import { ServiceFunction } from './constructs/function/service-function.ts';
+import { DueIndexer } from './constructs/indexing/due-indexer.ts';
+import { IntakeApi } from './constructs/intake/intake-api.ts';
+import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
+import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
+import { Alarms } from './constructs/monitoring/alarms.ts';
+import { Alerts } from './constructs/monitoring/alerts.ts';
+import { StageDashboard } from './constructs/monitoring/dashboard.ts';
+import { Monitor } from './constructs/monitoring/monitor.ts';
 import { Outputs } from './constructs/outputs.ts';
-import { ServiceFunction } from './constructs/service-function.ts';
-import { laneUrls, Sweep } from './constructs/sweep.ts';
-import { parseStageConfig, type StageConfig, type StageConfigInput } from './stage-config.ts';
+import { Encryption } from './constructs/storage/encryption.ts';
+import { NotificationTables } from './constructs/storage/notification-tables.ts';
+import { laneUrls, Sweep } from './constructs/sweep/sweep.ts';
 
 /**
  * The whole service, for a stack of one's own: tables, keys, four channels, sweep, due-indexer and intake API. Producers write

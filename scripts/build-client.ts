@@ -20,7 +20,7 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
   mkdirSync(directory, { recursive: true });
   const module = await bundle('src/client/index.ts', join(directory, 'index.js'), { sourcemap: true });
   const commandFile = join(directory, 'notification-spool.js');
-  const command = await bundle('src/cli/spool-main.ts', commandFile, { banner: { js: REQUIRE } });
+  const command = await bundle('src/client/spool/commands/main.ts', commandFile, { banner: { js: REQUIRE } });
   chmodSync(commandFile, 0o755);
   declareTypes(directory);
   const { version, license, description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { toItem } from '../../src/adapters/dynamodb/item.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { SweepResult } from '../../src/core/sweep/result.ts';
 import type { Benchmark } from '../benchmark.ts';

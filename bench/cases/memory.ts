@@ -1,7 +1,7 @@
-import { toItem } from '../../src/adapters/dynamodb/item.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
-import { SAMPLE_INTEGRATIONS } from '../../src/local/secrets-file.ts';
+import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';

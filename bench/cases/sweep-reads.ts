@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
-import type { Item } from '../../src/adapters/dynamodb/item.ts';
+import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { SweepResult } from '../../src/core/sweep/result.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';

@@ -1,4 +1,4 @@
-import { SAMPLE_INTEGRATIONS } from '../../src/local/secrets-file.ts';
+import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { bodyOf } from '../setup/body.ts';

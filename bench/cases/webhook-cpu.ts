@@ -1,5 +1,5 @@
-import { type Item, toItem } from '../../src/adapters/dynamodb/item.ts';
-import { SAMPLE_INTEGRATIONS } from '../../src/local/secrets-file.ts';
+import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { SAMPLE_INTEGRATIONS } from '../../src/local/runtime/secrets-file.ts';
 import type { Benchmark } from '../benchmark.ts';
 import type { Measurement } from '../figure.ts';
 import { PLAIN_TABLES } from '../plain/plain-tables.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
-import { BUNDLE_OPTIONS } from '../../lib/constructs/function-bundle.ts';
+import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 
 /**
  * Bundles a module as the functions are bundled.

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { SynthesizedStack } from '../../src/local/template/assembly.ts';
-import type { FunctionPlan } from '../../src/local/template/functions.ts';
-import { type LocalPlan, planFrom } from '../../src/local/template/plan.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/template/references.ts';
+import type { SynthesizedStack } from '../../src/local/emulator/template/assembly.ts';
+import type { FunctionPlan } from '../../src/local/emulator/template/functions.ts';
+import { type LocalPlan, planFrom } from '../../src/local/emulator/template/plan.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 
 export interface DeployedFunctions {
   readonly plan: LocalPlan;

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import type { Item } from '../../src/adapters/dynamodb/item.ts';
+import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 
 /**
  * Makes a data directory for the stand-in that holds one table with very many rows: put over HTTP, a million would

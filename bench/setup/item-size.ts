@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { Item } from '../../src/adapters/dynamodb/item.ts';
+import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 
 /**
  * Bytes of an item as DynamoDB charges for it: names and texts in UTF-8, a number about a byte for two digits and one

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import type { Item } from '../../src/adapters/dynamodb/item.ts';
+import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';
-import { sqsEvent } from '../../src/local/sources/sqs-event.ts';
-import { LOCAL_REGION } from '../../src/local/template/references.ts';
+import { sqsEvent } from '../../src/local/emulator/sources/sqs-event.ts';
+import { LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import type { MeasuredFunction } from './function.ts';
 
 export interface Polled {

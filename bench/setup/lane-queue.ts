@@ -1,5 +1,5 @@
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/references.ts';
 import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/template/references.ts';
 import type { World } from './world.ts';
 
 /** The standard lane of a channel function: what `normal` notifications go through. */

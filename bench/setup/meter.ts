@@ -1,4 +1,4 @@
-import { serve } from '../../src/local/http-server.ts';
+import { serve } from '../../src/local/support/http-server.ts';
 
 /** What passed a meter. */
 export interface Reading {

@@ -1,6 +1,6 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { type Item, toItem } from '../../src/adapters/dynamodb/item.ts';
-import { awsClients } from '../../src/local/aws-clients.ts';
+import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { awsClients } from '../../src/local/emulator/aws-clients.ts';
 import { PLAIN_QUEUE, PLAIN_TABLES } from '../plain/plain-tables.ts';
 import { bundle } from './bundle.ts';
 import { itemSize } from './item-size.ts';

@@ -1,4 +1,4 @@
-import { sendJson, serve } from '../../src/local/http-server.ts';
+import { sendJson, serve } from '../../src/local/support/http-server.ts';
 
 /** Slack, Teams and webhook receivers in one: `/status/503…` answers that status, everything else accepts. */
 export interface Receiver {

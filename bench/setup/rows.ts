@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { BatchWriteItemCommand, type WriteRequest } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBStreamEvent } from 'aws-lambda';
-import { getItems, MAX_GETS } from '../../src/adapters/dynamodb/batch.ts';
-import { type Item, toItem } from '../../src/adapters/dynamodb/item.ts';
+import { getItems, MAX_GETS } from '../../src/adapters/dynamodb/table/batch.ts';
+import { type Item, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { ForeignRow } from '../../src/core/indexing/row-rules.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { MessageFormat } from '../../src/core/model/notification.ts';

@@ -1,11 +1,11 @@
 import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerWithContextResult } from 'aws-lambda';
-import { DEFAULT_RATE_LIMIT, isValid, parseAuthorization } from '../../src/adapters/api/api-key.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/dynamodb/api-key-store.ts';
+import { DEFAULT_RATE_LIMIT, isValid, parseAuthorization } from '../../src/adapters/api-keys/api-key.ts';
+import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/api-keys/api-key-store.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type CallerContext, toContext } from '../shared/api/caller.ts';
-import { createApiDynamoDb } from '../shared/bindings.ts';
-import { apiAuthorizerEnv, parseEnv } from '../shared/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients.ts';
+import { apiAuthorizerEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
 
 export interface AuthorizerDeps {
   readonly keys: Pick<ApiKeyStore, 'get'>;

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
-import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
-import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
-import { createReportStore } from '../../src/adapters/dynamodb/report-store.ts';
-import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
+import { createReportStore } from '../../src/adapters/dynamodb/intake/report-store.ts';
+import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
+import { readRecords } from '../../src/adapters/dynamodb/operator/operator-records.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
-import { createApiDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
-import { apiIntakeEnv, parseEnv } from '../shared/env.ts';
-import { createKeys } from '../shared/keys.ts';
-import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
-import { createApiLanes } from '../shared/sqs.ts';
+import { createApiDynamoDb, toRetryPolicy } from '../shared/runtime/clients.ts';
+import { apiIntakeEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createKeys } from '../shared/runtime/keys.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { createApiLanes } from '../shared/runtime/sqs.ts';
 
 /** Takes notifications in, each once for its idempotency key. */
 export function createHandler(deps: IntakeRouteDeps & ApiDeps, observability: Observability) {

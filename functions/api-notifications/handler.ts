@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createList } from '../../src/adapters/api/list-notifications.ts';
-import { readRecords } from '../../src/adapters/dynamodb/operator-records.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
-import { createRequestCounts } from '../../src/adapters/dynamodb/request-counts.ts';
+import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
+import { readRecords } from '../../src/adapters/dynamodb/operator/operator-records.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/notification-routes.ts';
-import { createApiDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
-import { apiNotificationsEnv, parseEnv } from '../shared/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
-import { createApiLanes } from '../shared/sqs.ts';
+import { createApiDynamoDb, toRetryPolicy } from '../shared/runtime/clients.ts';
+import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { createApiLanes } from '../shared/runtime/sqs.ts';
 
 /** Tells what became of notifications, and has one retried. */
 export function createHandler(deps: NotificationRouteDeps & ApiDeps, observability: Observability) {

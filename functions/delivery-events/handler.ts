@@ -1,16 +1,16 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import { createEventRows } from '../../src/adapters/dynamodb/operator-rows.ts';
-import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
-import { createDynamoDb, toRetryPolicy } from '../shared/bindings.ts';
-import { countDeliveryEvent } from '../shared/delivery-event-metrics.ts';
-import { deliveryEventsEnv, parseEnv } from '../shared/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
-import { createSqs } from '../shared/sqs.ts';
+import { createDynamoDb, toRetryPolicy } from '../shared/runtime/clients.ts';
+import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { createSqs } from '../shared/runtime/sqs.ts';
+import { countDeliveryEvent } from './delivery-event-metrics.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;

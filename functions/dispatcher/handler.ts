@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
-import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
-import { createSweepLog } from '../../src/adapters/dynamodb/sweep-log.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
+import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
-import { parseSweepEvent, type SweepEvent } from '../../src/adapters/sweep-event.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
 import type { SweepLog } from '../../src/core/sweep/record.ts';
 import type { SweepResult } from '../../src/core/sweep/result.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
-import { createDynamoDb } from '../shared/bindings.ts';
-import { count } from '../shared/count.ts';
-import { dispatcherEnv, parseEnv } from '../shared/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
-import { createSqs } from '../shared/sqs.ts';
+import { createDynamoDb } from '../shared/runtime/clients.ts';
+import { count } from '../shared/runtime/count.ts';
+import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { createSqs } from '../shared/runtime/sqs.ts';
 
 export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
   readonly newId: () => string;

@@ -1,18 +1,18 @@
 import { SNSClient } from '@aws-sdk/client-sns';
-import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/due-index.ts';
-import { createNoticeMark } from '../../src/adapters/dynamodb/notice-mark.ts';
-import { createOperatorRows } from '../../src/adapters/dynamodb/operator-rows.ts';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { createNoticeMark } from '../../src/adapters/dynamodb/monitor/notice-mark.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createPublisher } from '../../src/adapters/sns/publish-notice.ts';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { openByChannel } from '../../src/core/monitor/open-breakers.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/report-deaths.ts';
 import { workFigures } from '../../src/core/monitor/work-figures.ts';
-import { createDynamoDb } from '../shared/bindings.ts';
-import { count, countBy } from '../shared/count.ts';
-import { monitorEnv, parseEnv } from '../shared/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/middleware.ts';
+import { createDynamoDb } from '../shared/runtime/clients.ts';
+import { count, countBy } from '../shared/runtime/count.ts';
+import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
 
 export interface MonitorDeps extends ReportDeathsDeps {
   readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;

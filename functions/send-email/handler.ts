@@ -1,7 +1,7 @@
 import { SESClient } from '@aws-sdk/client-ses';
 import { createEmailSender } from '../../src/adapters/email/sender.ts';
-import { bindChannel } from '../shared/bind-channel.ts';
-import { emailEnv, parseEnv } from '../shared/env.ts';
+import { bindChannel } from '../shared/channel/bind-channel.ts';
+import { emailEnv, parseEnv } from '../shared/runtime/env.ts';
 
 const env = parseEnv(emailEnv, process.env);
 

@@ -1,6 +1,6 @@
 import { createSlackSender } from '../../src/adapters/slack/sender.ts';
-import { bindChannel } from '../shared/bind-channel.ts';
-import { parseEnv, senderEnv } from '../shared/env.ts';
+import { bindChannel } from '../shared/channel/bind-channel.ts';
+import { parseEnv, senderEnv } from '../shared/runtime/env.ts';
 
 const env = parseEnv(senderEnv, process.env);
 

@@ -1,17 +1,17 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
-import { sweepIntervalSeconds } from '../schedule.ts';
-import type { StageConfig } from '../stage-config.ts';
-import type { Alerts } from './alerts.ts';
-import type { ChannelLanes } from './channel-lanes.ts';
-import type { DeliveryEvents } from './delivery-events.ts';
-import type { DueIndexer } from './due-indexer.ts';
-import type { Encryption } from './encryption.ts';
-import type { IntakeApi } from './intake-api.ts';
-import type { NotificationTables } from './notification-tables.ts';
-import { retryPolicyJson } from './retry-policy-config.ts';
-import { laneUrls, type Sweep } from './sweep.ts';
+import { sweepIntervalSeconds } from '../config/schedule.ts';
+import type { StageConfig } from '../config/stage-config.ts';
+import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
+import { retryPolicyJson } from './function/retry-policy-config.ts';
+import type { DueIndexer } from './indexing/due-indexer.ts';
+import type { IntakeApi } from './intake/intake-api.ts';
+import type { ChannelLanes } from './lanes/channel-lanes.ts';
+import type { Alerts } from './monitoring/alerts.ts';
+import type { Encryption } from './storage/encryption.ts';
+import type { NotificationTables } from './storage/notification-tables.ts';
+import { laneUrls, type Sweep } from './sweep/sweep.ts';
 
 export interface OutputsProps {
   readonly config: StageConfig;

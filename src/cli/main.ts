@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
+import { processTerminal } from '../terminal/terminal.ts';
 import { runProgram } from './program.ts';
-import { processTerminal } from './terminal.ts';
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   terminal: processTerminal(),

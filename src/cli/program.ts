@@ -1,22 +1,22 @@
 import { Command } from 'commander';
-import { addCancel } from './cancel-command.ts';
-import { addDlqDrop } from './dlq-drop-command.ts';
-import { addDlqList } from './dlq-list-command.ts';
-import { addDlqRedrive } from './dlq-redrive-command.ts';
-import { addDlqShow } from './dlq-show-command.ts';
-import { addKeysCreate } from './keys-create-command.ts';
-import { addKeysList } from './keys-list-command.ts';
-import { addKeysRevoke } from './keys-revoke-command.ts';
-import { addKeysRotate } from './keys-rotate-command.ts';
-import { addList } from './list-command.ts';
-import { addReplay } from './replay-command.ts';
-import { addRetry } from './retry-command.ts';
-import { runCommand, speakingTo } from './run-command.ts';
-import type { CliContext } from './session.ts';
-import { addShow } from './show-command.ts';
-import { addSpoolCommands } from './spool-program.ts';
-import { addStatus } from './status-command.ts';
-import { addSweeps } from './sweeps-command.ts';
+import { addSpoolCommands } from '../client/spool/commands/program.ts';
+import { runCommand, speakingTo } from '../terminal/run-command.ts';
+import { addDlqDrop } from './commands/dead-letters/drop.ts';
+import { addDlqList } from './commands/dead-letters/list.ts';
+import { addDlqRedrive } from './commands/dead-letters/redrive.ts';
+import { addDlqShow } from './commands/dead-letters/show.ts';
+import { addKeysCreate } from './commands/keys/create.ts';
+import { addKeysList } from './commands/keys/list.ts';
+import { addKeysRevoke } from './commands/keys/revoke.ts';
+import { addKeysRotate } from './commands/keys/rotate.ts';
+import { addCancel } from './commands/notifications/cancel.ts';
+import { addList } from './commands/notifications/list.ts';
+import { addRetry } from './commands/notifications/retry.ts';
+import { addShow } from './commands/notifications/show.ts';
+import { addReplay } from './commands/replay/replay.ts';
+import { addStatus } from './commands/status/status.ts';
+import { addSweeps } from './commands/status/sweeps.ts';
+import type { CliContext } from './session/session.ts';
 
 /**
  * Runs one of the operator commands.

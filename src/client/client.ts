@@ -1,16 +1,16 @@
-import type { Ask } from './api.ts';
-import { BATCH_LIMIT } from './api.ts';
-import type { FileSystem } from './durable-files.ts';
-import { NotHandedOverError } from './errors.ts';
-import { type FlushOptions, type FlushReport, flushSpool } from './flush.ts';
-import { type HandOverOptions, handOver, type Line, newLine } from './hand-over.ts';
-import { harmless } from './harmless.ts';
-import { failureItem, type Item, notificationItem } from './item.ts';
-import type { BatchNotification, FailedAttempt, Notification, Result } from './notification.ts';
-import { unanswered, type Verdict } from './retry-rules.ts';
+import { harmless } from './guard-callback.ts';
+import type { Ask } from './handover/api.ts';
+import { BATCH_LIMIT } from './handover/api.ts';
+import { type HandOverOptions, handOver, type Line, newLine } from './handover/hand-over.ts';
+import { failureItem, type Item, notificationItem } from './handover/item.ts';
+import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
+import { unanswered, type Verdict } from './handover/retry-rules.ts';
+import { NotHandedOverError } from './not-handed-over-error.ts';
 import type { Settings } from './settings.ts';
-import type { Spool } from './spool.ts';
-import { lockSpool } from './spool-lock.ts';
+import type { FileSystem } from './spool/durable-files.ts';
+import { type FlushOptions, type FlushReport, flushSpool } from './spool/flush.ts';
+import type { Spool } from './spool/spool.ts';
+import { lockSpool } from './spool/spool-lock.ts';
 
 export interface SendOptions {
   readonly signal?: AbortSignal;

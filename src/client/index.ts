@@ -1,17 +1,17 @@
 import * as fs from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { createApi } from './api.ts';
 import { createClient, type NotificationClient } from './client.ts';
+import { createApi } from './handover/api.ts';
 import { type ClientOptions, settingsOf } from './settings.ts';
-import { createSpool } from './spool.ts';
+import { createSpool } from './spool/spool.ts';
 
 export type { BatchProgress, NotificationClient, SendOptions } from './client.ts';
+export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
-export { NotHandedOverError, SpoolLockedError } from './errors.ts';
-export type { FlushOptions, FlushProgress, FlushReport } from './flush.ts';
-export type { GivenUp } from './given-up.ts';
-export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './notification.ts';
+export { NotHandedOverError, SpoolLockedError } from './not-handed-over-error.ts';
 export type { ClientOptions } from './settings.ts';
+export type { FlushOptions, FlushProgress, FlushReport } from './spool/flush.ts';
+export type { GivenUp } from './spool/given-up.ts';
 
 /** retry-and-idempotency-design.md §3. */
 const ATTEMPTS = 3;

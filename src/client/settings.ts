@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
-import type { GivenUp } from './given-up.ts';
-import { type SpoolKey, spoolKey } from './seal.ts';
+import type { GivenUp } from './spool/given-up.ts';
+import { type SpoolKey, spoolKey } from './spool/seal.ts';
 
 /** What is not given comes from the environment variable that is named, or is the default. */
 export interface ClientOptions {

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { colorsFor } from '../terminal/colors.ts';
-import { readReport, stillWaiting } from './demo-report.ts';
-import { describeDemo } from './demo-summary.ts';
-import { SAMPLE_COUNT } from './first-run.ts';
-import { PROJECT_ROOT } from './paths.ts';
+import { readReport, stillWaiting } from './demo/demo-report.ts';
+import { describeDemo } from './demo/demo-summary.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
-import { putSamples } from './put-samples.ts';
-import type { LocalRuntime } from './runtime.ts';
-import { untilSignal } from './signals.ts';
-import { startUnlessStopped } from './start-unless-stopped.ts';
-import { showError, showStep } from './terminal.ts';
+import { untilSignal } from './processes/signals.ts';
+import { PROJECT_ROOT } from './runtime/paths.ts';
+import type { LocalRuntime } from './runtime/runtime.ts';
+import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
+import { showError, showStep } from './runtime/steps.ts';
+import { SAMPLE_COUNT } from './samples/first-run.ts';
+import { putSamples } from './samples/put-samples.ts';
 
 /** So short that the retries after the first are over within the time that one watches a demo: on AWS it is five minutes. */
 const BASE_INTERVAL_SECONDS = 0.5;

@@ -1,10 +1,10 @@
-import { firstRun } from './first-run.ts';
-import { parseCommand, USAGE, UsageError } from './options.ts';
-import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
-import type { LocalRuntime } from './runtime.ts';
-import { untilSignal } from './signals.ts';
-import { startUnlessStopped } from './start-unless-stopped.ts';
-import { showEndpoints, showError, showStep } from './terminal.ts';
+import { untilSignal } from './processes/signals.ts';
+import { parseCommand, USAGE, UsageError } from './runtime/options.ts';
+import { DEFAULT_WORK_DIR, endpointsFile } from './runtime/paths.ts';
+import type { LocalRuntime } from './runtime/runtime.ts';
+import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
+import { showEndpoints, showError, showStep } from './runtime/steps.ts';
+import { firstRun } from './samples/first-run.ts';
 
 /** `npm run local`: starts everything and runs until Ctrl-C; design §8. */
 async function main(): Promise<number> {

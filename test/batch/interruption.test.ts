@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { replying } from '../adapters/http/loopback.ts';
-import { eventually } from '../local/tiny-app.ts';
-import { type Deserted, startDeserted } from './job-process.ts';
+import { type Deserted, startDeserted } from '../support/cli/job-process.ts';
+import { eventually } from '../support/local/tiny-app.ts';
+import { replying } from '../support/loopback.ts';
 
 let local: Deserted;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { problem } from './api-stand-in.ts';
-import { notification, startWorld, type World } from './world.ts';
+import { problem } from '../support/client/api-stand-in.ts';
+import { notification, startWorld, type World } from '../support/client/world.ts';
 
 let world: World;
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBreakerStore } from '../../src/adapters/dynamodb/breaker-store.ts';
+import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';

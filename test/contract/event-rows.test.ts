@@ -1,8 +1,8 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toItem } from '../../src/adapters/dynamodb/item.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/operator-rows.ts';
-import { createRecordStore } from '../../src/adapters/dynamodb/record-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { RecordStore } from '../../src/core/delivery/deliver.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';

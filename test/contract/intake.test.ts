@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { createContentStore } from '../../src/adapters/dynamodb/content-store.ts';
-import { createIntakeStore } from '../../src/adapters/dynamodb/intake-store.ts';
-import { toForeignRow } from '../../src/adapters/dynamodb/item.ts';
+import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
+import { toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
-import { assertInvariants } from './invariants.ts';
-import type { Script } from './provider.ts';
-import { World } from './world.ts';
+import { assertInvariants } from '../support/faults/invariants.ts';
+import type { Script } from '../support/faults/provider.ts';
+import { World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const refuse = (error_type: ProviderErrorType, times = 1): Script =>

@@ -5,8 +5,8 @@ import { arrived } from '../../src/core/model/delivery-by-attempt.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import { eventOf, PERMANENT, TRANSIENT, VIRUS } from '../support/delivery-events.ts';
-import type { FaultPlan } from './worker.ts';
-import { type Given, World } from './world.ts';
+import type { FaultPlan } from '../support/faults/worker.ts';
+import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const NEWS: Told[] = [{ kind: 'delivered' }, { kind: 'opened' }, { kind: 'complained' }, PERMANENT, TRANSIENT, VIRUS];

@@ -5,9 +5,9 @@ import { IN_FLIGHT_MS } from '../../src/core/intake/accept.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { SweepRequest } from '../../src/core/sweep/sweep.ts';
-import { assertInvariants } from './invariants.ts';
-import type { FaultPlan } from './worker.ts';
-import { type Given, World } from './world.ts';
+import { assertInvariants } from '../support/faults/invariants.ts';
+import type { FaultPlan } from '../support/faults/worker.ts';
+import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const TYPES: ProviderErrorType[] = [

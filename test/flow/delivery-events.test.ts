@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../local/tiny-app.ts';
-import { Flow } from './harness.ts';
+import { Flow } from '../support/flow/harness.ts';
+import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
 /** Longer than an event takes from SES to the row, so that what it prevents would be seen to happen if it did not. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../local/tiny-app.ts';
-import { Flow } from './harness.ts';
+import { Flow } from '../support/flow/harness.ts';
+import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
 const SHOP = '/webhook/shop';

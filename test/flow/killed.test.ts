@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { eventually } from '../local/tiny-app.ts';
-import { Flow } from './harness.ts';
+import { Flow } from '../support/flow/harness.ts';
+import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
 afterAll(async () => {

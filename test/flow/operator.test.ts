@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LaneStatus } from '../../src/core/operator/views/lane-status.ts';
-import { eventually } from '../local/tiny-app.ts';
-import { Flow } from './harness.ts';
+import { Flow } from '../support/flow/harness.ts';
+import { eventually } from '../support/local/tiny-app.ts';
 
 // Each command is a process of its own, and starting one takes a second or more.
 vi.setConfig({ testTimeout: 90_000 });

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildProducer, survive } from '../client/survive.ts';
-import { LocalProducerApi } from './local-producer-api.ts';
+import { buildProducer, survive } from '../support/client/survive.ts';
+import { LocalProducerApi } from '../support/flow/local-producer-api.ts';
 
 const FULL = process.env['FULL'] !== undefined;
 const NOTIFICATIONS = FULL ? 10_000 : 90;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { SQSRecord } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createHandler as createChannelFunction } from '../../functions/shared/channel-function.ts';
+import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
@@ -12,9 +12,10 @@ import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import type { SweepRecord } from '../../src/core/sweep/record.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
 import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
 
-const FUNCTIONS = join(import.meta.dirname, '..', '..', 'functions');
+const FUNCTIONS = join(PROJECT_ROOT, 'functions');
 const PATIENT = { getRemainingTimeInMillis: () => 600_000 };
 const refused = (error_type: 'AUTH_FAILED' | 'INVALID_RECIPIENT' | 'NETWORK_TIMEOUT'): SendResult => ({
   ok: false,

@@ -3,7 +3,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { NotificationRetry } from '../../lib/notification-retry.ts';
-import { appOf, FUNCTIONS, stackOf } from './synthesize.ts';
+import { appOf, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
 
 const sender = 'noreply@mail.your-domain.jp';
 

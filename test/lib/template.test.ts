@@ -2,7 +2,7 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
-import { FUNCTIONS, resourcesOf, templateOf } from './synthesize.ts';
+import { FUNCTIONS, resourcesOf, templateOf } from '../support/lib/synthesize.ts';
 
 let template: Template;
 beforeAll(() => {

@@ -4,11 +4,11 @@ import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
-import type { DemoReport, Finding } from '../../src/local/demo-report.ts';
-import { describeDemo } from '../../src/local/demo-summary.ts';
-import { SAMPLE_COUNT } from '../../src/local/first-run.ts';
-import { FATES, sampleRows } from '../../src/local/sample-rows.ts';
-import { follow } from '../../src/local/simulator/script.ts';
+import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
+import { describeDemo } from '../../src/local/demo/demo-summary.ts';
+import { follow } from '../../src/local/providers/script.ts';
+import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
+import { FATES, sampleRows } from '../../src/local/samples/sample-rows.ts';
 
 const rows = sampleRows(SAMPLE_COUNT, 'http://127.0.0.1:1', new Date('2026-01-01T00:00:00Z'));
 

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type DynamodbEngine, startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
+import { PROJECT_ROOT } from './project-root.ts';
 
 /** Where DynamoDB Local is kept once it was fetched. */
-const CACHE = join(import.meta.dirname, '..', '..', '.local', 'cache');
+const CACHE = join(PROJECT_ROOT, '.local', 'cache');
 
 /** DynamoDB Local needs Java, and its 57 MB are fetched only where the suite is asked for it (`npm run test:dynamodb-local`). */
 function hasDynamodbLocal(): boolean {

@@ -3,12 +3,12 @@ import type {
   APIGatewayProxyEventV2WithLambdaAuthorizer,
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
-import type { Scope } from '../../../src/adapters/api/api-key.ts';
+import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { PROBLEMS, Problem, problemDocument, problemType } from '../../../src/core/intake/problem.ts';
 import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
-import type { Observability } from '../middleware.ts';
+import type { Observability } from '../runtime/middleware.ts';
 import { type Caller, fromContext } from './caller.ts';
 
 export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;

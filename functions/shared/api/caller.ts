@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { SCOPES, type Scope } from '../../../src/adapters/api/api-key.ts';
+import { SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 
 /** Whose key a request came with, as the authorizer tells the other functions. */
 export interface Caller {

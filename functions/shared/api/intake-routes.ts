@@ -7,15 +7,15 @@ import {
   readNotification,
 } from '../../../src/adapters/api/read-request.ts';
 import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
-import { gather } from '../../../src/adapters/gather.ts';
+import { gather } from '../../../src/adapters/batching/gather.ts';
 import { type Acceptance, accept, type IntakeDeps } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { Problem, problemDocument } from '../../../src/core/intake/problem.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../../src/core/sweep/sweep.ts';
-import { count, countBy } from '../count.ts';
-import type { Observability } from '../middleware.ts';
+import { count, countBy } from '../runtime/count.ts';
+import type { Observability } from '../runtime/middleware.ts';
 import { type ApiAnswer, type ApiRequest, type Routes, retryAfter, unavailable } from './api-function.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 

@@ -4,8 +4,8 @@ import { publicState } from '../../core/intake/public-state.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { isGone, matches } from '../../core/operator/search-filter.ts';
 import { asNotification } from '../../core/operator/views/notification-view.ts';
-import { CrowdedKeyError, readCopies } from '../dynamodb/notification-copies.ts';
-import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator-search.ts';
+import { CrowdedKeyError, readCopies } from '../dynamodb/operator/notification-copies.ts';
+import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator/operator-search.ts';
 import {
   badCursor,
   type CopiesRequest,

@@ -4,7 +4,7 @@ import type { Channel } from '../../core/model/channels.ts';
 import type { Priority } from '../../core/model/priorities.ts';
 import { parseTime } from '../../core/model/time.ts';
 import type { Period } from '../../core/operator/search-filter.ts';
-import type { SearchPosition } from '../dynamodb/operator-search.ts';
+import type { SearchPosition } from '../dynamodb/operator/operator-search.ts';
 import { check, invalid } from './read-request.ts';
 import { querySchema } from './request-schemas.ts';
 

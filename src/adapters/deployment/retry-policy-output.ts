@@ -5,7 +5,7 @@ import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 const HOUR = 3_600_000;
 const atLeastZero = v.pipe(v.number(), v.minValue(0));
 
-/** The stack's output RetryPolicy (lib/constructs/retry-policy-config.ts), as the domain has it. */
+/** The stack's output RetryPolicy (lib/constructs/function/retry-policy-config.ts), as the domain has it. */
 export const retryPolicyOutput = v.pipe(
   v.string(),
   v.parseJson(),

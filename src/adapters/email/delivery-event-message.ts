@@ -7,7 +7,7 @@ import { fromTag } from './message-tag.ts';
 const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
 
 /**
- * The message in the queue of delivery events: what the rules of lib/constructs/delivery-event-rules.ts pick out of SES's
+ * The message in the queue of delivery events: what the rules of lib/constructs/delivery-events/delivery-event-rules.ts pick out of SES's
  * events. Those name the recipient and quote the subject, and nothing in a queue may (design §7.9).
  */
 const message = v.object({

@@ -8,8 +8,8 @@ import type { RetryQueue } from '../../core/delivery/deliver.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import { PRIORITY_POLICY } from '../../core/model/priorities.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/sweep/sweep.ts';
-import { SETTLE_WAIT_MS } from '../dynamodb/claim-store.ts';
-import { GatheredError, gather } from '../gather.ts';
+import { GatheredError, gather } from '../batching/gather.ts';
+import { SETTLE_WAIT_MS } from '../dynamodb/delivery/claim-store.ts';
 
 /** Messages a SendMessageBatch may hold. */
 const BATCH = 10;

@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import type { QueuePlan } from '../template/queues.ts';
-import { LOCAL_ACCOUNT } from '../template/references.ts';
+import type { QueuePlan } from '../emulator/template/queues.ts';
+import { LOCAL_ACCOUNT } from '../emulator/template/references.ts';
 
 /** Creates the queues that do not exist yet; those that do get the template's attributes and keep their messages. */
 export async function createQueues(client: SQSClient, endpoint: string, queues: readonly QueuePlan[]): Promise<void> {

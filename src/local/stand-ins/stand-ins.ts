@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ports } from '../ports.ts';
+import type { Ports } from '../processes/ports.ts';
 import type { Child } from '../processes/start-child.ts';
-import type { Stopping } from '../stopping.ts';
+import type { Stopping } from '../processes/stopping.ts';
 import { startDynamodb } from './dynamodb.ts';
 import { startSes } from './ses.ts';
 import { startSqs } from './sqs.ts';

@@ -1,9 +1,9 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker-store.ts';
-import { createNoticeMark } from '../../../src/adapters/dynamodb/notice-mark.ts';
-import { createRequestCounts } from '../../../src/adapters/dynamodb/request-counts.ts';
-import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep-log.ts';
+import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
+import { createNoticeMark } from '../../../src/adapters/dynamodb/monitor/notice-mark.ts';
+import { createSweepLog, lastSweeps } from '../../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import type { Breaker } from '../../../src/core/breaker/breaker.ts';
 import { openByChannel } from '../../../src/core/monitor/open-breakers.ts';
 import { startTestDynamoDb } from '../../support/dynamodb.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EMAIL_RULES } from '../../../src/adapters/email/classification.ts';
 import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../http/rule-coverage.ts';
+import { undecidedBy } from '../../support/rule-coverage.ts';
 
 const ses = (code: string, text = '', status = 400): AnswerFacts => ({ status, code, text });
 

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEmailSender } from '../../../src/adapters/email/sender.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
-import { delivery, NEVER } from '../delivery.ts';
-import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
-import { credentialsOf } from '../secrets/memory-secrets.ts';
+import { delivery, NEVER } from '../../support/delivery.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
+import { credentialsOf } from '../../support/memory-secrets.ts';
 
 const ACCEPTED = `<SendEmailResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><SendEmailResult>
 <MessageId>0100-abc</MessageId></SendEmailResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></SendEmailResponse>`;

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPoster, MAX_ANSWER_BYTES, type Poster, type PosterOptions } from '../../../src/adapters/http/post.ts';
-import { NEVER } from '../delivery.ts';
-import { type Loopback, replying, startLoopback } from './loopback.ts';
+import { NEVER } from '../../support/delivery.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 let server: Loopback;
 let poster: Poster;

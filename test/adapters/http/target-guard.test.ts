@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTargetGuard, isPublicAddress, TargetRefusedError } from '../../../src/adapters/http/target-guard.ts';
 import { createTargetPoster } from '../../../src/adapters/http/target-poster.ts';
-import { NEVER } from '../delivery.ts';
-import { type Loopback, startLoopback } from './loopback.ts';
+import { NEVER } from '../../support/delivery.ts';
+import { type Loopback, startLoopback } from '../../support/loopback.ts';
 
 const guard = createTargetGuard();
 const message = { headers: {}, body: '{}' };

@@ -6,7 +6,7 @@ import {
   RecipientMismatchError,
 } from '../../../src/adapters/recipient/recipient-cipher.ts';
 import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
-import { type Loopback, startLoopback } from '../http/loopback.ts';
+import { type Loopback, startLoopback } from '../../support/loopback.ts';
 
 const owner = { tenant_id: 'T1', log_id: 'NL-1' };
 const recipient = '山田.taro@example.com';

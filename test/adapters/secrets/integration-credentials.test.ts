@@ -5,7 +5,7 @@ import { type SecretFault, SecretUnavailableError } from '../../../src/adapters/
 import { slackCredential } from '../../../src/adapters/slack/credential.ts';
 import { teamsCredential } from '../../../src/adapters/teams/credential.ts';
 import { webhookCredential } from '../../../src/adapters/webhook/credential.ts';
-import { createMemorySecrets } from './memory-secrets.ts';
+import { createMemorySecrets } from '../../support/memory-secrets.ts';
 
 const shape = v.object({ token: v.string() });
 const owner = { tenant_id: 'T1', integration_config_id: 'IC001' };

@@ -2,7 +2,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
-import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 let server: Loopback;
 let client: SecretsManagerClient;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NETWORK_RULES } from '../../../src/adapters/http/network-classification.ts';
 import { SLACK_RULES } from '../../../src/adapters/slack/classification.ts';
 import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../http/rule-coverage.ts';
+import { undecidedBy } from '../../support/rule-coverage.ts';
 
 const api = (code: string): AnswerFacts => ({ status: 200, code });
 

@@ -3,9 +3,9 @@ import { createIntegrationCredentials } from '../../../src/adapters/secrets/inte
 import { createSlackSender } from '../../../src/adapters/slack/sender.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
-import { delivery, NEVER } from '../delivery.ts';
-import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
-import { createMemorySecrets, type MemorySecrets } from '../secrets/memory-secrets.ts';
+import { delivery, NEVER } from '../../support/delivery.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
+import { createMemorySecrets, type MemorySecrets } from '../../support/memory-secrets.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 

@@ -3,8 +3,8 @@ import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRetryQueue, createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
 import type { QueuedMessage } from '../../../src/core/sweep/sweep.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
-import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const clientOf = (endpoint: string) =>

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTeamsSender } from '../../../src/adapters/teams/sender.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
-import { delivery, NEVER } from '../delivery.ts';
-import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
-import { credentialsOf } from '../secrets/memory-secrets.ts';
+import { delivery, NEVER } from '../../support/delivery.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
+import { credentialsOf } from '../../support/memory-secrets.ts';
 
 let server: Loopback;
 let sender: Sender;

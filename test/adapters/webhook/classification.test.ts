@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { WEBHOOK_RULES } from '../../../src/adapters/webhook/classification.ts';
 import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../http/rule-coverage.ts';
+import { undecidedBy } from '../../support/rule-coverage.ts';
 
 const expected: [AnswerFacts, string][] = [
   [{ code: 'TARGET_REFUSED' }, 'INVALID_RECIPIENT'],

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createIntegrationCredentials } from '../../../src/adapters/secrets/integration-credentials.ts';
 import { createWebhookSender } from '../../../src/adapters/webhook/sender.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
-import { delivery, NEVER } from '../delivery.ts';
-import { type Loopback, replying, startLoopback } from '../http/loopback.ts';
-import { createMemorySecrets, type MemorySecrets } from '../secrets/memory-secrets.ts';
+import { delivery, NEVER } from '../../support/delivery.ts';
+import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
+import { createMemorySecrets, type MemorySecrets } from '../../support/memory-secrets.ts';
 
 const OLD = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const NEW = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;

@@ -11,7 +11,7 @@ import {
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
-import { intakeRequest, memoryIntake } from '../../support/intake.ts';
+import { intakeRequest, memoryIntake } from '../../support/api/intake.ts';
 import { at, T0 } from '../../support/rows.ts';
 
 const HOUR = 3_600_000;

@@ -1,0 +1,15 @@
+import type { DeliveryEventReport } from '../../src/core/delivery-events/apply-delivery-event.ts';
+import { count } from '../shared/runtime/count.ts';
+import type { Observability } from '../shared/runtime/middleware.ts';
+
+/** Counts what became of an event; undefined: it was of a kind that tells us nothing. One that comes back counts then. */
+export function countDeliveryEvent(metrics: Observability['metrics'], report: DeliveryEventReport | undefined): void {
+  if (report === undefined || report.outcome === 'ignore') {
+    count(metrics, 'IgnoredEvents');
+    return;
+  }
+  if (report.again_after_seconds !== undefined) return;
+  count(metrics, 'DeliveryEvents');
+  if (report.outcome === 'reconcile') count(metrics, 'Reconciled');
+  if (report.outcome === 'fail' || report.told === 'complained') count(metrics, 'Bounced');
+}

@@ -1,0 +1,46 @@
+import { setTimeout } from 'node:timers/promises';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { heldSince } from '../../../src/core/breaker/breaker.ts';
+import { Breakers, type BreakersDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import { toBreakerPolicy } from '../runtime/clients.ts';
+import { count } from '../runtime/count.ts';
+import type { BreakerConfig } from '../runtime/env.ts';
+import type { Observability } from '../runtime/middleware.ts';
+
+/** Beside the send itself, a probe reads its content. */
+const CONTENT_MS = 5_000;
+
+interface BreakerEnv {
+  readonly PIPELINE_STATE_TABLE: string;
+  readonly BREAKER: BreakerConfig;
+  readonly SEND_TIMEOUT_SECONDS: number;
+}
+
+/** The breakers of a channel function's instance, on the deployed table. */
+export function bindBreakers(
+  env: BreakerEnv,
+  dynamodb: DynamoDBClient,
+  mayUse: NonNullable<BreakersDeps['mayUse']>,
+  { logger, metrics }: Observability,
+): Breakers {
+  const clock = () => new Date();
+  return new Breakers({
+    store: createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock),
+    policy: toBreakerPolicy(env.BREAKER),
+    clock,
+    mayUse,
+    // Unreferenced: what nobody waits for any more must not keep the process.
+    pause: (ms) => setTimeout(ms, undefined, { ref: false }),
+    probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + CONTENT_MS,
+    onTransition(to, breaker) {
+      const { id, since, error_type, probe_at } = breaker;
+      count(metrics, to === 'opened' ? 'BreakersOpened' : 'BreakersClosed');
+      const line = { breaker: id, since, error_type, held: heldSince(breaker) };
+      if (to === 'opened') logger.warn('breaker opened: its notifications are held', { ...line, probe_at });
+      else logger.info('breaker closed', line);
+    },
+    onFault: (error) =>
+      logger.warn('the state of the breakers could not be read or written', { error: error as Error }),
+  });
+}

@@ -1,0 +1,80 @@
+import { setTimeout } from 'node:timers/promises';
+import { createClaimStore } from '../../../src/adapters/dynamodb/delivery/claim-store.ts';
+import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createSuccessorStore } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
+import {
+  createIntegrationCredentials,
+  type IntegrationCredentials,
+} from '../../../src/adapters/secrets/integration-credentials.ts';
+import { integrationOf } from '../../../src/core/delivery/send.ts';
+import type { Sender } from '../../../src/core/delivery/sender.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
+import { createDynamoDb, toRetryPolicy } from '../runtime/clients.ts';
+import type { parseEnv, senderEnv } from '../runtime/env.ts';
+import { createKeys } from '../runtime/keys.ts';
+import { createObservability, withObservability } from '../runtime/middleware.ts';
+import { bindBreakers } from './bind-breakers.ts';
+import { createHandler } from './channel-function.ts';
+import type { LaneAccess } from './lane-access.ts';
+
+/** Milliseconds that claim, record and settlement may take beside the send itself, retries under throttling included. */
+const STORAGE_MS = 15_000;
+
+/** A channel's Lambda function: its sender, and for all the rest the real adapters that the environment names. */
+export function bindChannel(
+  channel: Channel,
+  env: ReturnType<typeof parseEnv<typeof senderEnv>>,
+  createSender: (credentials: IntegrationCredentials) => Sender,
+) {
+  const observability = createObservability();
+  observability.metrics.setDefaultDimensions({ channel });
+  observability.logger.appendPersistentKeys({ channel });
+  const clock = () => new Date();
+  const dynamodb = createDynamoDb();
+  const keys = createKeys(env);
+  const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
+  const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
+  let loading: Promise<LaneAccess> | undefined;
+  const lanes = () => {
+    loading ??= import('./lane-access.ts').then(({ createLaneAccess }) =>
+      createLaneAccess(env.LANE_QUEUES, {
+        onRefused: (reason, count) =>
+          observability.logger.warn('retries not queued; the next sweep finds them', { reason, count }),
+      }),
+    );
+    return loading;
+  };
+  const handler = createHandler(
+    {
+      giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
+      queues: env.LANE_QUEUES[channel],
+      reserve_ms: send_ms + STORAGE_MS,
+      deliver: {
+        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
+        sender: createSender(credentials),
+        retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
+        successors: createSuccessorStore(dynamodb, {
+          notification_log: env.NOTIFICATION_LOG_TABLE,
+          notification_content: env.NOTIFICATION_CONTENT_TABLE,
+        }),
+        gate: bindBreakers(
+          env,
+          dynamodb,
+          (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
+          observability,
+        ),
+        policy: toRetryPolicy(env.RETRY_POLICY),
+        clock,
+        random: Math.random,
+        claim_ms: env.CLAIM_SECONDS * 1000,
+        sendTimeout: () => AbortSignal.timeout(send_ms),
+        pause: setTimeout,
+      },
+    },
+    observability,
+  );
+  return withObservability(handler, observability);
+}

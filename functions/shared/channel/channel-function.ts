@@ -1,0 +1,93 @@
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
+import type { Returned } from '../../../src/adapters/sqs/redelivery.ts';
+import type { DeliverDeps, DeliveryReport, Disposition } from '../../../src/core/delivery/deliver.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { Lane } from '../../../src/core/model/channels.ts';
+import { LANES } from '../../../src/core/model/channels.ts';
+import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
+import type { Observability } from '../runtime/middleware.ts';
+import { logDelivery } from './delivery-log.ts';
+import { countOutcomes } from './delivery-metrics.ts';
+
+export interface ChannelFunctionDeps {
+  readonly deliver: DeliverDeps;
+  /** Sets when messages are visible again. @returns how many come back later than they should */
+  readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
+  readonly queues: Record<Lane, string>;
+  /** Milliseconds an attempt may take from claim to settlement; with less left it is not begun. */
+  readonly reserve_ms: number;
+}
+
+/**
+ * The handler of every channel: delivers the batch, settles each message on its own and reports only those that have
+ * to come back.
+ */
+export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Observability) {
+  return async (event: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SQSBatchResponse> => {
+    const messages = event.Records.map((record) => readMessage(record, logger));
+    const outOfTime = () => context.getRemainingTimeInMillis() < deps.reserve_ms;
+    const readable = messages.filter((message) => message !== undefined);
+    const reports = await deliverBatch(readable, { ...deps.deliver, outOfTime });
+    for (const report of reports) logDelivery(logger, report);
+    countOutcomes(metrics, readable, reports);
+    const byId = new Map(readable.map(({ message_id }, i) => [message_id, reports[i]]));
+    const back = event.Records.map((record) => ({
+      record,
+      disposition: dispositionOf(byId.get(record.messageId)),
+    })).filter(({ disposition }) => disposition.do !== 'done');
+    const late = await giveBack(back, deps);
+    if (late > 0)
+      logger.warn('messages come back later than asked: their visibility could not be set', { count: late });
+    return { batchItemFailures: back.map(({ record }) => ({ itemIdentifier: record.messageId })) };
+  };
+}
+
+/** A message that is not one of ours is no use to anyone here, but an operator may want to see it: to the DLQ. */
+function dispositionOf(report: DeliveryReport | undefined): Disposition {
+  return report?.disposition ?? { do: 'dead_letter' };
+}
+
+function readMessage(record: SQSRecord, logger: Observability['logger']): ReceivedMessage | undefined {
+  try {
+    return {
+      message: parseQueueMessage(record.body),
+      message_id: record.messageId,
+      sent_at: new Date(Number(record.attributes.SentTimestamp)),
+      receive_count: Number(record.attributes.ApproximateReceiveCount),
+    };
+  } catch (error) {
+    logger.error('unreadable message: it goes to the DLQ', { message_id: record.messageId, error: error as Error });
+    return undefined;
+  }
+}
+
+/** Sets when the messages that come back are visible again; a dead letter at once, until SQS moves it. */
+async function giveBack(
+  back: readonly { readonly record: SQSRecord; readonly disposition: Disposition }[],
+  { giveBack: setVisibility, queues }: ChannelFunctionDeps,
+): Promise<number> {
+  const byQueue = Map.groupBy(back, ({ record }) => queueUrl(record, queues));
+  const late = await Promise.all(
+    [...byQueue].map(([url, entries]) =>
+      url === undefined
+        ? entries.length
+        : setVisibility(
+            url,
+            entries.map(({ record, disposition }) => returned(record, disposition)),
+          ),
+    ),
+  );
+  return late.reduce((sum, count) => sum + count, 0);
+}
+
+function returned(record: SQSRecord, disposition: Disposition): Returned {
+  const after_seconds = disposition.do === 'return' ? disposition.after_seconds : 0;
+  return { receipt_handle: record.receiptHandle, after_seconds };
+}
+
+/** `arn:aws:sqs:<region>:<account>:<name>` and `https://…/<account>/<name>` end alike. */
+function queueUrl(record: SQSRecord, queues: Record<Lane, string>): string | undefined {
+  const name = record.eventSourceARN.split(':').at(-1);
+  return LANES.map((lane) => queues[lane]).find((url) => url.split('/').at(-1) === name);
+}

@@ -1,0 +1,36 @@
+import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
+import type { Observability } from '../runtime/middleware.ts';
+
+/** One wide line an attempt: everything by which it can be found, nothing that is personal. */
+export function logDelivery(logger: Observability['logger'], report: DeliveryReport): void {
+  const { log_id, tenant_id, channel, priority, run_id, disposition, attempt, verdict, record, dropped, error } =
+    report;
+  if (report.requeue_error !== undefined) {
+    logger.warn('near retry could not be queued; the next sweep finds it', {
+      log_id,
+      error: report.requeue_error as Error,
+    });
+  }
+  const line = {
+    log_id,
+    tenant_id,
+    channel,
+    priority,
+    run_id,
+    disposition: disposition.do,
+    ...(attempt !== undefined && { attempt }),
+    ...(dropped !== undefined && { dropped }),
+    ...(report.held_by !== undefined && { held_by: report.held_by }),
+    ...(verdict && { outcome: verdict.status, ...verdict }),
+    ...(record && {
+      retry_status: record.retry_status,
+      trigger: record.trigger,
+      response_code: record.response_code,
+      duration_ms: record.duration_ms,
+    }),
+  };
+  if (error !== undefined)
+    logger.error('attempt failed on our side; the message comes back', { ...line, error: error as Error });
+  else if (verdict?.status === 'FAILED') logger.warn('attempt', line);
+  else logger.info(verdict ? 'attempt' : 'message', line);
+}

@@ -1,0 +1,19 @@
+import { METRICS, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
+import type { Observability } from './middleware.ts';
+
+/** Adds to a metric of the catalogue, in its unit. */
+export function count(metrics: Observability['metrics'], name: MetricName, value = 1): void {
+  metrics.addMetric(name, METRICS[name].unit, value);
+}
+
+/** Adds to a metric whose dimensions the function's own defaults do not give. */
+export function countBy(
+  metrics: Observability['metrics'],
+  name: MetricName,
+  dimensions: Readonly<Partial<Record<MetricDefinition['by'][number], string>>>,
+  value = 1,
+): void {
+  const single = metrics.singleMetric();
+  single.addDimensions({ ...dimensions });
+  single.addMetric(name, METRICS[name].unit, value);
+}

@@ -1,0 +1,131 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { EventBus, type IEventBus, Rule } from 'aws-cdk-lib/aws-events';
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import {
+  ConfigurationSet,
+  ConfigurationSetEventDestination,
+  EmailSendingEvent,
+  EventDestination,
+  type IConfigurationSet,
+} from 'aws-cdk-lib/aws-ses';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { DeliveryEventsEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { allow, useTables } from '../function/permissions.ts';
+import { retryPolicyJson } from '../function/retry-policy-config.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import type { ChannelLanes } from '../lanes/channel-lanes.ts';
+import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
+import { configurationSetName } from '../lanes/email-provider.ts';
+import type { Encryption } from '../storage/encryption.ts';
+import type { NotificationTables } from '../storage/notification-tables.ts';
+import { laneUrls } from '../sweep/sweep.ts';
+import { deliveryEventRules } from './delivery-event-rules.ts';
+
+/** Nobody waits for an event. */
+const BATCH_WINDOW = Duration.seconds(1);
+const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
+/** An event of an attempt under way comes back when the claim is over: once, or when retries follow each other closely, more. */
+const MAX_RECEIVE_COUNT = 8;
+/** Batches of ten at once: opens come in bursts, and none is urgent. */
+const MAX_CONCURRENCY = 5;
+
+/** What is acted upon. SES's delays are its own to retry, and that it took a mail its answer has said. */
+const EVENTS = [
+  EmailSendingEvent.DELIVERY,
+  EmailSendingEvent.OPEN,
+  EmailSendingEvent.BOUNCE,
+  EmailSendingEvent.COMPLAINT,
+  EmailSendingEvent.REJECT,
+  EmailSendingEvent.RENDERING_FAILURE,
+];
+
+export interface DeliveryEventsProps {
+  readonly config: StageConfig;
+  readonly tables: NotificationTables;
+  readonly encryption: Encryption;
+  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+}
+
+/** What SES tells of e-mails after it took them: from the configuration sets by EventBridge and a queue to a function. */
+export class DeliveryEvents extends Construct {
+  readonly queue: Queue;
+  /** Events that could not be read or applied. */
+  readonly failures: Queue;
+  readonly handler: ServiceFunction;
+
+  constructor(scope: Construct, id: string, props: DeliveryEventsProps) {
+    super(scope, id);
+    const { config } = props;
+    const name = `notification-retry-${config.stage}-delivery-events`;
+    this.failures = deadLetterQueue(this, 'Failures', `${name}-dead-letter`, [name]);
+    this.queue = new Queue(this, 'Queue', {
+      ...QUEUE_DEFAULTS,
+      queueName: name,
+      retentionPeriod: Duration.days(4),
+      visibilityTimeout: VISIBILITY_TIMEOUT,
+      deadLetterQueue: { queue: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
+    });
+    this.handler = this.eventsFunction(props);
+    this.handler.addEventSource(
+      new SqsEventSource(this.queue, {
+        batchSize: 10,
+        maxBatchingWindow: BATCH_WINDOW,
+        maxConcurrency: MAX_CONCURRENCY,
+        reportBatchItemFailures: true,
+      }),
+    );
+
+    // SES publishes to the default bus only.
+    const bus = EventBus.fromEventBusName(this, 'Bus', 'default');
+    const sets = [...new Set([configurationSetName(config), ...config.integrationConfigurationSets])];
+    for (const set of sets) this.publish(set, bus, config);
+    for (const { id: ruleId, pattern, message } of deliveryEventRules(sets)) {
+      const rule = new Rule(this, ruleId, {
+        description: `notification-retry ${config.stage}: ${ruleId} of an e-mail`,
+      });
+      rule.addEventPattern(pattern);
+      rule.addTarget(new SqsQueue(this.queue, { message }));
+    }
+  }
+
+  /** A set that the configuration names is its owner's: nothing but a destination is added to it. */
+  private publish(name: string, bus: IEventBus, config: StageConfig): void {
+    const own = config.configurationSet === undefined && name === configurationSetName(config);
+    const set: IConfigurationSet = own
+      ? new ConfigurationSet(this, 'ConfigurationSet', { configurationSetName: name })
+      : ConfigurationSet.fromConfigurationSetName(this, `Set-${name}`, name);
+    new ConfigurationSetEventDestination(this, `Destination-${name}`, {
+      configurationSet: set,
+      configurationSetEventDestinationName: `notification-retry-${config.stage}`,
+      destination: EventDestination.eventBus(bus),
+      events: EVENTS,
+    });
+  }
+
+  private eventsFunction({ config, tables, encryption, channels }: DeliveryEventsProps): ServiceFunction {
+    return new ServiceFunction(this, 'Handler', {
+      config,
+      name: 'delivery-events',
+      description: 'Applies what SES tells of e-mails after it took them',
+      timeout: SHORT_TIMEOUT,
+      environment: {
+        NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+        LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
+        DELIVERY_EVENTS_QUEUE: this.queue.queueUrl,
+        RETRY_POLICY: retryPolicyJson(config),
+      } satisfies DeliveryEventsEnv,
+      permissions: [
+        allow(['dynamodb:BatchGetItem', 'dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
+        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        useTables(encryption.dataKey),
+        // A bounced notification's next attempt is queued at once, if it is near.
+        allow(['sqs:SendMessage'], [channels.email.express.queueArn, channels.email.standard.queueArn]),
+      ],
+    });
+  }
+}

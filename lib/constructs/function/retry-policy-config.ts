@@ -1,0 +1,11 @@
+import type { RetryPolicyConfig } from '../../../functions/shared/runtime/env.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+
+/** The stage's limits and intervals as the functions (RETRY_POLICY) and the stack's output of that name have them. */
+export function retryPolicyJson(config: StageConfig): string {
+  return JSON.stringify({
+    base_interval_seconds: config.baseIntervalSeconds,
+    max_retries: config.maxRetries,
+    retention_hours: config.retentionHours,
+  } satisfies RetryPolicyConfig);
+}

@@ -1,0 +1,81 @@
+import { Duration } from 'aws-cdk-lib';
+import { StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { DueIndexerEnv } from '../../../functions/shared/runtime/env.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
+import { allow, encryptRecipients, useTables } from '../function/permissions.ts';
+import { retryPolicyJson } from '../function/retry-policy-config.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import { failureQueue } from '../lanes/dead-letters.ts';
+import type { Encryption } from '../storage/encryption.ts';
+import type { NotificationTables } from '../storage/notification-tables.ts';
+import { FOREIGN_ROWS } from './indexer-stream-filter.ts';
+
+export interface DueIndexerProps {
+  readonly config: StageConfig;
+  readonly tables: NotificationTables;
+  readonly encryption: Encryption;
+}
+
+/** Takes in rows that others put into NotificationLog: encrypts their recipient and adds our index keys. */
+export class DueIndexer extends Construct {
+  readonly indexer: ServiceFunction;
+  /** Stream positions of rows that could not be taken in within a day. */
+  readonly failures: Queue;
+
+  constructor(scope: Construct, id: string, { config, tables, encryption }: DueIndexerProps) {
+    super(scope, id);
+    const streamArn = streamOf(tables);
+    this.failures = failureQueue(this, 'Failures');
+    this.indexer = new ServiceFunction(this, 'Indexer', {
+      config,
+      name: 'due-indexer',
+      description: 'Takes notifications that others wrote into the work index',
+      timeout: SHORT_TIMEOUT,
+      environment: {
+        NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+        RETRY_POLICY: retryPolicyJson(config),
+        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+        RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+      } satisfies DueIndexerEnv,
+      permissions: [
+        allow(['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'], [streamArn]),
+        allow(['dynamodb:ListStreams'], ['*']),
+        allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
+        useTables(encryption.dataKey),
+        ...encryptRecipients(encryption.recipientKey),
+        allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+      ],
+    });
+    acknowledgeWildcard(
+      this.indexer.ownRole,
+      '*',
+      "Lambda's stream poller asks for dynamodb:ListStreams, which knows no resources.",
+    );
+    this.indexer.addEventSourceMapping('Stream', {
+      eventSourceArn: streamArn,
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      filters: FOREIGN_ROWS,
+      batchSize: 100,
+      maxBatchingWindow: Duration.seconds(1),
+      // Order matters within a row only, and that it keeps.
+      parallelizationFactor: 4,
+      reportBatchItemFailures: true,
+      bisectBatchOnError: true,
+      // As often as it takes: DynamoDB forgets a change after 24 hours, so an hour before that Lambda gives it up
+      // into the failure queue instead of losing it.
+      maxRecordAge: Duration.hours(23),
+      onFailure: new SqsDlq(this.failures),
+    });
+  }
+}
+
+function streamOf({ log }: NotificationTables): string {
+  if (log.tableStreamArn === undefined) throw new Error('NotificationLog has no stream: its schema must ask for one');
+  return log.tableStreamArn;
+}

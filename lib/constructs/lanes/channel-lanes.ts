@@ -1,0 +1,144 @@
+import { Duration, Lazy, Stack } from 'aws-cdk-lib';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { LaneQueues, SenderEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Channel, Lane } from '../../../src/core/model/channels.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
+import { allow, useBreakers, useTables } from '../function/permissions.ts';
+import { retryPolicyJson } from '../function/retry-policy-config.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import type { Encryption } from '../storage/encryption.ts';
+import type { NotificationTables } from '../storage/notification-tables.ts';
+import { breakerJson } from './breaker-config.ts';
+import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
+import { integrationSecretArns, integrationSecretPrefix } from './integration-secrets.ts';
+
+/** Waits for a full batch this long: it makes an urgent notification a second later at worst, and batches cheap. */
+const BATCH_WINDOW = Duration.seconds(1);
+/** Lambda's rule for queues behind functions: room for throttled tries before a message counts as lost again. */
+const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
+/** Deliveries before SQS moves a message to the DLQ; fewer than five would dead-letter messages for mere throttling. */
+const MAX_RECEIVE_COUNT = 5;
+/** A claim outlives its function, so that whoever finds it expired knows that its holder is dead. */
+const CLAIM_SECONDS = SHORT_TIMEOUT.toSeconds() + 5;
+/** Leaves a channel function time to record and settle after the slowest answer. */
+const SEND_TIMEOUT_SECONDS = 20;
+
+export interface ChannelLanesProps {
+  readonly config: StageConfig;
+  readonly channel: Channel;
+  readonly tables: NotificationTables;
+  readonly encryption: Encryption;
+  /** Queue URLs of all channels, asked for when all are made. */
+  readonly lanes: () => LaneQueues;
+  /** What only this channel's provider needs. */
+  readonly provider?: {
+    readonly environment: Readonly<Record<string, string>>;
+    readonly permissions: readonly WildcardPermission[];
+  };
+}
+
+/** Everything a channel owns: its two lanes, their one dead-letter queue, and the function that sends. */
+export class ChannelLanes extends Construct {
+  readonly express: Queue;
+  readonly standard: Queue;
+  readonly deadLetters: Queue;
+  readonly sender: ServiceFunction;
+
+  constructor(scope: Construct, id: string, props: ChannelLanesProps) {
+    super(scope, id);
+    const { config, channel } = props;
+    const nameOf = (queue: string) => `notification-retry-${config.stage}-${channel}-${queue}`;
+
+    this.deadLetters = deadLetterQueue(this, 'DeadLetters', nameOf('dead-letter'), [
+      nameOf('express'),
+      nameOf('standard'),
+    ]);
+    this.express = this.lane('Express', nameOf('express'));
+    this.standard = this.lane('Standard', nameOf('standard'));
+    this.sender = this.senderFunction(props);
+    this.consume('express', config.concurrency[channel].express);
+    this.consume('standard', config.concurrency[channel].standard);
+  }
+
+  /** Lets the sender queue a successor in the lanes of another channel. */
+  mayContinueOn({ express, standard }: ChannelLanes): void {
+    this.sender.ownRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [express.queueArn, standard.queueArn]));
+  }
+
+  private lane(id: string, queueName: string): Queue {
+    return new Queue(this, id, {
+      ...QUEUE_DEFAULTS,
+      queueName,
+      retentionPeriod: Duration.days(4),
+      visibilityTimeout: VISIBILITY_TIMEOUT,
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
+    });
+  }
+
+  private consume(lane: Lane, maxConcurrency: number): void {
+    // It also grants the function what Lambda's poller needs on this queue: receive, delete, change visibility.
+    this.sender.addEventSource(
+      new SqsEventSource(this[lane], {
+        batchSize: 10,
+        maxBatchingWindow: BATCH_WINDOW,
+        maxConcurrency,
+        reportBatchItemFailures: true,
+      }),
+    );
+  }
+
+  private senderFunction({ config, channel, tables, encryption, lanes, provider }: ChannelLanesProps): ServiceFunction {
+    const secrets = integrationSecretArns(this, config);
+    const sender = new ServiceFunction(this, 'Sender', {
+      config,
+      name: `send-${channel}`,
+      description: `Sends ${channel} notifications and settles them`,
+      timeout: SHORT_TIMEOUT,
+      feedsItself: true,
+      environment: {
+        ...({
+          NOTIFICATION_LOG_TABLE: tables.log.tableName,
+          NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+          NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
+          PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+          BREAKER: breakerJson(config),
+          // The other channels' too, for a successor; they may not be there yet.
+          LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(lanes()) }),
+          RETRY_POLICY: retryPolicyJson(config),
+          CLAIM_SECONDS: String(CLAIM_SECONDS),
+          SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS),
+          RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+          INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config),
+        } satisfies SenderEnv),
+        ...provider?.environment,
+      },
+      permissions: [
+        // Claim and settle are conditional PartiQL updates in batches (design §6).
+        allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
+        allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
+        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
+        allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
+        useBreakers(tables.pipelineState),
+        useTables(encryption.dataKey),
+        allow(['kms:Decrypt'], [encryption.recipientKey.keyArn]),
+        allow(['secretsmanager:GetSecretValue'], [secrets]),
+        // A retry that is due within 15 minutes is queued at once, with a delay.
+        allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
+        ...(provider?.permissions ?? []).map(({ statement }) => statement),
+      ],
+    });
+    acknowledgeWildcard(
+      sender.ownRole,
+      secrets,
+      'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
+    );
+    for (const { resource, reason } of provider?.permissions ?? []) {
+      acknowledgeWildcard(sender.ownRole, resource, reason);
+    }
+    return sender;
+  }
+}

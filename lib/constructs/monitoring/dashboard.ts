@@ -1,0 +1,150 @@
+import { Duration } from 'aws-cdk-lib';
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Color,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  MathExpression,
+  PeriodOverride,
+  SingleValueWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
+import type { MetricName } from '../../../src/core/model/metrics.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { type AlarmSubjects, looksOf } from './alarm-table.ts';
+import { OwnMetrics, type Statistic } from './service-metrics.ts';
+
+export interface StageDashboardProps extends AlarmSubjects {
+  readonly config: StageConfig;
+  readonly alarms: readonly Alarm[];
+}
+
+const FIVE_MINUTES = Duration.minutes(5);
+const HOUR = Duration.hours(1);
+/** CloudWatch's grid. */
+const WIDTH = 24;
+
+const OUTCOMES = [
+  ['Delivered', Color.GREEN],
+  ['Retried', Color.ORANGE],
+  ['Stopped', Color.GREY],
+  ['DeadLettered', Color.RED],
+] as const satisfies readonly (readonly [MetricName, string])[];
+
+/** From top to bottom: are we delivering; by channel; the sweep; the functions. */
+export class StageDashboard extends Construct {
+  readonly dashboard: Dashboard;
+
+  constructor(scope: Construct, id: string, props: StageDashboardProps) {
+    super(scope, id);
+    this.dashboard = new Dashboard(this, 'Dashboard', {
+      dashboardName: `notification-retry-${props.config.stage}`,
+      defaultInterval: Duration.hours(12),
+      periodOverride: PeriodOverride.INHERIT,
+      widgets: rowsOf(props).map((widgets) => [...widgets]),
+    });
+  }
+}
+
+function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (readonly IWidget[])[] {
+  const own = new OwnMetrics(config);
+  const looked = looksOf(config);
+  const total = (name: MetricName, how: 'SUM' | 'MAX', statistic: Statistic, period: Duration, color: string) =>
+    single(
+      TITLES[name] ?? name,
+      new MathExpression({
+        expression: `${how}([${CHANNELS.map((channel) => `FILL(${channel}, 0)`).join(', ')}])`,
+        usingMetrics: own.perChannel(name, statistic, period),
+        label: name,
+        period,
+        color,
+      }),
+    );
+  const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
+    CHANNELS.map((channel) => own.of(name, channel, statistic, period).with({ label: channel }));
+  return [
+    [
+      total('Delivered', 'SUM', 'Sum', HOUR, Color.GREEN),
+      total('DeadNotifications', 'SUM', 'Maximum', looked, Color.RED),
+      total('OldestDueAge', 'MAX', 'Maximum', looked, Color.ORANGE),
+      total('OpenBreakers', 'SUM', 'Maximum', looked, Color.PURPLE),
+    ],
+    [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH, height: 4 })],
+    CHANNELS.map((channel) => outcomes(channel, own)),
+    [
+      graph('Queued until attempted (s, average)', everyChannel('LaneDelay', 'Average')),
+      graph('Due until attempted (s, average)', everyChannel('ProcessingDelay', 'Average')),
+      graph('Provider answers in (ms, p95)', everyChannel('SendDuration', 'p95')),
+    ],
+    [
+      graph('Failed attempts by error', [search(own.byErrorType('FailedAttempts', 300))]),
+      graph('Given up by reason', [search(own.byErrorType('GivenUp', 300))]),
+      graph('Messages in the dead-letter queues', [
+        ...CHANNELS.map((channel) =>
+          channels[channel].deadLetters.metricApproximateNumberOfMessagesVisible({
+            statistic: 'Maximum',
+            period: FIVE_MINUTES,
+            label: channel,
+          }),
+        ),
+      ]),
+    ],
+    [
+      graph('Sweep: notifications', [
+        own.single('SweepDue', 'Sum', HOUR),
+        own.single('SweepDispatched', 'Sum', HOUR),
+        own.single('SweepSkipped', 'Sum', HOUR),
+      ]),
+      graph('Sweep: duration (ms)', [own.single('SweepDuration', 'Maximum', HOUR)]),
+      graph('Oldest due (s)', everyChannel('OldestDueAge', 'Maximum', looked)),
+    ],
+    [
+      graph(
+        'Function errors',
+        functions.map((one) => one.metricErrors({ ...ONE_FUNCTION, label: one.service })),
+      ),
+      graph(
+        'Function throttles',
+        functions.map((one) => one.metricThrottles({ ...ONE_FUNCTION, label: one.service })),
+      ),
+      graph(
+        'Function duration (ms, p95)',
+        functions.map((one) => one.metricDuration({ statistic: 'p95', period: FIVE_MINUTES, label: one.service })),
+      ),
+    ],
+  ];
+}
+
+const TITLES: Partial<Record<MetricName, string>> = {
+  Delivered: 'Delivered in an hour',
+  DeadNotifications: 'Dead, waiting for an operator',
+  OldestDueAge: 'Oldest due (s)',
+  OpenBreakers: 'Providers down',
+};
+const ONE_FUNCTION = { statistic: 'Sum', period: FIVE_MINUTES } as const;
+
+function single(title: string, metric: IMetric): IWidget {
+  return new SingleValueWidget({ title, metrics: [metric], width: WIDTH / 4, height: 4, sparkline: true });
+}
+
+function graph(title: string, left: IMetric[]): IWidget {
+  return new GraphWidget({ title, left, width: WIDTH / 3, height: 6 });
+}
+
+function outcomes(channel: Channel, own: OwnMetrics): IWidget {
+  return new GraphWidget({
+    title: channel,
+    stacked: true,
+    width: WIDTH / CHANNELS.length,
+    height: 6,
+    left: OUTCOMES.map(([name, color]) => own.of(name, channel, 'Sum', FIVE_MINUTES).with({ label: name, color })),
+  });
+}
+
+function search(expression: string): IMetric {
+  return new MathExpression({ expression, label: '', usingMetrics: {}, period: FIVE_MINUTES });
+}

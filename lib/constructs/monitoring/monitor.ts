@@ -1,0 +1,53 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import { Construct } from 'constructs';
+import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
+import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { allow, useTables } from '../function/permissions.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import type { Encryption } from '../storage/encryption.ts';
+import type { NotificationTables } from '../storage/notification-tables.ts';
+import type { Alerts } from './alerts.ts';
+
+export interface MonitorProps {
+  readonly config: StageConfig;
+  readonly tables: NotificationTables;
+  readonly encryption: Encryption;
+  readonly alerts: Alerts;
+}
+
+/** Looks at the pipeline from outside, by a schedule of its own: how old is the oldest due, and what died. */
+export class Monitor extends Construct {
+  readonly function: ServiceFunction;
+
+  constructor(scope: Construct, id: string, { config, tables, encryption, alerts }: MonitorProps) {
+    super(scope, id);
+    this.function = new ServiceFunction(this, 'Monitor', {
+      config,
+      name: 'monitor',
+      description: 'Measures what is due and dead, and tells operators what was given up',
+      timeout: SHORT_TIMEOUT,
+      environment: {
+        NOTIFICATION_LOG_TABLE: tables.log.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        ALERTS_TOPIC_ARN: alerts.topic.topicArn,
+        STACK_NAME: Stack.of(this).stackName,
+      } satisfies MonitorEnv,
+      permissions: [
+        allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),
+        allow(['dynamodb:BatchGetItem'], [tables.log.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.pipelineState.tableArn]),
+        useTables(encryption.dataKey),
+        allow(['sns:Publish'], [alerts.topic.topicArn]),
+        allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn]),
+      ],
+    });
+    new Rule(this, 'Schedule', {
+      description: `notification-retry ${config.stage}: look at what is due and dead`,
+      schedule: Schedule.expression(config.monitorSchedule),
+      targets: [new LambdaFunction(this.function, { retryAttempts: 0, maxEventAge: Duration.minutes(5) })],
+    });
+  }
+}

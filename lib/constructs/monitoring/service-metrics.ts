@@ -1,0 +1,46 @@
+import type { Duration } from 'aws-cdk-lib';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
+import { dimensionsOf, METRICS, type MetricName, servicesOf } from '../../../src/core/model/metrics.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { metricNamespace } from '../function/service-function.ts';
+
+export type Statistic = 'Sum' | 'Average' | 'Maximum' | 'p95';
+
+/** The catalogue's metrics as CloudWatch knows them in a stage. */
+export class OwnMetrics {
+  readonly #namespace: string;
+
+  constructor(config: Pick<StageConfig, 'stage'>) {
+    this.#namespace = metricNamespace(config);
+  }
+
+  of(name: MetricName, channel: Channel, statistic: Statistic, period: Duration): Metric {
+    return new Metric({
+      namespace: this.#namespace,
+      metricName: name,
+      dimensionsMap: { ...dimensionsOf(name, channel) },
+      statistic,
+      period,
+    });
+  }
+
+  /** A metric that has no channel. */
+  single(name: MetricName, statistic: Statistic, period: Duration): Metric {
+    return this.of(name, CHANNELS[0], statistic, period);
+  }
+
+  /** By channel, as the metrics of a math expression. */
+  perChannel(name: MetricName, statistic: Statistic, period: Duration): Record<Channel, Metric> {
+    const metrics = CHANNELS.map((channel) => [channel, this.of(name, channel, statistic, period)]);
+    return Object.fromEntries(metrics) as Record<Channel, Metric>;
+  }
+
+  /** A search for all error types of a metric that has them as a dimension; dashboards can search, alarms cannot. */
+  byErrorType(name: MetricName, periodSeconds: number): string {
+    const dimensions = ['service', ...METRICS[name].by].join(',');
+    const services = servicesOf(name).map((service) => `"${service}"`);
+    const where = `service=(${services.join(' OR ')}) MetricName="${name}"`;
+    return `SEARCH('{"${this.#namespace}",${dimensions}} ${where}', 'Sum', ${periodSeconds})`;
+  }
+}

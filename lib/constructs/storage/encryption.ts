@@ -1,0 +1,44 @@
+import { Validations } from 'aws-cdk-lib';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { StageConfig } from '../../config/stage-config.ts';
+import { removalPolicyOf } from './removal-policy.ts';
+
+/**
+ * The keys of one stage. Recipients have a key of their own: whoever may read the tables can still not read an
+ * address.
+ */
+export class Encryption extends Construct {
+  /** Encrypts the tables at rest, and nothing else. */
+  readonly dataKey: Key;
+  /** Wraps the data keys of recipients; integration secrets may be encrypted with it too. */
+  readonly recipientKey: Key;
+  /** Key of the keyed hash that makes recipients searchable without decrypting them. */
+  readonly recipientHashSecret: Secret;
+
+  constructor(scope: Construct, id: string, config: StageConfig) {
+    super(scope, id);
+    const removalPolicy = removalPolicyOf(config);
+    this.dataKey = new Key(this, 'DataKey', {
+      description: `notification-retry ${config.stage}: tables at rest`,
+      enableKeyRotation: true,
+      removalPolicy,
+    });
+    this.recipientKey = new Key(this, 'RecipientKey', {
+      description: `notification-retry ${config.stage}: recipients of notifications`,
+      enableKeyRotation: true,
+      removalPolicy,
+    });
+    this.recipientHashSecret = new Secret(this, 'RecipientHashSecret', {
+      description: `notification-retry ${config.stage}: key of the recipients' searchable hash`,
+      encryptionKey: this.recipientKey,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      removalPolicy,
+    });
+    Validations.of(this.recipientHashSecret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: 'A new key would make every hash stored so far unsearchable, so it is never rotated by a timer.',
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  ScanCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { type Item, toItem } from '../dynamodb/table/item.ts';
+import type { ApiKey } from './api-key.ts';
+
+/** A revoked or expired key stays listed for so long; then DynamoDB deletes it. */
+const KEPT_MS = 90 * 86_400_000;
+
+/** ApiKeys. */
+export interface ApiKeyStore {
+  get(key_id: string): Promise<ApiKey | undefined>;
+  create(key: ApiKey): Promise<void>;
+  /** All, or a tenant's, in the order of their creation. */
+  list(tenant_id?: string): Promise<ApiKey[]>;
+  /** Sets when the key ends, unless it has ended; false when there is no such key, or it has. */
+  end(key_id: string, end: { readonly revoked_at: string } | { readonly expires_at: string }): Promise<boolean>;
+}
+
+export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKeyStore {
+  return {
+    async get(key_id) {
+      // A key that was made a moment ago must be found: that there is none is remembered for a minute.
+      const input = { TableName: table, Key: { key_id: { S: key_id } }, ConsistentRead: true };
+      const { Item } = await client.send(new GetItemCommand(input));
+      return Item && toApiKey(Item);
+    },
+
+    async create(key) {
+      await client.send(
+        new PutItemCommand({
+          TableName: table,
+          Item: toItem({ ...key, ...(key.expires_at && { delete_at: deleteAt(key.expires_at) }) }),
+          ConditionExpression: 'attribute_not_exists(key_id)',
+        }),
+      );
+    },
+
+    async list(tenant_id) {
+      const keys: ApiKey[] = [];
+      let ExclusiveStartKey: Item | undefined;
+      do {
+        const page = await client.send(
+          new ScanCommand({ TableName: table, ...(ExclusiveStartKey && { ExclusiveStartKey }) }),
+        );
+        keys.push(...(page.Items ?? []).map(toApiKey));
+        ExclusiveStartKey = page.LastEvaluatedKey;
+      } while (ExclusiveStartKey !== undefined);
+      return keys
+        .filter((key) => tenant_id === undefined || key.tenant_id === tenant_id)
+        .sort((a, b) => (a.created_at < b.created_at ? -1 : 1));
+    },
+
+    async end(key_id, end) {
+      const [[name, at] = ['', '']] = Object.entries(end);
+      try {
+        await client.send(
+          new UpdateItemCommand({
+            TableName: table,
+            Key: { key_id: { S: key_id } },
+            UpdateExpression: 'SET #end = :at, delete_at = :delete',
+            ConditionExpression: 'attribute_exists(key_id) AND attribute_not_exists(revoked_at)',
+            ExpressionAttributeNames: { '#end': name },
+            ExpressionAttributeValues: { ':at': { S: at }, ':delete': { N: String(deleteAt(at)) } },
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+function deleteAt(end: string): number {
+  return Math.ceil((Date.parse(end) + KEPT_MS) / 1000);
+}
+
+function toApiKey(item: Item): ApiKey {
+  const { delete_at: _, ...key } = unmarshall(item);
+  return key as ApiKey;
+}

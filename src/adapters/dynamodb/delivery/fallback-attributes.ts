@@ -1,0 +1,24 @@
+import { successorId } from '../../../core/delivery/failover.ts';
+import type { NotificationContent } from '../../../core/model/notification.ts';
+import { providerHost } from '../../../core/model/provider-key.ts';
+import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
+import { recipientHash } from '../../recipient/recipient-hash.ts';
+import { type Item, toItem } from '../table/item.ts';
+
+/**
+ * What a content keeps for a successor: all that only the recipient in the clear can tell. The recipient is encrypted as
+ * the successor's, so that whoever fails over needs no right to encrypt, and never sees it.
+ */
+export async function fallbackAttributes(
+  { log_id, tenant_id }: { readonly log_id: string; readonly tenant_id: string },
+  { recipient, integration_config_id }: NonNullable<NotificationContent['fallback']>,
+  cipher: RecipientCipher,
+  hashKey: () => Promise<string>,
+): Promise<Item> {
+  return toItem({
+    encrypted_fallback_recipient: await cipher.encrypt({ log_id: successorId(log_id), tenant_id }, recipient),
+    fallback_recipient_hash: recipientHash(await hashKey(), tenant_id, recipient),
+    fallback_integration_config_id: integration_config_id,
+    fallback_provider_host: integration_config_id ? undefined : providerHost(recipient),
+  });
+}

@@ -1,0 +1,69 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import type { FallbackRouting, SuccessorStore } from '../../../core/delivery/failover.ts';
+import { getItems } from '../table/batch.ts';
+import { type Item, toItem, toNotificationRow } from '../table/item.ts';
+
+/** Of a content, what its successor's has in common with it. */
+const COPIED = ['tenant_id', 'subject', 'message_format', 'message_body', 'message_body_deflated'] as const;
+
+/** SuccessorStore on NotificationLog and NotificationContent. It copies the fallback recipient as it is: encrypted. */
+export function createSuccessorStore(
+  client: DynamoDBClient,
+  tables: { readonly notification_log: string; readonly notification_content: string },
+): SuccessorStore {
+  const { notification_log, notification_content } = tables;
+
+  /** False when there is one already. */
+  async function putNew(TableName: string, Item: Item): Promise<boolean> {
+    try {
+      await client.send(new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(log_id)' }));
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  return {
+    async copyContent(row, { log_id, expires_at }) {
+      const { Item: content = {} } = await client.send(
+        new GetItemCommand({
+          TableName: notification_content,
+          Key: { log_id: { S: row.log_id } },
+          ConsistentRead: true,
+        }),
+      );
+      const { encrypted_fallback_recipient: encrypted_recipient } = content;
+      if (encrypted_recipient === undefined) return undefined;
+      const copied = Object.fromEntries(COPIED.flatMap((name) => (content[name] ? [[name, content[name]]] : [])));
+      await putNew(notification_content, {
+        ...copied,
+        ...toItem({ log_id, expires_at, image_sequence: 0 }),
+        encrypted_recipient,
+      });
+      return routingOf(content);
+    },
+
+    async put(row) {
+      const item = toItem(row);
+      if (await putNew(notification_log, item)) return toNotificationRow(item);
+      const [stored] = await getItems(client, notification_log, [{ log_id: { S: row.log_id } }], { consistent: true });
+      if (stored === undefined) throw new Error(`The successor ${row.log_id} was there and is gone.`);
+      return toNotificationRow(stored);
+    },
+  };
+}
+
+function routingOf(content: Item): FallbackRouting {
+  const { fallback_integration_config_id, fallback_provider_host, fallback_recipient_hash } = content;
+  return {
+    ...(fallback_integration_config_id?.S && { integration_config_id: fallback_integration_config_id.S }),
+    ...(fallback_provider_host?.S && { provider_host: fallback_provider_host.S }),
+    ...(fallback_recipient_hash?.S && { recipient_hash: fallback_recipient_hash.S }),
+  };
+}

@@ -1,0 +1,151 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  type PutItemCommandInput,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/accept.ts';
+import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
+import { recipientHash } from '../../recipient/recipient-hash.ts';
+import { contentItem } from '../delivery/content-store.ts';
+import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
+import { type Item, toItem } from '../table/item.ts';
+
+export interface IntakeStoreOptions {
+  readonly client: DynamoDBClient;
+  readonly tables: { readonly notification_log: string; readonly notification_content: string };
+  readonly cipher: RecipientCipher;
+  /** Key of the recipients' searchable hash; read when first needed. */
+  readonly hashKey: () => Promise<string>;
+}
+
+const RECORD = [
+  'log_id',
+  'request_hash',
+  'accepted_at',
+  'accepted_status',
+  'accepted_by',
+  'latest_generation',
+  'expires_at',
+] as const satisfies readonly (keyof IntakeRecord)[];
+
+const ROW = [
+  'log_id',
+  'tenant_id',
+  'channel',
+  'priority',
+  'send_status',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const satisfies readonly (keyof StoredRow)[];
+
+/** IntakeStore on NotificationContent and NotificationLog. */
+export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeStoreOptions): IntakeStore {
+  /** Undefined when it was put; what is there when it was not. */
+  async function putIfFree(table: string, item: Item, now: Date): Promise<Item | undefined> {
+    const input: PutItemCommandInput = {
+      TableName: table,
+      Item: item,
+      // What has expired is as good as gone, though DynamoDB may take days to delete it.
+      ConditionExpression: 'attribute_not_exists(log_id) OR expires_at < :now',
+      ExpressionAttributeValues: { ':now': { N: String(Math.floor(now.getTime() / 1000)) } },
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    };
+    try {
+      await client.send(new PutItemCommand(input));
+      return undefined;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return error.Item ?? {};
+      throw error;
+    }
+  }
+
+  async function read(table: string, log_id: string, names: readonly string[]): Promise<Item | undefined> {
+    const { Item } = await client.send(
+      new GetItemCommand({
+        TableName: table,
+        Key: { log_id: { S: log_id } },
+        ProjectionExpression: names.join(', '),
+        ConsistentRead: true,
+      }),
+    );
+    return Item;
+  }
+
+  async function find(log_id: string): Promise<IntakeRecord | undefined> {
+    const item = await read(tables.notification_content, log_id, RECORD);
+    return item && toRecord(item);
+  }
+
+  async function findRow(log_id: string): Promise<StoredRow | undefined> {
+    const item = await read(tables.notification_log, log_id, ROW);
+    return item && toStoredRow(item);
+  }
+
+  return {
+    async reserve({ record, tenant_id, content }, now) {
+      const owner = { ...record, tenant_id };
+      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, cipher, hashKey));
+      const item = await contentItem(cipher, owner, content, fallback);
+      const there = await putIfFree(tables.notification_content, { ...item, ...toItem(record) }, now);
+      if (there === undefined) return undefined;
+      // Not every emulator returns the item of a failed condition; AWS does.
+      return foundOf(there['log_id'] === undefined ? await find(record.log_id) : toRecord(there));
+    },
+
+    find,
+
+    async advance(log_id, from_generation, expires_at) {
+      const from = { N: String(from_generation) };
+      try {
+        await client.send(
+          new UpdateItemCommand({
+            TableName: tables.notification_content,
+            Key: { log_id: { S: log_id } },
+            UpdateExpression: 'SET latest_generation = :to, expires_at = :expires',
+            ConditionExpression:
+              from_generation === 0 ? 'attribute_not_exists(latest_generation)' : 'latest_generation = :from',
+            ExpressionAttributeValues: {
+              ':to': { N: String(from_generation + 1) },
+              ':expires': { N: String(expires_at) },
+              ...(from_generation > 0 && { ':from': from }),
+            },
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      }
+    },
+
+    async putRow(row, recipient, now) {
+      const recipient_hash = recipientHash(await hashKey(), row.tenant_id, recipient);
+      const there = await putIfFree(tables.notification_log, toItem({ ...row, recipient_hash }), now);
+      if (there === undefined) return undefined;
+      return foundOf(there['log_id'] === undefined ? await findRow(row.log_id) : toStoredRow(there));
+    },
+
+    findRow,
+  };
+}
+
+function foundOf<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error('What held the log_id is gone again; ask once more.');
+  return found;
+}
+
+/** The rest of the item is content, which nobody here needs. */
+function toRecord(item: Item): IntakeRecord {
+  return only(RECORD, item) as IntakeRecord;
+}
+
+function toStoredRow(item: Item): StoredRow {
+  return only(ROW, item) as StoredRow;
+}
+
+function only(names: readonly string[], item: Item): unknown {
+  return unmarshall(Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name))));
+}

@@ -1,0 +1,31 @@
+import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { RequestCounts } from '../../../core/intake/rate-limit/shared-limit.ts';
+import { RATE_KIND } from '../schema.ts';
+
+/** Far longer than anybody adds to a second. */
+const KEPT_SECONDS = 300;
+
+/** A request waits no longer for its key's count: its own work matters more. */
+const LONGEST_MS = 500;
+
+/** RequestCounts on PipelineState: one item a key and second. */
+export function createRequestCounts(client: DynamoDBClient, table: string): RequestCounts {
+  return {
+    async add(key_id, second, requests) {
+      const { Attributes } = await client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { kind: { S: RATE_KIND }, id: { S: `${key_id}#${second}` } },
+          UpdateExpression: 'SET expires_at = :end ADD requests :requests',
+          ExpressionAttributeValues: {
+            ':end': { N: String(second + KEPT_SECONDS) },
+            ':requests': { N: String(requests) },
+          },
+          ReturnValues: 'UPDATED_NEW',
+        }),
+        { abortSignal: AbortSignal.timeout(LONGEST_MS) },
+      );
+      return Number(Attributes?.['requests']?.N ?? requests);
+    },
+  };
+}

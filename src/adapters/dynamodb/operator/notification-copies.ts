@@ -1,0 +1,55 @@
+import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import type { ForeignRow } from '../../../core/indexing/row-rules.ts';
+import { notificationKey } from '../../../core/model/history-index.ts';
+import { getItems, MAX_GETS } from '../table/batch.ts';
+import { type Item, toForeignRow } from '../table/item.ts';
+import { notificationQuery } from './lookups.ts';
+
+export interface Copy {
+  readonly row: ForeignRow;
+  /** Its log_id, after which to go on. */
+  readonly position: string;
+}
+
+/** Index pages in a row, of a hundred entries each, that may hold nothing of the notification's. */
+const MAX_FOREIGN_PAGES = 50;
+
+/** Its key in the index stands for so many rows of others that the notification's own are not found among them. */
+export class CrowdedKeyError extends Error {
+  override readonly name = 'CrowdedKeyError';
+}
+
+/**
+ * A notification's copies, in the index's order, which is none that means anything; up to a hundred at a time. Its key
+ * there may stand for other tenants' rows as well, by chance or because somebody sought it: they are read over, and
+ * neither their ids nor their number are told.
+ * @param after the log_id to go on from
+ * @throws CrowdedKeyError
+ */
+export async function* readCopies(
+  client: DynamoDBClient,
+  table: string,
+  { tenant_id, notification_id, after }: { tenant_id: string; notification_id: string; after?: string | undefined },
+): AsyncGenerator<{ readonly found: readonly Copy[] }> {
+  const query = { ...notificationQuery(table, tenant_id, notification_id), Limit: MAX_GETS };
+  const notification_key = { S: notificationKey(tenant_id, notification_id) };
+  let ExclusiveStartKey: Item | undefined =
+    after === undefined ? undefined : { log_id: { S: after }, notification_key };
+  let foreignPages = 0;
+  do {
+    const page = await client.send(new QueryCommand({ ...query, ...(ExclusiveStartKey && { ExclusiveStartKey }) }));
+    const log_ids = (page.Items ?? []).flatMap(({ log_id }) => log_id?.S ?? []);
+    const keys = log_ids.map((log_id) => ({ log_id: { S: log_id } }));
+    const items = await getItems(client, table, keys, { consistent: false });
+    const rows = new Map(items.map((item) => [item['log_id']?.S, toForeignRow(item)] as const));
+    const found = log_ids.flatMap((position) => {
+      const row = rows.get(position);
+      const isOwn = row?.['tenant_id'] === tenant_id && row['notification_id'] === notification_id;
+      return isOwn ? [{ row, position }] : [];
+    });
+    if (found.length > 0) yield { found };
+    foreignPages = found.length > 0 ? 0 : foreignPages + 1;
+    ExclusiveStartKey = page.LastEvaluatedKey;
+    if (ExclusiveStartKey !== undefined && foreignPages === MAX_FOREIGN_PAGES) throw new CrowdedKeyError();
+  } while (ExclusiveStartKey !== undefined);
+}

@@ -1,0 +1,53 @@
+import { type DynamoDBClient, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { epochMs } from '../../../core/model/time.ts';
+import type { SweepLog, SweepRecord } from '../../../core/sweep/record.ts';
+import { toValue } from '../table/item.ts';
+
+const KIND = 'sweep';
+/** Days that a sweep is remembered. */
+const KEPT_DAYS = 30;
+
+/** SweepLog on PipelineState. Keyed by time, so that the last ones are one query. */
+export function createSweepLog(client: DynamoDBClient, table: string): SweepLog {
+  return {
+    async record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete }) {
+      await client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { kind: { S: KIND }, id: { S: `${started_at}#${run_id}` } },
+          UpdateExpression:
+            'SET run_id = :run_id, started_at = :started_at, complete = :complete, expires_at = :expires_at ' +
+            'ADD duration_ms :duration_ms, due :due, dispatched :dispatched, skipped :skipped',
+          ExpressionAttributeValues: {
+            ':run_id': toValue(run_id),
+            ':started_at': toValue(started_at),
+            ':complete': toValue(complete),
+            ':expires_at': toValue(Math.ceil(epochMs(started_at) / 1000) + KEPT_DAYS * 86_400),
+            ':duration_ms': toValue(duration_ms),
+            ':due': toValue(due),
+            ':dispatched': toValue(dispatched),
+            ':skipped': toValue(skipped),
+          },
+        }),
+      );
+    },
+  };
+}
+
+/** The last sweeps of the dispatcher, newest first. */
+export async function lastSweeps(client: DynamoDBClient, table: string, limit: number): Promise<SweepRecord[]> {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      TableName: table,
+      KeyConditionExpression: 'kind = :kind',
+      ExpressionAttributeValues: { ':kind': { S: KIND } },
+      ScanIndexForward: false,
+      Limit: limit,
+    }),
+  );
+  return Items.map((item) => {
+    const { run_id, started_at, duration_ms, due, dispatched, skipped, complete } = unmarshall(item) as SweepRecord;
+    return { run_id, started_at, duration_ms, due, dispatched, skipped, complete };
+  });
+}

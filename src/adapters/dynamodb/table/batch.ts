@@ -1,0 +1,105 @@
+import {
+  BatchExecuteStatementCommand,
+  BatchGetItemCommand,
+  type BatchStatementRequest,
+  BatchWriteItemCommand,
+  type DynamoDBClient,
+  type WriteRequest,
+} from '@aws-sdk/client-dynamodb';
+import { GatheredError } from '../../batching/gather.ts';
+import type { Item } from './item.ts';
+
+/** Statements, puts and gets a call may hold (facts: DynamoDB). */
+export const MAX_STATEMENTS = 25;
+export const MAX_WRITES = 25;
+export const MAX_GETS = 100;
+
+/** What DynamoDB leaves undone within a successful batch is asked for again so often before it counts as failed. */
+const ROUNDS = 5;
+const PAUSE_MS = 50;
+
+/** Error codes of a single statement that another try may get past. */
+const RETRYABLE = new Set([
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+  'RequestLimitExceeded',
+  'TransactionConflict',
+  'InternalServerError',
+]);
+
+export type StatementResult =
+  | { readonly applied: true; readonly item?: Item }
+  | { readonly applied: false; readonly item?: Item };
+
+/** Runs conditional updates side by side; a condition that does not hold is an answer, not an error. */
+export async function executeStatements(
+  client: DynamoDBClient,
+  statements: readonly BatchStatementRequest[],
+): Promise<(StatementResult | GatheredError)[]> {
+  const results: (StatementResult | GatheredError)[] = new Array(statements.length);
+  let open = statements.map((statement, index) => ({ statement, index }));
+  for (let round = 1; open.length > 0; round++) {
+    const { Responses = [] } = await client.send(
+      new BatchExecuteStatementCommand({ Statements: open.map(({ statement }) => statement) }),
+    );
+    const again: typeof open = [];
+    open.forEach((entry, i) => {
+      const { Error: fault, Item: item } = Responses[i] ?? {};
+      const found = fault?.Item ?? item;
+      if (fault === undefined) results[entry.index] = { applied: true, ...(found && { item: found }) };
+      else if (fault.Code === 'ConditionalCheckFailed')
+        results[entry.index] = { applied: false, ...(found && { item: found }) };
+      else if (RETRYABLE.has(fault.Code ?? '') && round < ROUNDS) again.push(entry);
+      else
+        results[entry.index] = new GatheredError(
+          new Error(`DynamoDB refused a statement: ${fault.Code}: ${fault.Message}`),
+        );
+    });
+    open = again;
+    if (open.length > 0) await pause(round);
+  }
+  return results;
+}
+
+/** Puts items of one table; throws only when some stay unprocessed. */
+export async function putItems(client: DynamoDBClient, table: string, items: readonly Item[]): Promise<void> {
+  let open: WriteRequest[] = items.map((Item) => ({ PutRequest: { Item } }));
+  for (let round = 1; open.length > 0; round++) {
+    const { UnprocessedItems } = await client.send(new BatchWriteItemCommand({ RequestItems: { [table]: open } }));
+    open = UnprocessedItems?.[table] ?? [];
+    if (open.length > 0 && round >= ROUNDS) throw unprocessed('put', open.length, table);
+    if (open.length > 0) await pause(round);
+  }
+}
+
+/** Gets items of one table by their key; the answer has no order and lacks what does not exist. */
+export async function getItems(
+  client: DynamoDBClient,
+  table: string,
+  keys: readonly Item[],
+  options: { readonly consistent: boolean },
+): Promise<Item[]> {
+  const found: Item[] = [];
+  let open = [...keys];
+  for (let round = 1; open.length > 0; round++) {
+    const { Responses, UnprocessedKeys } = await client.send(
+      new BatchGetItemCommand({ RequestItems: { [table]: { Keys: open, ConsistentRead: options.consistent } } }),
+    );
+    found.push(...(Responses?.[table] ?? []));
+    open = UnprocessedKeys?.[table]?.Keys ?? [];
+    if (open.length > 0 && round >= ROUNDS) throw unprocessed('get', open.length, table);
+    if (open.length > 0) await pause(round);
+  }
+  return found;
+}
+
+function unprocessed(verb: string, count: number, table: string): Error {
+  return new Error(
+    `DynamoDB left ${count} items to ${verb} in ${table} undone after ${ROUNDS} rounds; it is throttling.`,
+  );
+}
+
+function pause(round: number): Promise<void> {
+  const longest = PAUSE_MS * 2 ** round;
+  return new Promise((resolve) => setTimeout(resolve, longest / 2 + Math.random() * (longest / 2)));
+}

@@ -1,0 +1,21 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { NotificationRow } from '../../../core/model/notification.ts';
+import { gather } from '../../batching/gather.ts';
+import { getItems, MAX_GETS } from './batch.ts';
+import { toNotificationRow } from './item.ts';
+
+/** Reads rows of NotificationLog as they are now; those asked for at the same moment in one BatchGetItem. */
+export function createRowReader(
+  client: DynamoDBClient,
+  table: string,
+): (log_id: string) => Promise<NotificationRow | undefined> {
+  return gather<string, NotificationRow | undefined>(
+    async (log_ids) => {
+      const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
+      const items = await getItems(client, table, keys, { consistent: true });
+      const rows = new Map(items.map(toNotificationRow).map((row) => [row.log_id, row]));
+      return log_ids.map((log_id) => rows.get(log_id));
+    },
+    { max: MAX_GETS },
+  );
+}

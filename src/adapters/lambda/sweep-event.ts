@@ -1,0 +1,57 @@
+import * as v from 'valibot';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import type { SweepCursor, SweepRequest } from '../../core/sweep/sweep.ts';
+
+const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+const cursor = v.object({
+  queue: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  after: v.array(v.union([v.literal('end'), v.null(), v.record(v.string(), v.unknown())])),
+  started: v.pipe(v.string(), v.isoTimestamp()),
+  busy: v.array(v.string()),
+  sent: v.pipe(v.number(), v.integer(), v.minValue(0)),
+});
+
+/** The dispatcher's event when the job, an operator or the dispatcher itself calls it; unknown keys are refused. */
+const sweepEvent = v.strictObject({
+  max_retry_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  channel: v.optional(v.picklist(CHANNELS)),
+  priority: v.optional(v.picklist(PRIORITIES)),
+  tenant: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(50))),
+  limit: v.optional(positive),
+  dry_run: v.optional(v.boolean()),
+  force_retry: v.optional(v.boolean()),
+  ahead: v.optional(v.boolean()),
+  run_id: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(100))),
+  cursor: v.optional(cursor),
+});
+export type SweepEvent = v.InferInput<typeof sweepEvent>;
+
+const schedule = v.object({ source: v.literal('aws.events') });
+
+/**
+ * Reads the dispatcher's event: EventBridge's scheduled event, or the job's options.
+ * @throws Error that names every field that is unknown or wrong.
+ */
+export function parseSweepEvent(event: unknown): {
+  request: SweepRequest;
+  from?: SweepCursor;
+  run_id?: string;
+  scheduled: boolean;
+} {
+  if (event === null || event === undefined || v.is(schedule, event)) return { request: {}, scheduled: true };
+  const parsed = v.safeParse(sweepEvent, event);
+  if (!parsed.success) {
+    const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'event'}: ${issue.message}`);
+    throw new Error(`The sweep's options are wrong: ${faults.join('; ')}`);
+  }
+  const { cursor: from, run_id, ...options } = parsed.output;
+  const request = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  return {
+    request,
+    scheduled: options.ahead || run_id?.startsWith('sweep-') || false,
+    ...(from && { from: from as SweepCursor }),
+    ...(run_id !== undefined && { run_id }),
+  };
+}

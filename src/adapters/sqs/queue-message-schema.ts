@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import type { QueueMessage } from '../../core/model/queue-message.ts';
+
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
+
+/** The lanes' message (design §8, contract). Keys that a later version may add are ignored. */
+const queueMessage = v.object({
+  version: v.literal(1),
+  log_id: id,
+  tenant_id: id,
+  channel: v.picklist(CHANNELS),
+  priority: v.picklist(PRIORITIES),
+  due: v.pipe(v.string(), v.isoTimestamp()),
+  run_id: id,
+  options: v.optional(
+    v.object({
+      max_retry_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+      force: v.optional(v.literal(true)),
+    }),
+  ),
+});
+
+/**
+ * Reads a message's body.
+ * @throws Error that names every field that is missing or wrong; it quotes no value.
+ */
+export function parseQueueMessage(body: string): QueueMessage {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), queueMessage), body);
+  if (parsed.success) return parsed.output as QueueMessage;
+  const faults = parsed.issues.map(
+    (issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected ?? issue.type}`,
+  );
+  throw new Error(`The message is not one of ours: ${faults.join('; ')}`);
+}

@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { deleteLetters, type HeldLetter, peekLetters } from '../../../adapters/sqs/dead-letters.ts';
+import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
+import { letGo } from '../../../core/operator/dead-letters/drop-dead-letters.ts';
+import { confirmed } from '../../../terminal/confirm.ts';
+import { FAILED, MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { channelOption } from '../../session/filter-options.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { unknownId } from '../notifications/show.ts';
+import { countOf, withRows } from './dead-letter-rows.ts';
+
+interface DropOptions {
+  readonly channel?: Channel;
+  readonly stale?: boolean;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+export function addDlqDrop(program: Command, context: CliContext): void {
+  const command = program
+    .command('drop')
+    .argument('[LOG_ID...]', 'the notifications whose dead letters go')
+    .description('delete dead letters; their notifications keep row and records, and are dead no longer')
+    .addOption(channelOption())
+    .option('--stale', "the channel's dead letters whose notification has moved on, and those that are not ours")
+    .option('--all', "all of the channel's dead letters")
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+A dropped notification stays FAILED with its reason. \`retry\` and \`replay --include-stopped\` can still send it.
+
+Examples:
+  npm run ops -- dlq drop NL103
+  npm run ops -- dlq drop --channel slack --stale --yes`,
+    );
+  onDeployment<DropOptions>(command, context, drop);
+}
+
+async function drop(session: Session, options: DropOptions, log_ids: readonly string[]): Promise<number> {
+  const channels = await channelsOf(log_ids, options, session);
+  const { json, terminal } = session;
+  const what =
+    log_ids.length > 0
+      ? `the dead letters of ${log_ids.join(', ')}`
+      : `${options.stale ? 'the stale' : 'ALL'} dead letters of ${options.channel}`;
+  if (!(await confirmed(`Drop ${what}? Their rows and records stay.`, options.yes, session))) return 0;
+  let dropped = 0;
+  const found = new Set<string>();
+  for (const channel of channels) {
+    const url = session.deployment.dead_letter_queues[channel];
+    for await (const letters of peekLetters(session.sqs, url)) {
+      const chosen = await choose(channel, letters, log_ids, options, session);
+      for (const letter of chosen) {
+        await letGo(letter, session.rows, session.clock());
+        if (letter.message) found.add(letter.message.log_id);
+      }
+      await deleteLetters(session.sqs, url, chosen);
+      dropped += chosen.length;
+    }
+  }
+  terminal.print(json ? `${JSON.stringify({ dropped })}\n` : `${countOf(dropped)} dropped.\n`);
+  const missing = log_ids.filter((log_id) => !found.has(log_id));
+  for (const log_id of missing) terminal.say(`${log_id} has no dead letter: see \`npm run ops -- show ${log_id}\`.\n`);
+  return missing.length > 0 ? FAILED : 0;
+}
+
+/** Which queues to go through. */
+async function channelsOf(log_ids: readonly string[], options: DropOptions, session: Session): Promise<Channel[]> {
+  const { channel, stale, all } = options;
+  if (log_ids.length === 0) {
+    if (channel !== undefined && stale !== all) return [channel];
+    throw new OperatorError('Say which: LOG_IDs, or --channel with --stale or --all.', MISUSED);
+  }
+  if (channel !== undefined || stale || all) {
+    throw new OperatorError('LOG_IDs say which dead letters: leave --channel, --stale and --all out.', MISUSED);
+  }
+  const rows = await Promise.all(log_ids.map(async (log_id) => (await session.rows.read(log_id)) ?? log_id));
+  for (const row of rows) if (typeof row === 'string') throw unknownId(row);
+  const wanted = new Set(rows.map((row) => (typeof row === 'string' ? undefined : row.channel)));
+  return CHANNELS.filter((name) => wanted.has(name));
+}
+
+async function choose(
+  channel: Channel,
+  letters: readonly HeldLetter[],
+  log_ids: readonly string[],
+  { stale }: DropOptions,
+  session: Session,
+): Promise<HeldLetter[]> {
+  if (log_ids.length > 0) return letters.filter(({ message }) => message && log_ids.includes(message.log_id));
+  if (!stale) return [...letters];
+  const views = await withRows(channel, letters, session);
+  return letters.filter((_, i) => views[i]?.state !== 'redrive');
+}

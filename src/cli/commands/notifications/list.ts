@@ -1,0 +1,156 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import {
+  createOperatorSearch,
+  ForeignPositionError,
+  type Found,
+  type OperatorSearch,
+} from '../../../adapters/dynamodb/operator/operator-search.ts';
+import { SEND_STATUSES } from '../../../core/model/notification.ts';
+import { createdAt, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
+import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
+import { count } from '../../../terminal/option-values.ts';
+import { table } from '../../../terminal/table.ts';
+import { addFilterOptions, type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
+import { sayNext } from '../../session/next-step.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-cursor.ts';
+
+/** The states that have an index of their own; all else is looked for in the history. */
+const INDEXED_STATES = ['due', 'dead'] as const;
+const STATES = [...INDEXED_STATES, ...SEND_STATUSES];
+
+interface ListOptions extends FilterOptions {
+  readonly status?: (typeof STATES)[number];
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export function addList(program: Command, context: CliContext): void {
+  const command = addFilterOptions(
+    program
+      .command('list')
+      .description('notifications by state, channel, priority, tenant, error, recipient or time')
+      .addOption(
+        new Option(
+          '--status <S>',
+          `${SEND_STATUSES.join(', ')}; or dead, or due (unfinished, whenever created)`,
+        ).argParser(stateOption),
+      ),
+  )
+    .option('--limit <N>', 'notifications a page', count, 20)
+    .option('--cursor <CURSOR>', 'go on where a page ended')
+    .addHelpText(
+      'after',
+      `
+Without --status dead or due it lists what was created in the last 24 hours, or as --from and --to say, newest day first;
+with them what is dead or unfinished, urgent first.
+
+Examples:
+  npm run ops -- list --status dead --channel slack
+  npm run ops -- list --status FAILED --error-type AUTH_FAILED --from 2d
+  npm run ops -- list --tenant TENANT001 --recipient - --json < address.txt`,
+    );
+  onDeployment<ListOptions>(command, context, list);
+}
+
+interface Page {
+  readonly found: readonly Found[];
+  readonly next_cursor: string | null;
+}
+
+async function list(session: Session, options: ListOptions): Promise<number> {
+  const { json, terminal } = session;
+  const { found, next_cursor } = await readPage(session, options);
+  const now = session.clock();
+  const notifications = found.map(({ row }) => ({
+    ...viewOf(row, now),
+    created_at: createdAt(row) || row['created_at'],
+  }));
+  if (json) terminal.print(`${JSON.stringify({ notifications, next_cursor })}\n`);
+  else if (notifications.length === 0) {
+    terminal.say(
+      'Nothing matches. Only what was created in the last 24 hours is looked at unless --from says otherwise.\n',
+    );
+  } else {
+    terminal.print(describe(notifications, session));
+    sayNext('Why, and what to do', 'show LOG_ID', session);
+  }
+  if (!json && next_cursor !== null) terminal.say(`There is more: add --cursor ${next_cursor}\n`);
+  return 0;
+}
+
+async function readPage(session: Session, options: ListOptions): Promise<Page> {
+  const cursor = options.cursor === undefined ? undefined : decodeCursor(options.cursor);
+  const search = createOperatorSearch(session.dynamodb, session.deployment.tables.notification_log, session.clock, {
+    consistent: false,
+  });
+  const start = startOf(options, session, cursor);
+  const found: Found[] = [];
+  try {
+    // One more than a page, to know whether there is more.
+    for await (const item of walk(search, start, await searchFilter(options, session, start.period), cursor)) {
+      found.push(item);
+      if (found.length > options.limit) break;
+    }
+  } catch (error) {
+    throw error instanceof ForeignPositionError ? badCursor() : error;
+  }
+  const last = found[options.limit - 1];
+  const more = found.length > options.limit && last !== undefined;
+  return {
+    found: found.slice(0, options.limit),
+    next_cursor: more ? encodeCursor({ ...start, after: last.position }) : null,
+  };
+}
+
+function startOf(options: ListOptions, session: Session, cursor: ListCursor | undefined): Omit<ListCursor, 'after'> {
+  const source = INDEXED_STATES.find((state) => state === options.status) ?? 'created';
+  if (cursor !== undefined && cursor.source !== source) throw badCursor();
+  return { source, period: cursor?.period ?? periodOf(options, session.clock()) };
+}
+
+async function searchFilter(options: ListOptions, session: Session, period: Period): Promise<SearchFilter> {
+  const filter = await filterOf(options, session);
+  const send_status = SEND_STATUSES.find((status) => status === options.status);
+  const { from, to } = options;
+  // What is unfinished or dead is asked for whatever its age, unless its age is asked for.
+  const created = from === undefined && to === undefined ? undefined : period;
+  return { ...filter, ...(send_status && { send_status }), ...(created && { created }) };
+}
+
+const ALWAYS = { from: '0000', to: '9999-12-31T23:59:59.999Z' };
+
+function walk(
+  search: OperatorSearch,
+  { source, period }: Omit<ListCursor, 'after'>,
+  filter: SearchFilter,
+  cursor: ListCursor | undefined,
+): AsyncGenerator<Found> {
+  return source === 'created'
+    ? search.created(period, filter, cursor?.after)
+    : search.work(source, ALWAYS, filter, cursor?.after);
+}
+
+function describe(notifications: readonly NotificationView[], { terminal: { colors } }: Session): string {
+  const text = (name: string) => (row: NotificationView) => row[name] as string | undefined;
+  return table<NotificationView>(
+    [
+      { title: 'log_id', of: text('log_id') },
+      { title: 'tenant', of: text('tenant_id') },
+      { title: 'channel', of: (row) => text('channel')(row) ?? text('notification_type')(row)?.toLowerCase() },
+      { title: 'priority', of: text('priority') },
+      { title: 'status', of: text('send_status') },
+      { title: 'state', of: text('state') },
+      { title: 'reason', of: (row) => text('failure_reason')(row) ?? text('error_type')(row) },
+      { title: 'created', of: text('created_at') },
+    ],
+    notifications,
+    colors,
+  );
+}
+
+function stateOption(text: string): (typeof STATES)[number] {
+  const state = STATES.find((known) => known.toLowerCase() === text.toLowerCase());
+  if (state === undefined) throw new InvalidArgumentError(`It must be one of ${STATES.join(', ')}.`);
+  return state;
+}

@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { createBreakerStore } from '../../../adapters/dynamodb/breaker/breaker-store.ts';
+import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
+import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
+import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
+import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
+import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
+import { ago, table } from '../../../terminal/table.ts';
+import { opsCommand } from '../../session/next-step.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { describeBreakers } from './breaker-table.ts';
+import { describeSweeps } from './sweeps.ts';
+
+/** Enough to see that the schedule is alive. */
+const SWEEPS = 3;
+
+export function addStatus(program: Command, context: CliContext): void {
+  const command = program
+    .command('status')
+    .description('what is due, waiting, in flight and dead, for each channel and lane; and the last sweeps')
+    .addHelpText(
+      'after',
+      `
+due        its time has come; what is queued or being attempted counts as due until it is settled
+waiting    its time is to come
+in flight  messages that a channel function has in hand (SQS's own count, roughly)
+dead       given up; its dead letter waits for an operator
+breakers   providers that are down; what they hold is waiting (--json: in each lane of the channel)
+
+Examples:
+  npm run ops -- status
+  npm run ops -- status --local --json`,
+    );
+  onDeployment(command, context, showStatus);
+}
+
+async function showStatus(session: Session): Promise<number> {
+  const { deployment, dynamodb, sqs, terminal } = session;
+  const now = session.clock();
+  const { tables } = deployment;
+  const [lanes, breakers] = await Promise.all([
+    laneStatus({
+      index: createDueIndex(dynamodb, tables.notification_log),
+      inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
+      now,
+    }),
+    createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),
+  ]);
+  const down = breakerStatus(breakers, now);
+  if (session.json) {
+    terminal.print(`${JSON.stringify(lanes.map((lane) => withBreakers(lane, down)))}\n`);
+    return 0;
+  }
+  const sweeps = await lastSweeps(dynamodb, tables.pipeline_state, SWEEPS);
+  terminal.print(`${describe(lanes, session, now)}${describeBreakers(down, session, now)}`);
+  if (sweeps.length > 0) terminal.print(`\n${describeSweeps(sweeps, session)}`);
+  return 0;
+}
+
+/** A breaker is a channel's: it holds the notifications of both lanes. */
+function withBreakers(lane: LaneStatus, breakers: readonly BreakerStatus[]) {
+  return { ...lane, breakers: breakers.filter(({ channel }) => channel === lane.channel) };
+}
+
+function describe(lanes: readonly LaneStatus[], session: Session, now: Date): string {
+  const { colors } = session.terminal;
+  const total = (of: (lane: LaneStatus) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
+  const dead = total((lane) => lane.dead);
+  const lines = table<LaneStatus>(
+    [
+      { title: 'channel', of: ({ channel }) => channel },
+      { title: 'lane', of: ({ lane }) => lane },
+      { title: 'due', of: ({ due }) => due },
+      { title: 'waiting', of: ({ waiting }) => waiting },
+      { title: 'in flight', of: ({ in_flight }) => in_flight },
+      { title: 'dead', of: (lane) => lane.dead },
+      {
+        title: 'oldest due',
+        of: ({ oldest_due_at }) => oldest_due_at && `${oldest_due_at} (${ago(oldest_due_at, now)})`,
+      },
+    ],
+    lanes,
+    colors,
+  );
+  const next = dead > 0 ? `\n${colors.red(`${dead} dead`)}: ${opsCommand('list --status dead', session)}\n` : '';
+  return `${lines}${next}`;
+}

@@ -1,0 +1,87 @@
+import * as fs from 'node:fs/promises';
+import type { Command } from 'commander';
+import { confirmed } from '../../../terminal/confirm.ts';
+import { MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { duration } from '../../../terminal/option-values.ts';
+import type { Listed } from '../spool.ts';
+import { type Folder, foreign } from '../spool-names.ts';
+import { folderOption } from './list.ts';
+import { findFile, locked, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
+
+interface CleanOptions {
+  readonly folder: Folder;
+  readonly olderThan?: number;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+export function addSpoolClean(program: Command, context: SpoolContext): void {
+  const command = program
+    .command('clean')
+    .argument('[FILE...]', 'as `list` names them')
+    .description('delete files for good, with the notifications in them')
+    .addOption(folderOption('where, with --all or --older-than').default('failed'))
+    .option(
+      '--older-than <D>',
+      'those whose first attempt was so long ago (30d); of faulty ones, that are so old',
+      duration,
+    )
+    .option('--all', 'all of the folder')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', `\nExample:\n  ${context.command} clean --older-than 30d`);
+  onSpool<CleanOptions>(command, context, clean);
+}
+
+async function clean(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<number> {
+  const { json, terminal } = session;
+  const chosen = await choose(session, options, names);
+  const count = chosen.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
+  if (chosen.length === 0) {
+    terminal.print(json ? `${JSON.stringify({ deleted: [] })}\n` : 'Nothing to delete.\n');
+    return 0;
+  }
+  const question = `Delete ${chosen.length} files with ${count} notifications, which nobody will get then?`;
+  if (!(await confirmed(question, options.yes, session))) return 0;
+  const deleted = await locked(session, () => removeUnchanged(session, chosen));
+  if (deleted.length < chosen.length) {
+    terminal.say(
+      `${chosen.length - deleted.length} files were moved, or sent again, meanwhile: they are left alone.\n`,
+    );
+  }
+  terminal.print(json ? `${JSON.stringify({ deleted })}\n` : `${deleted.length} files deleted.\n`);
+  return 0;
+}
+
+/** While the operator was asked, a flush or a resend may have made something else of a file. @returns those that it removed */
+async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[]): Promise<string[]> {
+  const identity = ({ folder, file, header }: Listed) => `${folder} ${file} ${header?.firstAttempt}`;
+  const listed = [...(await spool.list('spool')), ...(await spool.list('failed'))];
+  const there = new Set(listed.map(identity));
+  const unchanged = chosen.filter((entry) => there.has(identity(entry)));
+  for (const { folder, file } of unchanged) await spool.remove(folder, file);
+  return unchanged.map(({ file }) => file);
+}
+
+async function choose(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<Listed[]> {
+  const { folder, olderThan, all } = options;
+  if ([names.length > 0, olderThan !== undefined, all === true].filter(Boolean).length !== 1) {
+    throw new OperatorError('Say which: FILEs, --older-than or --all.', MISUSED);
+  }
+  if (names.length > 0) return Promise.all(names.map((name) => named(session, name)));
+  const listed = (await session.spool.list(folder)).filter(({ file }) => foreign(folder, file) === undefined);
+  if (olderThan === undefined) return listed;
+  const before = session.clock().getTime() - olderThan;
+  const ages = await Promise.all(listed.map((entry) => firstAttempt(session, entry)));
+  return listed.filter((_, i) => (ages[i] ?? Number.POSITIVE_INFINITY) < before);
+}
+
+async function named(session: SpoolSession, name: string): Promise<Listed> {
+  const found = await findFile(session, name);
+  const because = foreign(found.folder, found.file);
+  if (because !== undefined) throw new OperatorError(`${found.file} is not deleted: ${because}.`);
+  return found;
+}
+
+async function firstAttempt({ spool }: SpoolSession, { folder, file, header }: Listed): Promise<number> {
+  return header ? Date.parse(header.firstAttempt) : (await fs.stat(spool.pathOf(folder, file))).mtimeMs;
+}

@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { FAILED, MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import type { Listed } from '../spool.ts';
+import { flush } from './flush.ts';
+import { addApiOptions, findFile, locked, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
+
+interface ResendOptions {
+  readonly all?: boolean;
+}
+
+export function addSpoolResend(program: Command, context: SpoolContext): void {
+  const command = addApiOptions(program.command('resend'), context)
+    .argument('[FILE...]', 'as `list` names them')
+    .description('put given-up files back into the spool with a fresh budget, and hand them over')
+    .option('--all', 'every whole file of the folder failed')
+    .addHelpText(
+      'after',
+      `
+Remove the cause first: what is refused again is given up again. The idempotency keys stay, so that what the API took in
+the last 72 hours is not doubled; of what is older it cannot know.
+
+Example:
+  ${context.command} resend 20261121T090000000Z-0a1b2c3d4e5f.spool`,
+    );
+  onSpool<ResendOptions>(command, context, resend);
+}
+
+async function resend(session: SpoolSession, { all }: ResendOptions, names: readonly string[]): Promise<number> {
+  const { spool, terminal } = session;
+  if (names.length > 0 === (all === true)) throw new OperatorError('Say which: FILEs, or --all.', MISUSED);
+  // It must be known where to before anything is moved.
+  await session.client(() => {});
+  const { files, faults } = await locked(session, async () => {
+    const found = all ? await spool.list('failed') : await Promise.all(names.map((name) => findFile(session, name)));
+    return putAllBack(session, found);
+  });
+  if (files.length === 0) {
+    terminal.say('There is nothing to send again.\n');
+    return faults > 0 ? FAILED : 0;
+  }
+  const code = await flush(session, files);
+  return faults > 0 ? FAILED : code;
+}
+
+/** @returns the names that they have in the spool, and how many could not be put there */
+async function putAllBack(
+  { spool, terminal }: SpoolSession,
+  found: readonly Listed[],
+): Promise<{ files: string[]; faults: number }> {
+  const files: string[] = [];
+  for (const { folder, file, ...rest } of found) {
+    try {
+      if (folder === 'failed' && rest.header === undefined) throw rest.fault;
+      files.push(folder === 'failed' ? await spool.resend(file) : file);
+    } catch (error) {
+      terminal.say(`${file} was left as it is: ${(error as Error).message}\n`);
+    }
+  }
+  return { files, faults: found.length - files.length };
+}

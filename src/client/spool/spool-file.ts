@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import type { Item } from '../handover/item.ts';
+import { type SpoolKey, seal, unseal } from './seal.ts';
+
+/**
+ * The first line of a spool file: what may be seen without the key. `firstAttempt` and `retryCount` are the words of
+ * adr-006-spool-retention.md. Nothing in it tells of recipients or content.
+ */
+export interface SpoolHeader {
+  readonly version: 1;
+  /** ISO-8601 UTC. */
+  readonly firstAttempt: string;
+  /** Flushes that failed so far. */
+  readonly retryCount: number;
+  /** How many are in it. */
+  readonly notifications: number;
+  readonly lastError: { readonly at: string; readonly reason: string };
+  /** Of the key by which the second line is encrypted; absent when it is not. */
+  readonly keyId?: string;
+  /** In data/failed. */
+  readonly givenUp?: { readonly at: string; readonly because: GivenUpBecause };
+}
+
+export type GivenUpBecause = 'too-old' | 'too-many-retries' | 'refused';
+
+/** Header line, payload line (the items as JSON, or encrypted), and the SHA-256 of both. */
+export interface SpoolFile {
+  readonly header: SpoolHeader;
+  readonly payload: string;
+}
+
+/** It is not what was written: cut off, changed, or never a spool file. The message shows nothing of it. */
+export class CorruptFileError extends Error {
+  override readonly name = 'CorruptFileError';
+}
+
+/** It may well be whole, but not for whoever reads it: another key, a newer version. */
+export class UnreadableFileError extends Error {
+  override readonly name = 'UnreadableFileError';
+}
+
+export function encode({ header, payload }: SpoolFile): string {
+  const lines = `${JSON.stringify(header)}\n${payload}\n`;
+  return `${lines}${sha256(lines)}\n`;
+}
+
+/** @throws CorruptFileError, UnreadableFileError */
+export function decode(text: string): SpoolFile {
+  const header = decodeHeader(text);
+  const [, payload = '', sum, end] = text.split('\n');
+  const lines = text.slice(0, text.length - 65);
+  if (end !== '' || sum !== sha256(lines)) throw new CorruptFileError('it is cut off or was changed');
+  return { header, payload };
+}
+
+/**
+ * @param text at least the first line
+ * @throws CorruptFileError, UnreadableFileError
+ */
+export function decodeHeader(text: string): SpoolHeader {
+  const end = text.indexOf('\n');
+  const header = parsed(end < 0 ? '' : text.slice(0, end)) as Partial<SpoolHeader> | undefined;
+  if (typeof header?.version !== 'number') throw new CorruptFileError('it does not begin as a spool file');
+  if (header.version !== 1) throw new UnreadableFileError(`it has version ${header.version}: a newer client wrote it`);
+  const { firstAttempt, retryCount, notifications, lastError } = header;
+  const whole =
+    Number.isFinite(Date.parse(String(firstAttempt))) &&
+    [retryCount, notifications].every((count) => Number.isInteger(count) && Number(count) >= 0) &&
+    typeof lastError?.reason === 'string';
+  if (!whole) throw new CorruptFileError('its first line lacks firstAttempt, retryCount, notifications or lastError');
+  return header as SpoolHeader;
+}
+
+/** @returns the payload, and the header's `keyId` that belongs to it */
+export function sealItems(items: readonly Item[], key: SpoolKey | undefined): { payload: string; keyId?: string } {
+  const json = JSON.stringify(items);
+  return key ? { payload: seal(json, key), keyId: key.id } : { payload: json };
+}
+
+/** @throws CorruptFileError, UnreadableFileError when the key is not among these */
+export function openItems({ header, payload }: SpoolFile, keys: readonly SpoolKey[]): Item[] {
+  const key = keys.find(({ id }) => id === header.keyId);
+  if (header.keyId !== undefined && key === undefined) {
+    throw new UnreadableFileError(`it is encrypted with the key ${header.keyId}, which is not configured`);
+  }
+  const items = parsed(key ? unsealed(payload, key) : payload);
+  if (!Array.isArray(items) || !items.every(isItem)) throw new CorruptFileError('its items are not what was written');
+  return items;
+}
+
+function unsealed(payload: string, key: SpoolKey): string {
+  try {
+    return unseal(payload, key);
+  } catch (cause) {
+    throw new CorruptFileError('its items do not decrypt', { cause });
+  }
+}
+
+function isItem(value: unknown): value is Item {
+  const item = (typeof value === 'object' ? value : null) as Partial<Item> | null;
+  return (
+    typeof item?.idempotency_key === 'string' &&
+    typeof item.body === 'object' &&
+    (item.kind === 'notification' || (item.kind === 'failure' && typeof item.log_id === 'string'))
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

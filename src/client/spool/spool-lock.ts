@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { SpoolLockedError } from '../not-handed-over-error.ts';
+import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
+import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+
+export interface LockOptions {
+  readonly fs: FileSystem;
+  /** Milliseconds between two signs of life. */
+  readonly heartbeatMs?: number;
+}
+
+interface Seen {
+  readonly text: string;
+  readonly beat: number;
+}
+
+const HEARTBEAT_MS = 3_000;
+/** So many missed signs of life are a death, where the process itself cannot be asked about. */
+const MISSED_BEATS = 4;
+
+/**
+ * Takes the spool for this process alone. A holder that died is recognised by its pid and start time; from another host
+ * or container, by a sign of life that no longer comes (which is waited for, and needs no common clock).
+ * It keeps two flushes from asking the API twice for nothing; that nothing is lost or doubled does not depend on it.
+ * @returns lets go
+ * @throws SpoolLockedError when another process has it
+ */
+export async function lockSpool(
+  directory: string,
+  { fs, heartbeatMs = HEARTBEAT_MS }: LockOptions,
+): Promise<() => Promise<void>> {
+  const path = join(directory, '.lock');
+  await makeDirectory(fs, directory);
+  const identity = JSON.stringify({ ...ownIdentity(), token: randomUUID() });
+  let mine = await create(fs, path, identity);
+  for (; mine === undefined; mine = await create(fs, path, identity)) {
+    const seen = await look(fs, path);
+    if (seen === undefined) continue;
+    const holder = holderOf(seen);
+    if (!(await isDead(fs, path, seen, heartbeatMs))) {
+      throw new SpoolLockedError(directory, holder?.pid, holder?.scope.split(' ')[0]);
+    }
+    await takeAway(fs, path, seen);
+  }
+  const heart = setInterval(() => {
+    const now = new Date();
+    fs.utimes(path, now, now).catch(() => {});
+  }, heartbeatMs).unref();
+  return async () => {
+    clearInterval(heart);
+    // Whoever took it for abandoned has it now.
+    if ((await look(fs, path))?.text === mine) await fs.unlink(path).catch(() => {});
+  };
+}
+
+/**
+ * A full disk is no reason not to hold the lock: what is handed over makes room. A holder that it does not name is
+ * judged by its signs of life.
+ * @returns what is in the file now; undefined when there is one already
+ */
+async function create(fs: FileSystem, path: string, text: string): Promise<string | undefined> {
+  try {
+    const handle = await fs.open(path, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      return text;
+    } catch (error) {
+      if (isFull(error)) return await fs.readFile(path, 'utf8');
+      await fs.unlink(path).catch(() => {});
+      throw error;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+    throw error;
+  }
+}
+
+async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: number): Promise<boolean> {
+  const holder = holderOf(seen);
+  const running = holder && isRunning(holder);
+  if (running !== undefined) return !running;
+  for (let beat = 0; beat < MISSED_BEATS; beat++) {
+    await new Promise((resolve) => setTimeout(resolve, heartbeatMs));
+    const now = await look(fs, path);
+    if (now?.text !== seen.text || now.beat !== seen.beat) return false;
+  }
+  return true;
+}
+
+/** Of several that find the same lock abandoned, one moves it away; who moved a newer one gives that back. */
+async function takeAway(fs: FileSystem, path: string, seen: Seen): Promise<void> {
+  const aside = `${path}-${randomUUID()}`;
+  try {
+    await fs.rename(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  const moved = await look(fs, aside);
+  if (moved !== undefined && moved.text !== seen.text) await create(fs, path, moved.text);
+  await fs.unlink(aside).catch(() => {});
+}
+
+async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {
+  try {
+    const text = await fs.readFile(path, 'utf8');
+    return { text, beat: (await fs.stat(path)).mtimeMs };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function holderOf({ text }: Seen): ProcessIdentity | undefined {
+  try {
+    const holder = JSON.parse(text) as Partial<ProcessIdentity>;
+    const whole =
+      typeof holder.pid === 'number' && typeof holder.scope === 'string' && typeof holder.started === 'string';
+    return whole ? (holder as ProcessIdentity) : undefined;
+  } catch {
+    // Its writer is between creating and writing it, or died there.
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { isObject, type Json, type JsonObject } from '../../support/json.ts';
+
+/**
+ * Whether an event source mapping's FilterCriteria lets a record through: any one pattern suffices.
+ * @param patterns the `Pattern` texts; none lets everything through.
+ * @throws Error that quotes the operator it does not know, rather than letting through what AWS would not.
+ */
+export function matchesAny(patterns: readonly JsonObject[], event: JsonObject): boolean {
+  return patterns.length === 0 || patterns.some((pattern) => matches(pattern, event));
+}
+
+/** EventBridge's matching, which Lambda uses: keys are all required, values of a list are alternatives. */
+export function matches(pattern: JsonObject, event: Json | undefined): boolean {
+  return Object.entries(pattern).every(([key, wanted]) => {
+    if (key === '$or' && Array.isArray(wanted)) {
+      return wanted.some((alternative: Json) => isObject(alternative) && matches(alternative, event));
+    }
+    const actual = isObject(event) ? event[key] : undefined;
+    if (isObject(wanted)) return matchesNested(wanted, actual);
+    if (!Array.isArray(wanted)) throw new Error(`filter: ${key} must be a list of alternatives or an object`);
+    return wanted.some((alternative: Json) => matchesLeaf(alternative, actual));
+  });
+}
+
+function matchesNested(pattern: JsonObject, actual: Json | undefined): boolean {
+  return Array.isArray(actual) ? actual.some((item: Json) => matches(pattern, item)) : matches(pattern, actual);
+}
+
+function matchesLeaf(alternative: Json, actual: Json | undefined): boolean {
+  if (isObject(alternative)) {
+    const [operator, ...others] = Object.keys(alternative);
+    if (operator === undefined || others.length > 0) throw new Error('filter: exactly one operator an alternative');
+    const operand = alternative[operator] ?? null;
+    // AWS sees only leaves: an attribute whose value is an object (`{"S":"x"}`) does not exist for this operator.
+    if (operator === 'exists') return operand === (actual !== undefined && !isObject(actual));
+    return leaves(actual).some((leaf) => applies(operator, operand, leaf));
+  }
+  return leaves(actual).some((leaf) => leaf === alternative);
+}
+
+function leaves(actual: Json | undefined): readonly Json[] {
+  if (actual === undefined || isObject(actual)) return [];
+  return Array.isArray(actual) ? actual : [actual];
+}
+
+function applies(operator: string, operand: Json, leaf: Json): boolean {
+  switch (operator) {
+    case 'prefix':
+      return typeof leaf === 'string' && leaf.startsWith(String(operand));
+    case 'suffix':
+      return typeof leaf === 'string' && leaf.endsWith(String(operand));
+    case 'equals-ignore-case':
+      return typeof leaf === 'string' && leaf.toLowerCase() === String(operand).toLowerCase();
+    case 'numeric':
+      return typeof leaf === 'number' && Array.isArray(operand) && inRange(leaf, operand);
+    case 'anything-but':
+      return ![operand]
+        .flat()
+        .some((excluded) => (isObject(excluded) ? matchesLeaf(excluded, leaf) : excluded === leaf));
+    default:
+      throw new Error(`filter: the local runtime does not know the operator ${operator}`);
+  }
+}
+
+/** `range` is `["=", 5]` or `[">", 0, "<=", 10]`. */
+function inRange(number: number, range: readonly Json[]): boolean {
+  for (let index = 0; index < range.length; index += 2) {
+    const bound = Number(range[index + 1]);
+    const holds = {
+      '=': number === bound,
+      '<': number < bound,
+      '<=': number <= bound,
+      '>': number > bound,
+      '>=': number >= bound,
+    }[String(range[index])];
+    if (holds === undefined) throw new Error(`filter: numeric does not know ${String(range[index])}`);
+    if (!holds) return false;
+  }
+  return true;
+}

@@ -1,0 +1,37 @@
+import { isObject, type Json, type JsonObject } from '../../support/json.ts';
+import type { InvocationResult } from '../lambda/sandbox.ts';
+import type { AuthorizerPlan } from '../template/http-apis.ts';
+
+/** Undefined: there is no such function. */
+export type Invoke = (functionName: string, event: string) => Promise<InvocationResult> | undefined;
+
+export type Authorization =
+  | { readonly allowed: true; readonly context: JsonObject }
+  | { readonly allowed: false; readonly status: 401 | 403 | 500 };
+
+/** Asks Lambda authorizers and keeps their answers by the identity source's value, as API Gateway does. */
+export function createAuthorize(invoke: Invoke, now: () => number) {
+  const kept = new Map<string, { readonly until: number; readonly answer: Promise<Authorization> }>();
+
+  async function ask(plan: AuthorizerPlan, event: JsonObject): Promise<Authorization> {
+    const result = await invoke(plan.functionName, JSON.stringify(event));
+    if (result?.ok !== true) return { allowed: false, status: 500 };
+    const said: Json = JSON.parse(result.result);
+    if (!isObject(said) || said['isAuthorized'] !== true) return { allowed: false, status: 403 };
+    const { context = {} } = said;
+    return { allowed: true, context: isObject(context) ? context : {} };
+  }
+
+  /** @param event of payload format 2.0, as the function behind will get it */
+  return async (plan: AuthorizerPlan, identity: string | undefined, event: JsonObject): Promise<Authorization> => {
+    if (identity === undefined || identity === '') return { allowed: false, status: 401 };
+    const key = `${plan.functionName} ${identity}`;
+    const before = kept.get(key);
+    if (before !== undefined && before.until > now()) return before.answer;
+    const answer = ask(plan, { ...event, type: 'REQUEST', identitySource: [identity] });
+    kept.set(key, { until: now() + plan.ttlSeconds * 1000, answer });
+    const settled = await answer;
+    if (!settled.allowed && settled.status === 500) kept.delete(key);
+    return settled;
+  };
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { sendJson } from '../../support/http-server.ts';
+import { isObject, type Json, type JsonObject } from '../../support/json.ts';
+import type { HttpApiPlan } from '../template/http-apis.ts';
+import { createAuthorize, type Invoke } from './authorize.ts';
+import { matchRoute, type RouteMatch } from './matching.ts';
+
+/** What API Gateway takes at most, in bytes. */
+const MAX_BODY = 10 * 1024 * 1024;
+
+/** API Gateway's own answers: an HTTP API cannot be taught others. */
+const OWN_ANSWERS = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  413: 'Request Entity Too Large',
+  500: 'Internal Server Error',
+} as const;
+
+/** Answers requests as an HTTP API of API Gateway does, by the functions of the template. */
+export function createHttpApi(plan: HttpApiPlan, invoke: Invoke, now: () => number = Date.now) {
+  const authorize = createAuthorize(invoke, now);
+
+  return async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {
+    const own = (status: keyof typeof OWN_ANSWERS) => sendJson(response, status, { message: OWN_ANSWERS[status] });
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const match = matchRoute(plan.routes, request.method ?? 'GET', url.pathname);
+    if (match === undefined) return own(404);
+    if (body.length > MAX_BODY) return own(413);
+    const event = eventOf(request, url, match, body, now());
+    const { authorizer } = match.route;
+    if (authorizer === undefined) return pass(match, event, response, own);
+    const identity = request.headers[authorizer.header];
+    const given = await authorize(authorizer, typeof identity === 'string' ? identity : undefined, event);
+    if (!given.allowed) return own(given.status);
+    const requestContext = { ...(event['requestContext'] as JsonObject), authorizer: { lambda: given.context } };
+    return pass(match, { ...event, requestContext }, response, own);
+  };
+
+  async function pass(
+    { route }: RouteMatch,
+    event: JsonObject,
+    response: ServerResponse,
+    own: (status: keyof typeof OWN_ANSWERS) => void,
+  ): Promise<void> {
+    const result = await invoke(route.functionName, JSON.stringify(event));
+    if (result?.ok !== true) return own(500);
+    const answer: Json = JSON.parse(result.result);
+    if (!isObject(answer) || typeof answer['statusCode'] !== 'number') return own(500);
+    const headers = isObject(answer['headers'] ?? {}) ? (answer['headers'] as JsonObject) : {};
+    const texts = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+    response.writeHead(answer['statusCode'], Object.fromEntries(texts));
+    response.end(Buffer.from(String(answer['body'] ?? ''), answer['isBase64Encoded'] === true ? 'base64' : 'utf8'));
+  }
+}
+
+/** An event of payload format 2.0. */
+function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Buffer, at: number): JsonObject {
+  const headers = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(',')] as const);
+  const query = [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]);
+  const type = request.headers['content-type'] ?? '';
+  // API Gateway hands on what is text as text.
+  const isText = body.length === 0 || /^(text\/|application\/(json|.*\+json|xml|javascript))/i.test(type);
+  return {
+    version: '2.0',
+    routeKey: match.route.routeKey,
+    rawPath: url.pathname,
+    rawQueryString: url.search.slice(1),
+    headers: Object.fromEntries(headers),
+    ...(query.length > 0 && { queryStringParameters: Object.fromEntries(query) }),
+    ...(Object.keys(match.pathParameters).length > 0 && { pathParameters: { ...match.pathParameters } }),
+    requestContext: {
+      accountId: '000000000000',
+      apiId: 'local',
+      domainName: request.headers.host ?? 'localhost',
+      http: {
+        method: request.method ?? 'GET',
+        path: url.pathname,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: request.socket.remoteAddress ?? '127.0.0.1',
+        userAgent: request.headers['user-agent'] ?? '',
+      },
+      requestId: randomUUID(),
+      routeKey: match.route.routeKey,
+      stage: '$default',
+      timeEpoch: at,
+    },
+    ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
+    isBase64Encoded: !isText,
+  };
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Handle, type HttpServer, sendJson, serve } from '../../support/http-server.ts';
+import { nameInArn } from '../template/references.ts';
+import { type Log, pause } from './invoker.ts';
+import type { InvocationResult } from './sandbox.ts';
+
+export interface LambdaApiOptions {
+  /** 0: any free port. */
+  readonly port: number;
+  /** undefined: there is no such function. */
+  readonly invoke: (functionName: string, event: string) => Promise<InvocationResult> | undefined;
+  /** Waits until what was written to the tables has been handled; false: not within so many milliseconds. */
+  readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
+  /** Answers what is below `/v1/`: the stack's own HTTP API. */
+  readonly httpApi?: Handle;
+  /** The page at `/`. */
+  readonly statusPage: () => string;
+  readonly log: Log;
+  /** Milliseconds until an asynchronous invocation that failed is tried again: on Lambda one and two minutes. */
+  readonly retryDelaysMs?: readonly number[];
+}
+
+/** Longest wait of `GET /_caught_up`, in milliseconds. */
+const CATCH_UP_MS = 10_000;
+
+/**
+ * Lambda's Invoke as the SDK calls it; `GET /_caught_up`, which answers `{"caught_up":true}` once rows that were put before have
+ * been indexed, so that a sweep from outside finds them; and a page that says what runs where. Any other AWS call that a function makes, for
+ * want of a stand-in, ends here with an error that names it.
+ */
+export async function startLambdaApi(options: LambdaApiOptions): Promise<HttpServer> {
+  const stopping = new AbortController();
+  const server = await serve(
+    (request, response, body) =>
+      options.httpApi !== undefined && request.url?.startsWith('/v1/')
+        ? options.httpApi(request, response, body)
+        : route(request, response, body.toString() || '{}', options, stopping.signal),
+    options.port,
+    'the API',
+  );
+  return {
+    url: server.url,
+    close() {
+      stopping.abort();
+      return server.close();
+    },
+  };
+}
+
+async function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  event: string,
+  options: LambdaApiOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+  if (request.method === 'GET' && path === '/') {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(options.statusPage());
+    return;
+  }
+  if (request.method === 'GET' && path === '/_caught_up') {
+    return sendJson(response, 200, { caught_up: await options.caughtUp(CATCH_UP_MS) });
+  }
+  const encoded = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(path)?.[1];
+  if (request.method !== 'POST' || encoded === undefined) {
+    const target = request.headers['x-amz-target'];
+    const what = typeof target === 'string' ? target : `${request.method} ${path}`;
+    return fail(response, 501, 'NotImplementedException', `The local runtime has no stand-in for ${what}`);
+  }
+  if (!isJson(event)) return fail(response, 400, 'InvalidRequestContentException', 'The payload is not JSON');
+  const name = nameInArn(decodeURIComponent(encoded));
+  const type = request.headers['x-amz-invocation-type'] ?? 'RequestResponse';
+  const result = type === 'DryRun' ? undefined : options.invoke(name, event);
+  if (type === 'DryRun') {
+    response.writeHead(204).end();
+  } else if (result === undefined) {
+    fail(response, 404, 'ResourceNotFoundException', `Function not found: ${name}`);
+  } else if (type === 'Event') {
+    response.writeHead(202).end();
+    await retrying(name, event, result, options, signal);
+  } else {
+    answer(response, await result);
+  }
+}
+
+/** Lambda tries an asynchronous invocation that fails twice more. */
+async function retrying(
+  name: string,
+  event: string,
+  first: Promise<InvocationResult>,
+  { invoke, log, retryDelaysMs = [1_000, 2_000] }: LambdaApiOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let result = await first;
+  for (const delay of retryDelaysMs) {
+    if (result.ok) return;
+    log(`${name}: ${result.error.errorType}: ${result.error.errorMessage}; tried again in ${delay} ms`);
+    await pause(delay, signal);
+    if (signal.aborted) return;
+    result = (await invoke(name, event)) ?? result;
+  }
+  if (!result.ok) log(`${name}: given up: ${result.error.errorType}: ${result.error.errorMessage}`);
+}
+
+function answer(response: ServerResponse, result: InvocationResult): void {
+  const headers = { 'content-type': 'application/json', 'x-amz-executed-version': '$LATEST' };
+  if (result.ok) response.writeHead(200, headers).end(result.result);
+  else response.writeHead(200, { ...headers, 'x-amz-function-error': 'Unhandled' }).end(JSON.stringify(result.error));
+}
+
+function fail(response: ServerResponse, status: number, type: string, message: string): void {
+  response.setHeader('x-amzn-errortype', type);
+  sendJson(response, status, { Type: 'User', Message: message });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Announcement } from '../../processes/child.ts';
+import { pinnedNode } from '../../processes/pinned-node.ts';
+import type { FunctionPlan } from '../template/functions.ts';
+import type { FunctionError, Outcome } from './protocol.ts';
+
+export type InvocationResult =
+  | { readonly ok: true; readonly result: string }
+  | { readonly ok: false; readonly error: FunctionError };
+
+/** One process of a function: at most one invocation at a time; after a kill or a crash it is `dead` and of no more use. */
+export class Sandbox {
+  readonly #process: ChildProcess;
+  readonly #plan: FunctionPlan;
+  readonly #loaded: Promise<FunctionError | undefined>;
+  #dead = false;
+  #invocations = 0;
+  #finish: (result: InvocationResult) => void = () => {};
+
+  constructor(plan: FunctionPlan, environment: Readonly<Record<string, string>>, logFile: string) {
+    this.#plan = plan;
+    const log = openSync(logFile, 'a');
+    this.#process = fork(new URL('worker.ts', import.meta.url), [plan.codeDirectory, plan.handler], {
+      execPath: pinnedNode(),
+      // Lambda leaves a tenth of the memory for what is not the heap.
+      execArgv: [
+        `--max-old-space-size=${Math.floor(plan.memoryMegabytes * 0.9)}`,
+        '--disable-warning=ExperimentalWarning',
+      ],
+      cwd: plan.codeDirectory,
+      env: { ...environment },
+      stdio: ['ignore', log, log, 'ipc'],
+      detached: true,
+    });
+    closeSync(log);
+    this.#loaded = new Promise((resolve) => {
+      this.#process.once('message', (message) => {
+        const said = message as Announcement;
+        resolve('failed' in said ? { errorType: 'Runtime.ImportModuleError', errorMessage: said.failed } : undefined);
+      });
+      this.#process.once('exit', () => resolve(crashed('while it loaded')));
+    });
+    this.#process.on('message', (message) => {
+      const outcome = message as Partial<Outcome>;
+      if (outcome.ok === true) this.#finish({ ok: true, result: outcome.result ?? 'null' });
+      if (outcome.ok === false && outcome.error !== undefined) this.#finish({ ok: false, error: outcome.error });
+    });
+    this.#process.once('error', (error) => this.#end({ errorType: 'Runtime.SpawnError', errorMessage: error.message }));
+    this.#process.once('exit', (code, signal) => this.#end(crashed(`with ${signal ?? `exit code ${code}`}`)));
+  }
+
+  get dead(): boolean {
+    return this.#dead;
+  }
+
+  /** How many were begun. */
+  get invocations(): number {
+    return this.#invocations;
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** Runs one invocation and never rejects; a process over its time is killed. */
+  async invoke(id: string, event: string): Promise<InvocationResult> {
+    this.#invocations += 1;
+    const failure = await this.#loaded;
+    if (failure !== undefined) {
+      this.kill();
+      return { ok: false, error: failure };
+    }
+    const limit = this.#plan.timeoutSeconds * 1000;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#finish({
+          ok: false,
+          error: {
+            errorType: 'Sandbox.Timedout',
+            errorMessage: `RequestId: ${id} Error: Task timed out after ${this.#plan.timeoutSeconds.toFixed(2)} seconds`,
+          },
+        });
+        this.kill();
+      }, limit);
+      this.#finish = (result) => {
+        clearTimeout(timer);
+        this.#finish = () => {};
+        resolve(result);
+      };
+      if (this.#dead) return this.#finish({ ok: false, error: crashed('before it was called') });
+      this.#process.send({ id, event, deadline: Date.now() + limit }, (error) => {
+        if (error !== null) this.#end(crashed(error.message));
+      });
+    });
+  }
+
+  kill(): void {
+    this.#dead = true;
+    this.#process.kill('SIGKILL');
+  }
+
+  #end(error: FunctionError): void {
+    this.#dead = true;
+    this.#finish({ ok: false, error });
+  }
+}
+
+function crashed(how: string): FunctionError {
+  return { errorType: 'Runtime.ExitError', errorMessage: `The function's process ended ${how}` };
+}

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { serveParent } from '../../processes/child.ts';
+import type { FunctionError, Invocation, Outcome } from './protocol.ts';
+
+/**
+ * A function's process: loads the bundle once, then runs one invocation after the other, as a Lambda sandbox does.
+ * `worker.ts CODE_DIRECTORY HANDLER`; plain `node` loads it, so it imports nothing that is not as plain.
+ */
+type Handler = (event: unknown, context: object) => unknown;
+
+const [directory = '', handlerName = ''] = process.argv.slice(2);
+
+// The same few bundles are loaded over and over: half of a process's start is compiling them.
+enableCompileCache();
+
+await serveParent(async () => {
+  const handler = await loadHandler();
+  process.on('message', (message) => invoke(handler, message as Invocation));
+  return {};
+});
+
+async function loadHandler(): Promise<Handler> {
+  const dot = handlerName.lastIndexOf('.');
+  const [file, name] = [handlerName.slice(0, dot), handlerName.slice(dot + 1)];
+  const path = ['.mjs', '.js', '.cjs']
+    .map((end) => join(directory, file + end))
+    .find((candidate) => existsSync(candidate));
+  if (path === undefined) throw new Error(`${directory} has no ${file}.mjs for the handler ${handlerName}`);
+  const loaded = await import(pathToFileURL(path).href);
+  const handler = loaded[name] ?? loaded.default?.[name];
+  if (typeof handler !== 'function') throw new Error(`${path} exports no function ${name}`);
+  return handler;
+}
+
+async function invoke(handler: Handler, { id, event, deadline }: Invocation): Promise<void> {
+  let outcome: Outcome;
+  try {
+    const result = await handler(JSON.parse(event), contextOf(id, deadline));
+    outcome = { id, ok: true, result: JSON.stringify(result ?? null) };
+  } catch (error) {
+    outcome = { id, ok: false, error: describe(error) };
+  }
+  process.send?.(outcome);
+}
+
+function contextOf(awsRequestId: string, deadline: number): object {
+  const functionName = process.env['AWS_LAMBDA_FUNCTION_NAME'] ?? '';
+  return {
+    awsRequestId,
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: `arn:aws:lambda:${process.env['AWS_REGION']}:000000000000:function:${functionName}`,
+    memoryLimitInMB: process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'],
+    logGroupName: process.env['AWS_LAMBDA_LOG_GROUP_NAME'],
+    logStreamName: process.env['AWS_LAMBDA_LOG_STREAM_NAME'],
+    callbackWaitsForEmptyEventLoop: true,
+    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+  };
+}
+
+function describe(error: unknown): FunctionError {
+  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error) };
+  return { errorType: error.name, errorMessage: error.message, trace: error.stack?.split('\n') ?? [] };
+}

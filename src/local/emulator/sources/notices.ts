@@ -1,0 +1,70 @@
+import { appendFileSync } from 'node:fs';
+import { CreateTopicCommand, type SNSClient, SubscribeCommand } from '@aws-sdk/client-sns';
+import { CreateQueueCommand } from '@aws-sdk/client-sqs';
+import { queueUrl } from '../../stand-ins/create-queues.ts';
+import type { AwsClients } from '../aws-clients.ts';
+import type { Log } from '../lambda/invoker.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../template/references.ts';
+import { startSqsEventSource } from './sqs-event-source.ts';
+
+export interface NoticesOptions {
+  readonly clients: Pick<AwsClients, 'sns' | 'sqs'>;
+  readonly sqsEndpoint: string;
+  /** Names of the stack's SNS topics. */
+  readonly topics: readonly string[];
+  /** The file that takes everything published. */
+  readonly file: string;
+  /** Hears each notice's subject. */
+  readonly onNotice: (subject: string) => void;
+  readonly log: Log;
+}
+
+const QUEUE = 'local-notices';
+
+/** Creates the stack's topics, and is their one subscriber: on AWS that would be somebody's mailbox. */
+export async function showNotices({ clients, sqsEndpoint, topics, file, onNotice, log }: NoticesOptions) {
+  await clients.sqs.send(new CreateQueueCommand({ QueueName: QUEUE }));
+  const queueArn = `arn:aws:sqs:${LOCAL_REGION}:${LOCAL_ACCOUNT}:${QUEUE}`;
+  for (const topic of topics) await subscribe(clients.sns, topic, queueArn);
+  return startSqsEventSource({
+    client: clients.sqs,
+    queueUrl: queueUrl(sqsEndpoint, QUEUE),
+    mapping: {
+      id: QUEUE,
+      source: 'queue',
+      queueName: QUEUE,
+      functionName: QUEUE,
+      sourceArn: queueArn,
+      batchSize: 10,
+      batchWindowSeconds: 0,
+      reportsBatchItemFailures: false,
+      filters: [],
+    },
+    concurrency: 1,
+    log,
+    async invoke(event) {
+      for (const { Subject, Message, Timestamp } of published(event)) {
+        appendFileSync(file, `${Timestamp} ${Subject}\n\n${Message}\n`);
+        onNotice(Subject);
+      }
+      return { ok: true, result: 'null' };
+    },
+  });
+}
+
+async function subscribe(sns: SNSClient, name: string, queueArn: string): Promise<void> {
+  const { TopicArn } = await sns.send(new CreateTopicCommand({ Name: name }));
+  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queueArn }));
+}
+
+interface Envelope {
+  readonly Subject: string;
+  readonly Message: string;
+  readonly Timestamp: string;
+}
+
+/** SNS wraps what it hands to a queue in an envelope of its own. */
+function published(event: string): Envelope[] {
+  const { Records } = JSON.parse(event) as { readonly Records: readonly { readonly body: string }[] };
+  return Records.map(({ body }) => JSON.parse(body) as Envelope);
+}

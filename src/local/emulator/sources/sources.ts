@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { queueUrl } from '../../stand-ins/create-queues.ts';
+import type { AwsClients } from '../aws-clients.ts';
+import type { Log } from '../lambda/invoker.ts';
+import type { InvocationResult } from '../lambda/sandbox.ts';
+import type { LocalPlan } from '../template/plan.ts';
+import { startSqsEventSource } from './sqs-event-source.ts';
+import { fileCheckpoints, memoryCheckpoints } from './stream-checkpoints.ts';
+import { StreamEventSource } from './stream-event-source.ts';
+
+/** Batches of a queue at once, where its mapping allows as many: two lanes fill a function's four processes. */
+const BATCHES_AT_ONCE = 2;
+/** How long a stop waits for batches under way; an attempt that is cut off is made again once its claim has run out. */
+const DRAIN_MS = 10_000;
+
+export interface SourcesOptions {
+  readonly sqsEndpoint: string;
+  /** Keeps the positions in the streams. */
+  readonly dataDir?: string;
+  readonly invoke: (functionName: string, event: string) => Promise<InvocationResult>;
+  readonly giveUp: (queueName: string, message: string) => Promise<void>;
+  readonly log: Log;
+}
+
+export interface Sources {
+  readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts every event source mapping of the stack. */
+export function startSources(
+  plan: LocalPlan,
+  { dynamodb, streams, sqs }: AwsClients,
+  options: SourcesOptions,
+): Sources {
+  const { log } = options;
+  const queues = plan.queueMappings.map((mapping) =>
+    startSqsEventSource({
+      client: sqs,
+      queueUrl: queueUrl(options.sqsEndpoint, mapping.queueName),
+      mapping,
+      invoke: (event) => options.invoke(mapping.functionName, event),
+      log,
+      concurrency: BATCHES_AT_ONCE,
+    }),
+  );
+  const tables = plan.streamMappings.map(
+    (mapping) =>
+      new StreamEventSource({
+        dynamodb,
+        streams,
+        mapping,
+        checkpoints:
+          options.dataDir === undefined
+            ? memoryCheckpoints()
+            : fileCheckpoints(join(options.dataDir, 'streams', `${mapping.id}.json`)),
+        invoke: (event) => options.invoke(mapping.functionName, event),
+        giveUp: async (message) => {
+          if (mapping.onFailureQueue !== undefined) await options.giveUp(mapping.onFailureQueue, message);
+        },
+        log,
+      }),
+  );
+  return {
+    async caughtUp(timeoutMs) {
+      return (await Promise.all(tables.map((table) => table.caughtUp(timeoutMs)))).every(Boolean);
+    },
+    async stop() {
+      const drained = Promise.all([...queues, ...tables].map((source) => source.stop()));
+      let timer: NodeJS.Timeout | undefined;
+      const enough = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, DRAIN_MS);
+      });
+      await Promise.race([drained, enough]);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { isObject, type Json, type JsonObject } from '../../support/json.ts';
+import { matchesAny } from '../events/event-filter.ts';
+import { type Invoke, type Log, pause } from '../lambda/invoker.ts';
+import type { QueueMappingPlan } from '../template/event-sources.ts';
+import { LOCAL_REGION } from '../template/references.ts';
+import { failedItems } from './batch-response.ts';
+import { sqsEvent } from './sqs-event.ts';
+
+/** Seconds of a long poll; short enough that a clean stop needs not break one off often. */
+const LONG_POLL_SECONDS = 10;
+const AFTER_ERROR_MS = 500;
+
+export interface SqsEventSourceOptions {
+  readonly client: SQSClient;
+  readonly queueUrl: string;
+  readonly mapping: QueueMappingPlan;
+  readonly invoke: Invoke;
+  readonly log: Log;
+  /** Batches at once, where the mapping allows as many. */
+  readonly concurrency: number;
+}
+
+export interface SqsEventSource {
+  /** Receives nothing more and waits for the batches under way. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Feeds a queue to a function as Lambda does: batches, filter, partial failures. Failed messages are left to their
+ * visibility timeout, and so to the queue's maxReceiveCount.
+ */
+export function startSqsEventSource(options: SqsEventSourceOptions): SqsEventSource {
+  const stopping = new AbortController();
+  const pollers = Math.max(1, Math.min(options.concurrency, options.mapping.maximumConcurrency ?? options.concurrency));
+  const running = Array.from({ length: pollers }, () => poll(options, stopping.signal));
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+async function poll(options: SqsEventSourceOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const messages = await gather(options, signal);
+      if (messages.length > 0) await handle(options, messages);
+    } catch (error) {
+      if (signal.aborted) return;
+      options.log(`${options.mapping.queueName}: ${error instanceof Error ? error.message : String(error)}`);
+      await pause(AFTER_ERROR_MS, signal);
+    }
+  }
+}
+
+/** A batch: what the first receive brings, and with a batch window what comes until it is full or the window closes. */
+async function gather(options: SqsEventSourceOptions, signal: AbortSignal): Promise<Message[]> {
+  const { batchSize, batchWindowSeconds } = options.mapping;
+  const messages = await receive(options, Math.min(10, batchSize), LONG_POLL_SECONDS, signal);
+  const closes = Date.now() + batchWindowSeconds * 1000;
+  while (messages.length > 0 && messages.length < batchSize && !signal.aborted) {
+    const left = closes - Date.now();
+    if (left <= 0) break;
+    if (left < 1000) await pause(Math.min(left, 100), signal);
+    const room = Math.min(10, batchSize - messages.length);
+    messages.push(...(await receive(options, room, left < 1000 ? 0 : 1, signal)));
+  }
+  return messages;
+}
+
+async function receive(
+  { client, queueUrl }: SqsEventSourceOptions,
+  count: number,
+  waitSeconds: number,
+  signal: AbortSignal,
+): Promise<Message[]> {
+  try {
+    const answer = await client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: count,
+        WaitTimeSeconds: waitSeconds,
+        MessageSystemAttributeNames: ['All'],
+        MessageAttributeNames: ['All'],
+      }),
+      { abortSignal: signal },
+    );
+    return answer.Messages ?? [];
+  } catch (error) {
+    if (signal.aborted) return [];
+    throw error;
+  }
+}
+
+async function handle(options: SqsEventSourceOptions, received: readonly Message[]): Promise<void> {
+  const { mapping, invoke, log } = options;
+  const wanted = received.filter((message) => matchesAny(mapping.filters, filterable(message)));
+  const done = received.filter((message) => !wanted.includes(message));
+  if (wanted.length > 0) {
+    const event = sqsEvent(wanted, mapping.sourceArn, LOCAL_REGION);
+    const outcome = await invoke(JSON.stringify(event));
+    if (outcome.ok) {
+      const ids = new Set(wanted.map((message) => message.MessageId ?? ''));
+      const failed = mapping.reportsBatchItemFailures ? failedItems(outcome.result, ids) : new Set<string>();
+      if (failed !== 'all') done.push(...wanted.filter((message) => !failed.has(message.MessageId ?? '')));
+    } else {
+      log(`${mapping.functionName}: ${outcome.error.errorType}: ${outcome.error.errorMessage}`);
+    }
+  }
+  await deleteAll(options, done);
+}
+
+/** SQS filters see the body as JSON where it is JSON. */
+function filterable(message: Message): JsonObject {
+  let body: Json = message.Body ?? '';
+  try {
+    const parsed: Json = JSON.parse(body);
+    if (isObject(parsed)) body = parsed;
+  } catch {
+    // Plain text is matched as it is.
+  }
+  return { body, messageId: message.MessageId, attributes: { ...message.Attributes } };
+}
+
+async function deleteAll(
+  { client, queueUrl, log }: SqsEventSourceOptions,
+  messages: readonly Message[],
+): Promise<void> {
+  for (let start = 0; start < messages.length; start += 10) {
+    const chunk = messages.slice(start, start + 10);
+    const answer = await client.send(
+      new DeleteMessageBatchCommand({
+        QueueUrl: queueUrl,
+        Entries: chunk.map((message, index) => ({ Id: String(index), ReceiptHandle: message.ReceiptHandle })),
+      }),
+    );
+    for (const failure of answer.Failed ?? []) log(`${queueUrl}: a message was not deleted: ${failure.Code}`);
+  }
+}

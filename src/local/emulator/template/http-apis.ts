@@ -1,0 +1,75 @@
+import { type JsonObject, listAt, numberAt, textAt } from '../../support/json.ts';
+import { nameInArn } from './references.ts';
+
+/** Of an HTTP API what a request meets: routes, the function behind each, and who checks its caller. */
+export interface HttpApiPlan {
+  readonly routes: readonly HttpRoutePlan[];
+}
+
+export interface HttpRoutePlan {
+  /** `GET /v1/things/{id}`, as the template has it. */
+  readonly routeKey: string;
+  readonly functionName: string;
+  readonly authorizer?: AuthorizerPlan;
+}
+
+export interface AuthorizerPlan {
+  readonly functionName: string;
+  /** Header in lower case, without which a request is refused and by whose value answers are kept. */
+  readonly header: string;
+  readonly ttlSeconds: number;
+}
+
+/** A resource with what `Ref` gives for it, and its properties with every reference resolved. */
+export interface NamedResource {
+  readonly id: string;
+  readonly ref: string;
+  readonly properties: JsonObject;
+}
+
+/** @throws Error that names the resource and what the local runtime cannot do. */
+export function httpApiFrom(
+  routes: readonly NamedResource[],
+  integrations: readonly NamedResource[],
+  authorizers: readonly NamedResource[],
+): HttpApiPlan {
+  const functions = new Map(integrations.map((one) => [`integrations/${one.ref}`, integrationFunction(one)]));
+  const checks = new Map(authorizers.map((one) => [one.ref, authorizerFrom(one)]));
+  return {
+    routes: routes.map(({ id, properties }) => {
+      const target = textAt(properties['Target'], `${id}.Target`);
+      const functionName = functions.get(target);
+      if (functionName === undefined) throw new Error(`${id}: there is no integration ${target}`);
+      const authorizer = checks.get(String(properties['AuthorizerId']));
+      const type = properties['AuthorizationType'] ?? 'NONE';
+      if (type !== 'NONE' && authorizer === undefined)
+        throw new Error(`${id}: authorization ${String(type)} is unknown`);
+      return {
+        routeKey: textAt(properties['RouteKey'], `${id}.RouteKey`),
+        functionName,
+        ...(type !== 'NONE' && authorizer !== undefined && { authorizer }),
+      };
+    }),
+  };
+}
+
+function integrationFunction({ id, properties }: NamedResource): string {
+  if (properties['IntegrationType'] !== 'AWS_PROXY' || properties['PayloadFormatVersion'] !== '2.0') {
+    throw new Error(`${id}: the local runtime knows only Lambda integrations of payload format 2.0`);
+  }
+  return nameInArn(textAt(properties['IntegrationUri'], `${id}.IntegrationUri`));
+}
+
+const IDENTITY = /^\$request\.header\.([A-Za-z0-9-]+)$/;
+const FUNCTION_IN_URI = /\/functions\/(arn:[^/]+)\/invocations$/;
+
+function authorizerFrom({ id, properties }: NamedResource): AuthorizerPlan {
+  const source = textAt(listAt(properties['IdentitySource'], `${id}.IdentitySource`)[0], `${id}.IdentitySource`);
+  const header = IDENTITY.exec(source)?.[1]?.toLowerCase();
+  const arn = FUNCTION_IN_URI.exec(textAt(properties['AuthorizerUri'], `${id}.AuthorizerUri`))?.[1];
+  if (header === undefined || arn === undefined || properties['EnableSimpleResponses'] !== true) {
+    throw new Error(`${id}: the local runtime knows only Lambda authorizers by one header with simple responses`);
+  }
+  const ttlSeconds = numberAt(properties['AuthorizerResultTtlInSeconds'], `${id}.AuthorizerResultTtlInSeconds`, 0);
+  return { functionName: nameInArn(arn), header, ttlSeconds };
+}

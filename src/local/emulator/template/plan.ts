@@ -1,0 +1,101 @@
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import { type Json, type JsonObject, objectAt } from '../../support/json.ts';
+import type { SynthesizedStack } from './assembly.ts';
+import { type EventRulePlan, eventRulesFrom } from './event-rules.ts';
+import { mappingFrom, type QueueMappingPlan, type StreamMappingPlan } from './event-sources.ts';
+import { type FunctionPlan, functionFrom } from './functions.ts';
+import { type HttpApiPlan, httpApiFrom } from './http-apis.ts';
+import { resolve } from './intrinsics.ts';
+import { type QueuePlan, queueFrom } from './queues.ts';
+import { localReferences, type Place, physicalName } from './references.ts';
+import { type SchedulePlan, schedulesOfRule, schedulesOfScheduler } from './schedules.ts';
+import { tableFrom } from './tables.ts';
+import { subscribesMachine } from './topics.ts';
+
+/** What of a stack is run locally, with every reference resolved. */
+export interface LocalPlan {
+  readonly tables: readonly CreateTableCommandInput[];
+  /** Dead-letter queues before the queues that name them. */
+  readonly queues: readonly QueuePlan[];
+  /** Names of the SNS topics. */
+  readonly topics: readonly string[];
+  readonly functions: readonly FunctionPlan[];
+  readonly queueMappings: readonly QueueMappingPlan[];
+  readonly streamMappings: readonly StreamMappingPlan[];
+  readonly schedules: readonly SchedulePlan[];
+  readonly eventRules: readonly EventRulePlan[];
+  readonly httpApi: HttpApiPlan;
+  /** The stack's outputs by their logical id. */
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+/** Types that would have work to do and that nothing here does: to ignore them would be to run something else. */
+const NEEDED_BUT_UNKNOWN = [
+  'AWS::StepFunctions::StateMachine',
+  'AWS::Pipes::Pipe',
+  'AWS::Kinesis::Stream',
+  'AWS::RDS::DBInstance',
+  'AWS::ECS::Service',
+];
+
+/** @throws Error that names the resource and what cannot be run. */
+export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
+  const references = localReferences(stack, place);
+  const ofType = (...types: string[]) =>
+    Object.entries(stack.resources)
+      .filter(([, resource]) => types.includes(String(resource['Type'])))
+      .map(([id, resource]) => ({
+        id,
+        name: physicalName(stack, id, resource),
+        metadata: objectAt(resource['Metadata'] ?? {}, `${id}.Metadata`),
+        properties: () => resolvedProperties(id, resource['Properties'] ?? {}),
+      }));
+  const resolvedProperties = (id: string, properties: Json): JsonObject =>
+    objectAt(resolve(properties, references, id), `${id}.Properties`);
+
+  const named = (type: string) =>
+    ofType(type).map(({ id, name, properties }) => ({ id, ref: name, properties: properties() }));
+
+  const [unknown] = [
+    ...ofType(...NEEDED_BUT_UNKNOWN),
+    ...ofType('AWS::SNS::Subscription').filter((one) => subscribesMachine(one.properties())),
+  ];
+  if (unknown !== undefined) {
+    const type = String(stack.resources[unknown.id]?.['Type']);
+    throw new Error(`${unknown.id} is an ${type}, which the local runtime cannot run: add it to src/local/template`);
+  }
+  const mappings = ofType('AWS::Lambda::EventSourceMapping')
+    .map(({ id, properties }) => mappingFrom(id, properties()))
+    .filter((mapping) => mapping !== undefined);
+  return {
+    tables: ofType('AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable').map((one) =>
+      tableFrom(one.name, one.properties()),
+    ),
+    queues: ofType('AWS::SQS::Queue')
+      .map((one) => queueFrom(one.name, one.properties()))
+      .sort((one, other) => Number(one.deadLetterQueue !== undefined) - Number(other.deadLetterQueue !== undefined)),
+    topics: ofType('AWS::SNS::Topic').map(({ name }) => name),
+    // A function without an asset of ours is the CDK's own helper, such as the one that sets log retention.
+    functions: ofType('AWS::Lambda::Function')
+      .filter((one) => one.metadata['aws:asset:path'] !== undefined && one.metadata['aws:asset:is-bundled'] !== false)
+      .map((one) => functionFrom(one.name, one.properties(), one.metadata, stack.directory)),
+    queueMappings: mappings.filter((mapping) => mapping.source === 'queue'),
+    streamMappings: mappings.filter((mapping) => mapping.source === 'stream'),
+    schedules: [
+      ...ofType('AWS::Events::Rule').flatMap((one) => schedulesOfRule(one.id, one.properties())),
+      ...ofType('AWS::Scheduler::Schedule').flatMap((one) => schedulesOfScheduler(one.id, one.properties())),
+    ],
+    eventRules: ofType('AWS::Events::Rule').flatMap((one) => eventRulesFrom(one.id, one.properties())),
+    httpApi: httpApiFrom(
+      named('AWS::ApiGatewayV2::Route'),
+      named('AWS::ApiGatewayV2::Integration'),
+      named('AWS::ApiGatewayV2::Authorizer'),
+    ),
+    outputs: Object.fromEntries(
+      Object.entries(stack.outputs).map(([id, output]) => [
+        id,
+        String(resolve(output['Value'] ?? null, references, id)),
+      ]),
+    ),
+  };
+}

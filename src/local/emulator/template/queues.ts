@@ -1,0 +1,36 @@
+import { isObject, type JsonObject } from '../../support/json.ts';
+import { nameInArn } from './references.ts';
+
+export interface QueuePlan {
+  readonly name: string;
+  /** CreateQueue's attributes. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Name of the queue that takes what was received too often. */
+  readonly deadLetterQueue?: string;
+}
+
+/** Those that change what a queue does; encryption and policies do nothing on a stand-in. */
+const ATTRIBUTES = [
+  'VisibilityTimeout',
+  'DelaySeconds',
+  'MaximumMessageSize',
+  'MessageRetentionPeriod',
+  'ReceiveMessageWaitTimeSeconds',
+  'FifoQueue',
+  'ContentBasedDeduplication',
+] as const;
+
+export function queueFrom(name: string, properties: JsonObject): QueuePlan {
+  const attributes: Record<string, string> = {};
+  for (const key of ATTRIBUTES) {
+    // CloudFormation calls it MessageRetentionPeriod as SQS does, but MaximumMessageSize and DelaySeconds may be numbers.
+    if (properties[key] !== undefined) attributes[key] = String(properties[key]);
+  }
+  const redrive = properties['RedrivePolicy'];
+  if (!isObject(redrive)) return { name, attributes };
+  attributes['RedrivePolicy'] = JSON.stringify({
+    deadLetterTargetArn: redrive['deadLetterTargetArn'],
+    maxReceiveCount: Number(redrive['maxReceiveCount']),
+  });
+  return { name, attributes, deadLetterQueue: nameInArn(String(redrive['deadLetterTargetArn'])) };
+}

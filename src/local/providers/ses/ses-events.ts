@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../emulator/template/references.ts';
+import type { JsonObject } from '../../support/json.ts';
+import type { Happening } from './mail-fate.ts';
+
+/** A mail that SES took, as its events describe it: with everything that nobody else should see. */
+export interface SentMail {
+  readonly message_id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly configuration_set: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly sent: Date;
+}
+
+interface Kind {
+  readonly detailType: string;
+  readonly eventType: string;
+  /** Key of the part of `detail` that is this kind's own. */
+  readonly part: string;
+}
+
+const KINDS: Readonly<Record<'delivery' | 'open' | 'complaint' | 'reject' | 'bounce', Kind>> = {
+  delivery: { detailType: 'Email Delivered', eventType: 'Delivery', part: 'delivery' },
+  open: { detailType: 'Email Opened', eventType: 'Open', part: 'open' },
+  complaint: { detailType: 'Email Complaint Received', eventType: 'Complaint', part: 'complaint' },
+  reject: { detailType: 'Email Rejected', eventType: 'Reject', part: 'reject' },
+  bounce: { detailType: 'Email Bounced', eventType: 'Bounce', part: 'bounce' },
+};
+
+/** An event as SES publishes it to EventBridge's default bus. */
+export function sesEvent(mail: SentMail, happening: Happening, now: Date): JsonObject {
+  const { detailType, eventType, part } = KINDS[typeof happening === 'string' ? happening : 'bounce'];
+  return {
+    version: '0',
+    id: randomUUID(),
+    'detail-type': detailType,
+    source: 'aws.ses',
+    account: LOCAL_ACCOUNT,
+    time: now.toISOString().replace(/\.\d+Z$/, 'Z'),
+    region: LOCAL_REGION,
+    resources: [`arn:aws:ses:${LOCAL_REGION}:${LOCAL_ACCOUNT}:configuration-set/${mail.configuration_set}`],
+    detail: { eventType, mail: mailPart(mail), [part]: ownPart(mail, happening, now) },
+  };
+}
+
+function mailPart({ message_id, from, to, subject, configuration_set, tags, sent }: SentMail): JsonObject {
+  return {
+    timestamp: sent.toISOString(),
+    source: from,
+    sendingAccountId: LOCAL_ACCOUNT,
+    messageId: message_id,
+    destination: [to],
+    headersTruncated: false,
+    headers: Object.entries({ From: from, To: to, Subject: subject }).map(([name, value]) => ({ name, value })),
+    commonHeaders: { from: [from], to: [to], messageId: message_id, subject },
+    tags: {
+      'ses:operation': ['SendEmail'],
+      'ses:configuration-set': [configuration_set],
+      'ses:source-ip': ['127.0.0.1'],
+      'ses:from-domain': [from.split('@').at(-1) ?? ''],
+      'ses:caller-identity': ['local'],
+      ...Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, [value]])),
+    },
+  };
+}
+
+function ownPart({ to, sent }: SentMail, happening: Happening, now: Date): JsonObject {
+  const timestamp = now.toISOString();
+  switch (happening) {
+    case 'delivery':
+      return {
+        timestamp,
+        processingTimeMillis: now.getTime() - sent.getTime(),
+        recipients: [to],
+        smtpResponse: '250 2.6.0 Message received',
+        reportingMTA: 'mta.example.com',
+      };
+    case 'open':
+      return { timestamp, ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0' };
+    case 'complaint':
+      return {
+        timestamp,
+        complainedRecipients: [{ emailAddress: to }],
+        feedbackId: randomUUID(),
+        complaintFeedbackType: 'abuse',
+        arrivalDate: timestamp,
+      };
+    case 'reject':
+      return { reason: 'Bad content' };
+    default:
+      return {
+        timestamp,
+        bounceType: happening.type,
+        bounceSubType: happening.subType,
+        bouncedRecipients: [
+          { emailAddress: to, action: 'failed', status: happening.status, diagnosticCode: happening.says(to) },
+        ],
+        feedbackId: randomUUID(),
+        reportingMTA: 'dns; mta.example.com',
+      };
+  }
+}

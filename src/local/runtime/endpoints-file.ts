@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts';
+import { LOCAL_REGION } from '../emulator/template/references.ts';
+import { isObject, type Json, objectAt, textAt } from '../support/json.ts';
+
+/** What a running runtime tells its clients: design §8; keys are added, never removed. */
+export interface Endpoints {
+  readonly pid: number;
+  readonly region: string;
+  readonly endpoints: {
+    readonly dynamodb: string;
+    readonly sqs: string;
+    readonly ses: string;
+    /** The service's API (`/v1/…`), and Lambda's Invoke API. */
+    readonly api: string;
+    readonly console: string;
+    readonly simulator: string;
+  };
+  readonly tables: {
+    readonly notification_log: string;
+    readonly notification_content: string;
+    readonly notification_retry_log: string;
+    readonly pipeline_state: string;
+    readonly api_keys: string;
+  };
+  /** Queue URLs. */
+  readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
+  /** Function names by the service they are: `dispatcher`, `due-indexer`, `send-email`, … */
+  readonly functions: Readonly<Record<string, string>>;
+  /** The stack's outputs. */
+  readonly stack: Readonly<Record<string, string>>;
+  /** The functions' logs. */
+  readonly logs: string;
+  /** Credentials by integration_config_id, and the local keys. */
+  readonly secrets_file: string;
+}
+
+/** @throws Error that names the output which the stack lacks, or that cannot be read. */
+export function describeRuntime(
+  outputs: Readonly<Record<string, string>>,
+  rest: Pick<Endpoints, 'endpoints' | 'functions' | 'logs' | 'secrets_file'>,
+): Endpoints {
+  const output = (name: string) => textAt(outputs[name], `the stack's output ${name}`);
+  const lanes = objectAt(parse(output('LaneQueues')), "the stack's output LaneQueues");
+  const deadLetters = objectAt(parse(output('DeadLetterQueues')), "the stack's output DeadLetterQueues");
+  const queues = (channel: Channel) => {
+    const lane = objectAt(lanes[channel], `LaneQueues.${channel}`);
+    return {
+      express: textAt(lane['express'], `LaneQueues.${channel}.express`),
+      standard: textAt(lane['standard'], `LaneQueues.${channel}.standard`),
+      dead_letter: textAt(deadLetters[channel], `DeadLetterQueues.${channel}`),
+    };
+  };
+  const [email, slack, teams, webhook] = CHANNELS;
+  return {
+    pid: process.pid,
+    region: LOCAL_REGION,
+    tables: {
+      notification_log: output('NotificationLogTable'),
+      notification_content: output('NotificationContentTable'),
+      notification_retry_log: output('NotificationRetryLogTable'),
+      pipeline_state: output('PipelineStateTable'),
+      api_keys: output('ApiKeysTable'),
+    },
+    queues: {
+      [email]: queues(email),
+      [slack]: queues(slack),
+      [teams]: queues(teams),
+      [webhook]: queues(webhook),
+    },
+    stack: outputs,
+    ...rest,
+  };
+}
+
+/** Written whole or not at all: whoever waits for the file may read it the moment it appears. */
+export function writeEndpoints(path: string, endpoints: Endpoints): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(endpoints, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
+}
+
+/** Removes the file, unless it is by now another runtime's. */
+export function removeEndpoints(path: string): void {
+  if (pidIn(path) === process.pid) rmSync(path, { force: true });
+}
+
+function pidIn(path: string): number | undefined {
+  try {
+    const content = parse(readFileSync(path, 'utf8'));
+    const pid = isObject(content) ? content['pid'] : undefined;
+    return typeof pid === 'number' ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: string): Json {
+  return JSON.parse(text);
+}

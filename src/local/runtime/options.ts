@@ -1,0 +1,85 @@
+import { parseArgs } from 'node:util';
+import { parseSchedule } from '../emulator/events/schedule.ts';
+import type { LocalRuntimeOptions } from './runtime.ts';
+
+export interface LocalCommand
+  extends Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port'> {
+  /** No sample data and no first run. */
+  readonly empty: boolean;
+  readonly help: boolean;
+}
+
+/** A command line that cannot be followed: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]
+
+  --empty                  no sample data, no first run
+  --data DIR               keep tables, queues and keys in DIR, so that they survive a restart
+  --base-interval SECONDS  unit of backoff: the first retry comes after one to two of these (default: the stack's, 300)
+  --schedule EXPR|off      when to sweep instead of the stack's schedule: "rate(1 minute)", "cron(30 * * * ? *)", or off
+  --port N                 port of the API and the status page (default: any free one)
+`;
+
+/** @throws UsageError that names the flag and what would be right. */
+export function parseCommand(args: readonly string[]): LocalCommand {
+  const { values } = read(args);
+  return {
+    empty: values.empty ?? false,
+    help: values.help ?? false,
+    ...(values.data === undefined ? {} : { dataDir: directory(values.data) }),
+    ...(values['base-interval'] === undefined ? {} : { baseIntervalSeconds: interval(values['base-interval']) }),
+    ...(values.schedule === undefined ? {} : { schedule: schedule(values.schedule) }),
+    ...(values.port === undefined ? {} : { port: port(values.port) }),
+  };
+}
+
+function read(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        empty: { type: 'boolean' },
+        data: { type: 'string' },
+        'base-interval': { type: 'string' },
+        schedule: { type: 'string' },
+        port: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function directory(text: string): string {
+  if (text === '') throw new UsageError('--data needs a directory');
+  return text;
+}
+
+function interval(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() === '' || !(seconds >= 0.001 && seconds <= 86_400)) {
+    throw new UsageError(`--base-interval must be a number of seconds from 0.001 to 86400, is ${JSON.stringify(text)}`);
+  }
+  return seconds;
+}
+
+function schedule(text: string): string {
+  if (text === 'off') return text;
+  try {
+    parseSchedule(text);
+    return text;
+  } catch (error) {
+    throw new UsageError(`--schedule: ${error instanceof Error ? error.message : String(error)}; or write off`);
+  }
+}
+
+function port(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > 65_535) {
+    throw new UsageError(`--port must be a port number from 0 to 65535, is ${JSON.stringify(text)}`);
+  }
+  return Number(text);
+}

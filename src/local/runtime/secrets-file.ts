@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { REVOKED_TOKEN } from '../providers/slack.ts';
+import { isObject, type Json, type JsonObject } from '../support/json.ts';
+
+/**
+ * Makes sure that the secrets file is there, with the keys for recipients and the integrations of the sample data.
+ * What it already holds stays: keys, because what they encrypted is in the data directory, and the integrations that someone
+ * added. Only the samples follow the simulator to its new port.
+ * @throws Error that says what is wrong with the file, without quoting it.
+ */
+export function prepareSecrets(path: string, simulator: string): void {
+  const known = read(path);
+  const integrations = isObject(known['integrations']) ? known['integrations'] : {};
+  const secrets = {
+    recipient_key: randomBytes(32).toString('base64'),
+    recipient_hash_key: randomBytes(32).toString('base64'),
+    ...known,
+    integrations: { ...integrations, ...sampleIntegrations(simulator, integrations) },
+  };
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(path, 0o600);
+}
+
+/** The ids that sample rows name in `integration_config_id`. */
+export const SAMPLE_INTEGRATIONS = {
+  slack: 'local-slack',
+  slackRevoked: 'local-slack-revoked',
+  slackWebhook: 'local-slack-webhook',
+  teams: 'local-teams',
+  webhook: 'local-webhook',
+} as const;
+
+const EVERY_TENANT = { tenant_id: '*' };
+
+function sampleIntegrations(simulator: string, known: JsonObject): JsonObject {
+  const { slack, slackRevoked, slackWebhook, teams, webhook } = SAMPLE_INTEGRATIONS;
+  return {
+    [slack]: known[slack] ?? { token: 'xoxb-local', ...EVERY_TENANT },
+    [slackRevoked]: known[slackRevoked] ?? { token: REVOKED_TOKEN, ...EVERY_TENANT },
+    [slackWebhook]: { webhook_url: `${simulator}/slack/services/T000/B000/ok`, ...EVERY_TENANT },
+    [teams]: { webhook_url: `${simulator}/teams/ok`, ...EVERY_TENANT },
+    [webhook]: known[webhook] ?? { secrets: [`whsec_${randomBytes(24).toString('base64')}`], ...EVERY_TENANT },
+  };
+}
+
+function read(path: string): JsonObject {
+  if (!existsSync(path)) return {};
+  let content: Json;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new Error(`The secrets file ${path} is not JSON: repair or remove it`, { cause });
+  }
+  if (!isObject(content)) throw new Error(`The secrets file ${path} should hold an object: repair or remove it`);
+  return content;
+}

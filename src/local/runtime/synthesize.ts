@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pinnedNode } from '../processes/pinned-node.ts';
+import { isObject, type JsonObject, objectAt } from '../support/json.ts';
+import { PROJECT_ROOT } from './paths.ts';
+
+/** Everything that the synthesized app, bundles included, is made of. */
+const SOURCES = [
+  'cdk.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'bin/**/*.ts',
+  'lib/**/*.ts',
+  'functions/**/*.ts',
+  'src/core/**/*.ts',
+  'src/adapters/**/*.ts',
+];
+const KEPT_SYNTHESES = 3;
+
+/**
+ * Runs the CDK app, as `cdk synth` does, for the stage `local`: the `local` stage of cdk.json where there is one, else its `dev`.
+ * The result is kept until a source changes, because bundling takes many seconds.
+ * @param signal ends the app; waits for the bundler that it may have left
+ * @returns the cloud assembly's directory
+ * @throws Error with what the app printed, when it fails; the signal's reason, when that aborted
+ */
+export async function synthesize(
+  workDir: string,
+  onRun: () => void = () => {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<string> {
+  const cache = join(workDir, 'synth');
+  const directory = join(cache, hashOfSources());
+  if (existsSync(join(directory, 'manifest.json'))) return directory;
+  onRun();
+  const partial = `${directory}.${process.pid}`;
+  rmSync(partial, { recursive: true, force: true });
+  mkdirSync(partial, { recursive: true });
+  try {
+    await runApp(partial, signal);
+    moveInto(partial, directory);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+  dropOld(cache);
+  return directory;
+}
+
+/** The context of cdk.json with the stage `local` in it. */
+export function localContext(cdkJson: JsonObject): JsonObject {
+  const context = objectAt(cdkJson['context'] ?? {}, 'context in cdk.json');
+  const root = context['notification-retry'];
+  if (!isObject(root) || !isObject(root['stages'])) return context;
+  const { stages } = root;
+  return {
+    ...context,
+    stage: 'local',
+    'notification-retry': { ...root, stages: { ...stages, local: stages['local'] ?? stages['dev'] } },
+  };
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256');
+  for (const path of globSync(SOURCES, { cwd: PROJECT_ROOT }).sort()) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(join(PROJECT_ROOT, path)))
+      .update('\0');
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const cdkJson = objectAt(JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8')), 'cdk.json');
+  const child = spawn(pinnedNode(), ['--import', 'tsx', 'bin/app.ts'], {
+    cwd: PROJECT_ROOT,
+    env: {
+      ...process.env,
+      CDK_OUTDIR: outDir,
+      CDK_CONTEXT_JSON: JSON.stringify(localContext(cdkJson)),
+      JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION: '1',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  let output = '';
+  const collect = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-8_000);
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  }).finally(() => signal.removeEventListener('abort', kill));
+  signal.throwIfAborted();
+  if (code !== 0) throw new Error(`The CDK app could not be synthesized (exit code ${code}):\n${output.trim()}`);
+}
+
+function moveInto(partial: string, directory: string): void {
+  try {
+    renameSync(partial, directory);
+  } catch (error) {
+    // Another runtime synthesized the same sources at the same time.
+    if (!existsSync(join(directory, 'manifest.json'))) throw error;
+  }
+}
+
+function dropOld(cache: string): void {
+  const byAge = readdirSync(cache)
+    .map((name) => join(cache, name))
+    .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
+  for (const path of byAge.slice(KEPT_SYNTHESES)) rmSync(path, { recursive: true, force: true });
+}

@@ -1,0 +1,30 @@
+import type { Colors } from './colors.ts';
+
+export interface Column<T> {
+  readonly title: string;
+  readonly of: (row: T) => string | number | null | undefined;
+}
+
+/** Rows under their titles, numbers to the right; what is absent is a dash. */
+export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colors: Colors): string {
+  const cells = rows.map((row) => columns.map(({ of }) => of(row)));
+  const present = columns.map((_, i) => cells.map((row) => row[i] ?? undefined).filter((cell) => cell !== undefined));
+  const numeric = present.map((column) => column.length > 0 && column.every((cell) => typeof cell === 'number'));
+  const texts = cells.map((row) => row.map((cell) => (cell === null || cell === undefined ? '–' : String(cell))));
+  const widths = columns.map(({ title }, i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => (numeric[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return `${[colors.dim(line(columns.map(({ title }) => title))), ...texts.map(line)].join('\n')}\n`;
+}
+
+/** `3 h 20 min ago`, for a person's eye. */
+export function ago(iso: string, now: Date): string {
+  const minutes = Math.floor((now.getTime() - Date.parse(iso)) / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min ago` : `${Math.floor(hours / 24)} days ago`;
+}

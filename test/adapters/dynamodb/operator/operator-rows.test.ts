@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOperatorRows } from '../../../../src/adapters/dynamodb/operator/operator-rows.ts';
+import type { RowChange } from '../../../../src/core/delivery/claim-plan.ts';
+import type { OperatorRows } from '../../../../src/core/operator/operator-rows.ts';
+import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
+import { availableEngines } from '../../../support/dynamodb.ts';
+
+describe.each(availableEngines())('rows as operators change them, on %s', (engine) => {
+  let ops: Operations;
+  let rows: OperatorRows;
+  beforeAll(async () => {
+    ops = await startOperations(engine);
+    rows = createOperatorRows(ops.dynamodb, ops.tables.notification_log, () => new Date('2026-03-01T00:00:00.000Z'));
+  }, 120_000);
+  afterAll(() => ops?.stop());
+
+  const { attempts_left: _left, last_attempt: _last, ...unattempted } = storedRow('k-unattempted');
+  const kinds = [
+    ['in the index', storedRow('k-due')],
+    ['dead', deadRow('k-dead')],
+    ['in no index', stoppedRow('k-stopped')],
+    ['never attempted', unattempted],
+  ] as const;
+  const changes: [string, RowChange][] = [
+    ['sets attributes', { set: { send_status: 'RETRY', error_message: '失敗 "x"' } }],
+    ['sets and removes one', { set: { send_status: 'RETRY' }, remove: ['error_type'] }],
+    ['removes several', { set: {}, remove: ['error_type', 'retry_count', 'work_queue'] }],
+  ];
+
+  it.each(kinds.flatMap(([kind, row]) => changes.map(([what, change]) => [kind, what, row, change] as const)))(
+    'on a row that is %s: %s, once',
+    async (_kind, _what, row, change) => {
+      await ops.put(row);
+      const read = await rows.read(row.log_id);
+      if (read === undefined) throw new Error('the row is not there');
+      expect(await rows.change(read, change)).toBe(true);
+      const after = await ops.row(row.log_id);
+      expect(after).toMatchObject({ ...change.set, updated_at: '2026-03-01T00:00:00.000Z' });
+      for (const name of change.remove ?? []) expect(after).not.toHaveProperty(name);
+      const moved = after['send_status'] !== read.send_status || after['work_queue'] !== read.work_queue;
+      if (moved) expect(await rows.change(read, change)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['send_status', 'SUCCESS'],
+    ['last_attempt', 9],
+    ['work_queue', 'due#urgent#0'],
+    ['work_at', '2026-03-01T00:00:00.000Z'],
+  ])('changes nothing when %s is another by now', async (column, value) => {
+    for (const remove of [[], ['error_type', 'retry_count']] as const) {
+      const row = deadRow(`g-${column}-${remove.length}`);
+      const now = { ...row, [column]: value };
+      await ops.put(now);
+      expect(await rows.change(row, { set: { send_status: 'RETRY' }, remove })).toBe(false);
+      expect(await ops.row(row.log_id)).toEqual(now);
+    }
+  });
+
+  it('reads and changes many at once, each on its own', async () => {
+    const many = Array.from({ length: 60 }, (_unused, i) => deadRow(`m-${i}`));
+    await ops.put(...many.filter((_row, i) => i % 3 !== 0));
+    const found = await Promise.all(many.map(({ log_id }) => rows.read(log_id)));
+    expect(found.map((row) => row?.log_id)).toEqual(many.map(({ log_id }, i) => (i % 3 === 0 ? undefined : log_id)));
+    const changed = await Promise.all(many.map((row) => rows.change(row, { set: { send_status: 'RETRY' } })));
+    expect(changed).toEqual(many.map((_row, i) => i % 3 !== 0));
+  });
+});

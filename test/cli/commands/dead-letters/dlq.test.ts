@@ -1,0 +1,224 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { queueCounts } from '../../../../src/adapters/sqs/queue-counts.ts';
+import { redriveByCopy } from '../../../../src/adapters/sqs/redrive-by-copy.ts';
+import type { NotificationRow } from '../../../../src/core/model/notification.ts';
+import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
+import { messageFor } from '../../../support/rows.ts';
+
+let ops: Operations;
+beforeAll(async () => {
+  ops = await startOperations();
+});
+afterAll(() => ops.stop());
+afterEach(async () => {
+  await ops.takeAll();
+  for (const channel of ['webhook', 'email'] as const) await ops.take(channel, 'dead_letter');
+});
+
+/** A dead row whose letter lies in its queue, as the pipeline leaves them. */
+async function die(log_id: string, changes: Partial<NotificationRow> = {}): Promise<string> {
+  const row = deadRow(log_id, changes);
+  const body = messageFor(row, { run_id: row.dead_run_id ?? '', due: '2026-01-01T00:00:00.000Z' });
+  const dead_message_id = await ops.sendDeadLetter(row.channel, body);
+  await ops.put({ ...row, dead_message_id });
+  return dead_message_id;
+}
+
+/** A letter whose notification was delivered by other means. */
+async function outlive(log_id: string): Promise<void> {
+  await ops.put(storedRow(log_id, { send_status: 'SUCCESS' }));
+  await ops.sendDeadLetter('webhook', messageFor(storedRow(log_id)));
+}
+
+const idsOf = (letters: readonly { readonly log_id: string }[]) => letters.map(({ log_id }) => log_id).sort();
+
+describe('dlq list', () => {
+  it('tells what a redrive would do for each, and puts all of them back', async () => {
+    await die('l-dead', { error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' });
+    await outlive('l-stale');
+    await ops.sendDeadLetter('webhook', 'not ours');
+    const { dead_letters } = await ops.json<{ dead_letters: { state: string }[] }>('dlq', 'list');
+    expect(dead_letters.sort((a, b) => (a.state < b.state ? -1 : 1))).toMatchObject([
+      { channel: 'webhook', log_id: 'l-dead', state: 'redrive', failure_reason: 'AUTH_FAILED' },
+      { log_id: 'l-stale', state: 'stale', because: 'it is delivered already' },
+      { state: 'unreadable', because: expect.stringContaining('drop it') },
+    ]);
+    const QueueUrl = ops.deployment.dead_letter_queues.webhook;
+    const counts = await queueCounts(ops.sqs, QueueUrl);
+    expect(counts).toEqual({ visible: 3, in_flight: 0 });
+  });
+
+  it('says that a queue is empty', async () => {
+    expect(await ops.run(['dlq', 'list', '--channel', 'email'])).toEqual({
+      code: 0,
+      out: '',
+      err: 'The dead-letter queue of email is empty: there is nothing to redrive.\n',
+    });
+  });
+
+  it('goes through more than one receive holds', async () => {
+    await Promise.all(Array.from({ length: 23 }, (_, i) => die(`many-${i}`)));
+    const { dead_letters } = await ops.json<{ dead_letters: { log_id: string }[] }>('dlq', 'list');
+    expect(new Set(idsOf(dead_letters)).size).toBe(23);
+  });
+});
+
+describe('dlq show', () => {
+  it("shows a notification's letter with the remedy", async () => {
+    await die('s-1', { failure_reason: 'PERMISSION_DENIED' });
+    expect(await ops.json('dlq', 'show', 's-1')).toMatchObject({
+      dead_letters: [{ log_id: 's-1', state: 'redrive' }],
+      remedy: expect.stringContaining('Grant'),
+    });
+  });
+
+  it.each([
+    ['nobody', 'There is no notification nobody'],
+    ['s-2', 's-2 has no dead letter in the queue of webhook: see where it stands'],
+  ])('says what to do about %s', async (log_id, sentence) => {
+    await ops.put(deadRow('s-2'));
+    const { code, err } = await ops.run(['dlq', 'show', log_id]);
+    expect(code).toBe(1);
+    expect(err).toContain(sentence);
+  });
+});
+
+describe('dlq redrive', () => {
+  it('moves all that is there to the lanes, with the old body, and leaves the rows to the functions', async () => {
+    await Promise.all([die('d-1'), die('d-2', { priority: 'urgent' }), outlive('d-3')]);
+    const before = await ops.row('d-1');
+    expect(await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes', '--json'])).toMatchObject({
+      code: 0,
+      out: '{"moved":3}\n',
+    });
+    expect(await ops.row('d-1')).toEqual(before);
+    expect(await ops.take('webhook', 'express')).toMatchObject([{ log_id: 'd-2', run_id: 'sweep-d-2' }]);
+    expect(idsOf(await ops.take('webhook', 'standard'))).toEqual(['d-1', 'd-3']);
+    expect(await ops.take('webhook', 'dead_letter')).toEqual([]);
+  });
+
+  it('waits for what somebody is looking at', async () => {
+    await die('w-1');
+    const QueueUrl = ops.deployment.dead_letter_queues.webhook;
+    await ops.sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 2 }));
+    expect(await ops.json('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
+  });
+
+  it('leaves what is not ours where it is, and says so', async () => {
+    await ops.sendDeadLetter('webhook', 'not ours');
+    const { out, err } = await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes', '--json']);
+    expect(out).toBe('{"moved":0}\n');
+    expect(err).toContain('1 are no messages of ours and stay');
+    expect((await ops.json<{ dead_letters: object[] }>('dlq', 'list')).dead_letters).toHaveLength(1);
+    await ops.json('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes');
+  });
+
+  it('leaves what is dead again meanwhile, which would go round for ever', async () => {
+    await die('g-1');
+    const url = ops.deployment.dead_letter_queues.webhook;
+    const again = messageFor(deadRow('g-1'));
+    let died: Promise<string> | undefined;
+    const result = await redriveByCopy(ops.sqs, url, ops.deployment.lane_queues, {
+      pause: async () => void (await died),
+      onProgress: () => {
+        died ??= ops.sendDeadLetter('webhook', again);
+      },
+    });
+    expect(result).toEqual({ moved: 1, unreadable: 0, held: 0 });
+    expect(await ops.take('webhook', 'dead_letter')).toEqual([again]);
+  });
+
+  it('says that there is nothing to do', async () => {
+    expect(await ops.run(['dlq', 'redrive', '--channel', 'email', '--local', '--json'])).toEqual({
+      code: 0,
+      out: '{"moved":0}\n',
+      err: 'The dead-letter queue of email is empty: there is nothing to redrive.\n',
+    });
+  });
+
+  it('is done once at a time', async () => {
+    await die('o-1');
+    const lock = join(ops.directory, 'state', 'redrive-webhook.pid');
+    mkdirSync(join(ops.directory, 'state'), { recursive: true });
+    writeFileSync(lock, String(process.ppid));
+    const { code, err } = await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/A redrive of webhook is already running \(process \d+\): wait for its end/);
+    writeFileSync(lock, '999999999');
+    expect(await ops.json('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
+    rmSync(lock, { force: true });
+  });
+
+  it('asks first, and does nothing without a yes or without anybody to ask', async () => {
+    await die('a-1');
+    const args = ['dlq', 'redrive', '--channel', 'webhook', '--local'];
+    expect(await ops.run(args)).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') });
+    expect(await ops.run(args, { answer: 'n' })).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/Redrive about 1 dead letter of webhook\?.*Nothing was done/s),
+    });
+    expect(await ops.take('webhook', 'standard')).toEqual([]);
+    expect(await ops.run(args, { answer: 'yes' })).toMatchObject({ code: 0 });
+    expect(await ops.take('webhook', 'standard')).toHaveLength(1);
+  });
+});
+
+describe('dlq drop', () => {
+  it('deletes the letter; the row keeps its reason, and is dead no longer', async () => {
+    await Promise.all([die('p-1'), die('p-2')]);
+    expect(await ops.json('dlq', 'drop', 'p-1', '--yes')).toEqual({ dropped: 1 });
+    const row = await ops.row('p-1');
+    expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'MAX_RETRIES', send_attempts: 6 });
+    expect(row).not.toHaveProperty('work_queue');
+    expect(await ops.row('p-2')).toHaveProperty('work_queue');
+    expect(idsOf(await ops.take('webhook', 'dead_letter'))).toEqual(['p-2']);
+  });
+
+  it('leaves a notification alone that died anew with another letter', async () => {
+    const row = deadRow('p-3', { dead_message_id: 'a newer one' });
+    await ops.put(row);
+    await ops.sendDeadLetter('webhook', messageFor(row));
+    expect(await ops.json('dlq', 'drop', 'p-3', '--yes')).toEqual({ dropped: 1 });
+    expect(await ops.row('p-3')).toEqual(row);
+  });
+
+  it('--stale clears away what a redrive would drop', async () => {
+    await die('t-1');
+    await outlive('t-2');
+    await ops.sendDeadLetter('webhook', 'not ours');
+    expect(await ops.json('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes')).toEqual({ dropped: 2 });
+    expect(idsOf(await ops.take('webhook', 'dead_letter'))).toEqual(['t-1']);
+  });
+
+  it('asks first', async () => {
+    await die('q-1');
+    expect(await ops.run(['dlq', 'drop', '--channel', 'webhook', '--all'], { answer: '' })).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('Drop ALL dead letters of webhook?'),
+    });
+    expect(await ops.take('webhook', 'dead_letter')).toHaveLength(1);
+  });
+
+  it.each([
+    [[], 'Say which: LOG_IDs, or --channel with --stale or --all.'],
+    [['--channel', 'email'], 'Say which'],
+    [['--channel', 'email', '--stale', '--all'], 'Say which'],
+    [['x', '--all'], 'leave --channel, --stale and --all out'],
+  ])('refuses %j', async (args, sentence) => {
+    const { code, err } = await ops.run(['dlq', 'drop', ...args, '--yes']);
+    expect(code).toBe(2);
+    expect(err).toContain(sentence);
+  });
+
+  it('says which notifications have no letter', async () => {
+    await ops.put(deadRow('z-1'));
+    expect(await ops.run(['dlq', 'drop', 'z-1', '--yes'])).toEqual({
+      code: 1,
+      out: '0 dead letters dropped.\n',
+      err: 'z-1 has no dead letter: see `npm run ops -- show z-1`.\n',
+    });
+  });
+});

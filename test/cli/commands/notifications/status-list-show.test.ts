@@ -1,0 +1,274 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBreakerStore } from '../../../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import { recipientHash } from '../../../../src/adapters/recipient/recipient-hash.ts';
+import { opened } from '../../../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
+import type { LaneStatus } from '../../../../src/core/operator/views/lane-status.ts';
+import {
+  deadRow,
+  HASH_KEY,
+  type Operations,
+  startOperations,
+  stoppedRow,
+  storedRow,
+} from '../../../support/cli/operations.ts';
+
+interface List {
+  readonly notifications: readonly { readonly log_id: string; readonly state: string }[];
+  readonly next_cursor: string | null;
+}
+
+let ops: Operations;
+const later = new Date(Date.now() + 3_600_000).toISOString();
+const secret = 'hanako@example.com';
+const { work_queue: _, ...done } = storedRow('done-1', {
+  send_status: 'SUCCESS',
+  tenant_id: 'T1',
+  recipient_hash: recipientHash(HASH_KEY, 'T1', secret),
+});
+const rows = [
+  storedRow('due-1', { channel: 'email', tenant_id: 'T1' }),
+  storedRow('due-2', { channel: 'email', work_at: '2026-01-01T00:00:00.000Z' }),
+  storedRow('waiting-1', { channel: 'email', priority: 'urgent', work_at: later, send_status: 'RETRY' }),
+  deadRow('dead-1', { channel: 'slack', error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' }),
+  deadRow('dead-2', { channel: 'slack', priority: 'info' }),
+  deadRow('dead-3', { channel: 'slack', priority: 'important', tenant_id: 'T1' }),
+  stoppedRow('stopped-1'),
+  done,
+];
+
+beforeAll(async () => {
+  ops = await startOperations();
+  await ops.put(...rows);
+});
+afterAll(() => ops.stop());
+
+describe('status', () => {
+  it('counts for each channel and lane what is due, waiting, in flight and dead', async () => {
+    const QueueUrl = ops.deployment.lane_queues.teams.express;
+    await ops.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: '{}' }));
+    await ops.sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 60 }));
+    const lanes = await ops.json<LaneStatus[]>('status');
+    expect(lanes).toHaveLength(8);
+    const lane = (channel: string, name: string) => lanes.find((l) => l.channel === channel && l.lane === name);
+    expect(lane('email', 'standard')).toEqual({
+      channel: 'email',
+      lane: 'standard',
+      due: 2,
+      waiting: 0,
+      in_flight: 0,
+      dead: 0,
+      oldest_due_at: '2026-01-01T00:00:00.000Z',
+      breakers: [],
+    });
+    expect(lane('email', 'express')).toMatchObject({ due: 0, waiting: 1, oldest_due_at: null });
+    expect(lane('slack', 'standard')).toMatchObject({ dead: 2 });
+    expect(lane('slack', 'express')).toMatchObject({ dead: 1, due: 0 });
+    expect(lane('teams', 'express')).toMatchObject({ in_flight: 1, due: 0 });
+  });
+
+  it('names the providers that are down, in both lanes of their channel', async () => {
+    const { dynamodb, tables } = ops;
+    const store = createBreakerStore(dynamodb, tables.pipeline_state, () => new Date());
+    const breaker = opened('webhook#IC005', undefined, 'SERVER_OVERLOAD', new Date(), DEFAULT_BREAKER_POLICY);
+    await store.write(breaker);
+    await Promise.all([store.takeSlot(breaker.id, 'express'), store.takeSlot(breaker.id, 'standard')]);
+    const lanes = await ops.json<(LaneStatus & { breakers: object[] })[]>('status');
+    const down = {
+      channel: 'webhook',
+      integration: 'IC005',
+      state: 'open',
+      since: breaker.since,
+      held: 2,
+      last_error: 'SERVER_OVERLOAD',
+      next_probe_at: breaker.probe_at,
+    };
+    expect(lanes.map(({ breakers }) => breakers)).toEqual(
+      lanes.map(({ channel }) => (channel === 'webhook' ? [down] : [])),
+    );
+    await store.write({ ...breaker, id: 'teams#TENANT-1@flow.example.com:8443' });
+    const { out } = await ops.run(['status', '--local']);
+    expect(out).toMatch(/teams +TENANT-1@flow\.example\.com:8443 +open /);
+    expect(out).toMatch(/webhook +IC005 +open +\S+ \(just now\) +2 +SERVER_OVERLOAD +20/);
+  });
+
+  it('shows it as a table, and where to look when something is dead', async () => {
+    const { code, out } = await ops.run(['status']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^channel +lane +due +waiting +in flight +dead +oldest due\n/);
+    expect(out).toContain('3 dead: npm run ops -- list --status dead');
+  });
+});
+
+describe('list', () => {
+  it.each([
+    [[], ['dead-1', 'dead-2', 'dead-3', 'done-1', 'due-1', 'due-2', 'stopped-1', 'waiting-1']],
+    [
+      ['--status', 'dead'],
+      ['dead-1', 'dead-2', 'dead-3'],
+    ],
+    [
+      ['--status', 'due'],
+      ['due-1', 'due-2', 'waiting-1'],
+    ],
+    [['--status', 'success'], ['done-1']],
+    [['--status', 'dead', '--priority', 'info'], ['dead-2']],
+    [
+      ['--channel', 'slack', '--status', 'FAILED'],
+      ['dead-1', 'dead-2', 'dead-3'],
+    ],
+    [
+      ['--tenant', 'T1'],
+      ['dead-3', 'done-1', 'due-1'],
+    ],
+    [['--error-type', 'AUTH_FAILED'], ['dead-1']],
+    [['--error-type', 'INVALID_RECIPIENT'], ['stopped-1']],
+    [['--tenant', 'T1', '--recipient', 'Hanako@Example.com'], ['done-1']],
+    [['--status', 'dead', '--to', '1h'], []],
+    [['--from', '2020-01-01', '--to', '2020-01-02'], 'time'],
+    [['--from', '2020-01-01T00:00:00Z', '--to', '2020-01-02T00:00:00Z'], []],
+  ])('finds by %j', async (args, expected) => {
+    if (expected === 'time') {
+      const { code, err } = await ops.run(['list', ...args]);
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('2026-11-21T09:00:00Z') });
+      return;
+    }
+    const { notifications } = await ops.json<List>('list', ...args);
+    expect(notifications.map(({ log_id }) => log_id).sort()).toEqual(expected);
+  });
+
+  it.each([[[]], [['--status', 'dead']], [['--tenant', 'T1', '--from', '2h']]])(
+    'gives in pages what it gives at once: %j',
+    async (args) => {
+      const ids = ({ notifications }: List) => notifications.map(({ log_id }) => log_id);
+      const whole = ids(await ops.json<List>('list', ...args));
+      const paged: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: List = await ops.json('list', ...args, '--limit', '1', ...(cursor ? ['--cursor', cursor] : []));
+        expect(page.notifications).toHaveLength(1);
+        paged.push(...ids(page));
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      expect(paged).toEqual(whole);
+    },
+  );
+
+  it('lists the dead urgent first', async () => {
+    const { notifications } = await ops.json<List>('list', '--status', 'dead');
+    expect(notifications.map(({ log_id }) => log_id)).toEqual(['dead-3', 'dead-1', 'dead-2']);
+  });
+
+  it('reads a recipient from stdin, so that it need not be typed into a history', async () => {
+    const { out } = await ops.run(['list', '--tenant', 'T1', '--recipient', '-', '--json'], { input: secret });
+    expect(JSON.parse(out).notifications).toMatchObject([{ log_id: 'done-1', state: 'delivered' }]);
+    expect(out).not.toContain(secret);
+  });
+
+  it.each([
+    [['--recipient', secret], '--recipient needs --tenant'],
+    [['--cursor', 'nonsense'], '--cursor is none that this list gave'],
+    [['--from', '1h', '--to', '2h'], 'exchange them'],
+    [['--status', 'gone'], 'It must be one of due, dead, PENDING'],
+    [['--limit', 'many'], 'a whole number, 1 or more'],
+    [['--channel', 'fax'], 'Allowed choices are email, slack, teams, webhook'],
+  ])('refuses %j with a sentence and exit code 2', async (args, sentence) => {
+    const { code, out, err } = await ops.run(['list', ...args]);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(sentence);
+  });
+
+  it("does not take another list's cursor", async () => {
+    const { next_cursor } = await ops.json<List>('list', '--limit', '1');
+    const { code, err } = await ops.run(['list', '--status', 'dead', '--cursor', String(next_cursor)]);
+    expect(code).toBe(2);
+    expect(err).toContain('--cursor is none that this list gave');
+  });
+
+  it('says where it looked when nothing matches', async () => {
+    const { code, err } = await ops.run(['list', '--tenant', 'nobody']);
+    expect(code).toBe(0);
+    expect(err).toContain('Nothing matches');
+  });
+});
+
+describe('show', () => {
+  it('gives row, attempts in their order, and remedy', async () => {
+    for (const retry_attempt of [10, 2]) {
+      const record = { original_log_id: 'dead-1', retry_attempt, retry_status: 'FAILED', error_type: 'AUTH_FAILED' };
+      const TableName = ops.tables.notification_retry_log;
+      await ops.dynamodb.send(new PutItemCommand({ TableName, Item: toItem(record) }));
+    }
+    const shown = await ops.json('show', 'dead-1');
+    expect(Object.keys(shown)).toEqual(['notification', 'attempts', 'remedy']);
+    expect(shown).toMatchObject({
+      notification: { log_id: 'dead-1', state: 'dead', failure_reason: 'AUTH_FAILED' },
+      attempts: [{ retry_attempt: 2 }, { retry_attempt: 10 }],
+      remedy: expect.stringContaining('credential'),
+    });
+    const { out } = await ops.run(['show', 'dead-1']);
+    expect(out).toMatch(/^dead-1 {2}dead\n/);
+    expect(out).toMatch(
+      /\nWhat to do: Check the integration.*\nTo redrive: npm run ops -- dlq redrive --channel slack\n$/,
+    );
+  });
+
+  it('tells what an outage did to the attempts, and leaves out what is empty', async () => {
+    const id = 'waiting-1';
+    const records = [
+      { retry_attempt: 1, retry_status: 'FAILED', response_message: 'it answered 503', uncounted: true },
+      { retry_attempt: 2, retry_status: 'SKIPPED', error_details: '{"breaker":"webhook#IC005"}', uncounted: true },
+      { retry_attempt: 3, retry_status: 'FAILED', response_message: 'it answered 500', error_details: '{"a":1}' },
+    ];
+    const TableName = ops.tables.notification_retry_log;
+    for (const record of records) {
+      const Item = toItem({ original_log_id: id, error_type: 'SERVER_OVERLOAD', ...record });
+      await ops.dynamodb.send(new PutItemCommand({ TableName, Item }));
+    }
+    const { out } = await ops.run(['show', id]);
+    expect(out.match(/^ {6}\d .*$/gm)?.map((line) => line.replace(/^.*– +/, ''))).toEqual([
+      'it answered 503 (used up no retry)',
+      'held: webhook#IC005 is down',
+      'it answered 500',
+    ]);
+    expect(out).not.toMatch(/^ {2}\w+ *$/m);
+    expect(out).not.toContain('To redrive');
+  });
+
+  it('never shows recipient or content, also of a row that still has them in it', async () => {
+    await ops.put({
+      log_id: 'aside',
+      tenant_id: 'T1',
+      notification_type: 'FAX',
+      recipient_address: secret,
+      subject: 'top secret',
+      message_body: 'top secret',
+      send_status: 'FAILED',
+      failure_reason: 'FORMAT_ERROR',
+      error_message: `550 no such user <${secret}>`,
+    });
+    for (const args of [
+      ['show', 'aside'],
+      ['show', 'aside', '--json'],
+    ]) {
+      const { out } = await ops.run(args);
+      expect(out).toContain('set_aside');
+      for (const hidden of [secret, 'top secret']) expect(out).not.toContain(hidden);
+    }
+  });
+
+  it('has no remedy for what was delivered', async () => {
+    expect(await ops.json('show', 'done-1')).toMatchObject({ notification: { state: 'delivered' }, remedy: null });
+  });
+
+  it('says what to do about an unknown id', async () => {
+    expect(await ops.run(['show', 'nobody', '--json'])).toEqual({
+      code: 1,
+      out: '',
+      err: '✗ There is no notification nobody: look for its log_id with `npm run ops -- list`.\n',
+    });
+  });
+});

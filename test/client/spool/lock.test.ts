@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SpoolLockedError } from '../../../src/client/not-handed-over-error.ts';
+import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
+import { ownIdentity } from '../../../src/client/spool/process-identity.ts';
+import { lockSpool } from '../../../src/client/spool/spool-lock.ts';
+import { errno, faultyFs } from '../../support/client/faulty-fs.ts';
+import { notification, startWorld } from '../../support/client/world.ts';
+import { PROJECT_ROOT } from '../../support/project-root.ts';
+
+let directory: string;
+const holders: ChildProcess[] = [];
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'spool-lock-'));
+});
+afterEach(() => {
+  for (const holder of holders.splice(0)) holder.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const lock = () => lockSpool(directory, { fs, heartbeatMs: 20 });
+const held = (text: string) => writeFileSync(join(directory, '.lock'), text);
+
+/** Another process that takes the lock and keeps it. */
+async function holder(): Promise<ChildProcess> {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', join(PROJECT_ROOT, 'test', 'support', 'client', 'lock-holder.ts'), directory],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  holders.push(child);
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.once('data', () => resolve());
+    child.once('exit', (code) => reject(new Error(`the holder ended with ${code}`)));
+  });
+  return child;
+}
+
+describe('the lock of a spool', () => {
+  it("is one process's until it lets go", async () => {
+    const release = await lock();
+    await expect(lock()).rejects.toThrow(`is locked by pid ${process.pid} on`);
+    await release();
+    await (await lock())();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('held by a living process, it names it; killed with SIGKILL, it is free at once', async () => {
+    const child = await holder();
+    await expect(lock()).rejects.toMatchObject({ name: 'SpoolLockedError', pid: child.pid });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    const started = Date.now();
+    const release = await lockSpool(directory, { fs });
+    expect(Date.now() - started).toBeLessThan(2_000);
+    await release();
+  });
+
+  it("is not taken for held because a later process has the dead holder's pid", async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+    await (await lock())();
+  });
+
+  it.each([
+    ['another host', JSON.stringify({ pid: 1, scope: 'elsewhere boot pid:[1]', started: '5', token: 't' })],
+    ['a holder that died before it had written it', ''],
+    ['something unreadable', '{'],
+  ])('of %s, it is abandoned when no sign of life comes', async (_, text) => {
+    held(text);
+    await (await lock())();
+  });
+
+  it('of another host that lives, it is held', async () => {
+    held(JSON.stringify({ pid: 1, scope: 'elsewhere boot pid:[1]', started: '5', token: 't' }));
+    let tick = 0;
+    // Its clock is years behind: only that it moves counts.
+    const heart = setInterval(() => void fs.utimes(join(directory, '.lock'), ++tick, tick), 10);
+    await expect(lock()).rejects.toThrow('is locked by pid 1 on elsewhere');
+    clearInterval(heart);
+  });
+
+  it('taken by another between being found abandoned and being moved away, it is given back', async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
+    const faster = JSON.stringify({ ...ownIdentity(), token: 'faster' });
+    const slow: FileSystem = {
+      ...fs,
+      rename: async (from, to) => {
+        held(faster);
+        await fs.rename(from, to);
+      },
+    };
+    await expect(lockSpool(directory, { fs: slow, heartbeatMs: 20 })).rejects.toThrow(SpoolLockedError);
+    expect(readFileSync(join(directory, '.lock'), 'utf8')).toBe(faster);
+    expect(readdirSync(directory)).toEqual(['.lock']);
+  });
+
+  it.each(['ENOSPC', 'EDQUOT'])('%s: it is held without a name in it, and let go', async (code) => {
+    const full = faultyFs((_, name) => (name === 'file.writeFile' ? errno(code) : undefined));
+    const release = await lockSpool(directory, { fs: full, heartbeatMs: 5 });
+    await expect(lock()).rejects.toThrow('is locked by another process');
+    await release();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('is not taken where it cannot be written for another reason, and leaves nothing', async () => {
+    const broken = faultyFs((_, name) => (name === 'file.writeFile' ? errno('EIO') : undefined));
+    await expect(lockSpool(directory, { fs: broken })).rejects.toThrow('EIO');
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it("found abandoned by many at the same moment, it is one's", async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+    const taken = await Promise.allSettled(Array.from({ length: 20 }, lock));
+    const refused = taken.filter((one) => one.status === 'rejected');
+    expect(refused).toHaveLength(19);
+    for (const { reason } of refused) expect(reason).toBeInstanceOf(SpoolLockedError);
+  });
+});
+
+it('two flushes at once: one works, one says who is at it, and nothing is sent twice', async () => {
+  const world = await startWorld();
+  await world.api.stop();
+  await world.client().sendBatch(Array.from({ length: 30 }, (_, n) => notification(n)));
+  await world.api.start();
+  const both = await Promise.allSettled([world.client().flush(), world.client().flush()]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  expect(world.api.asked).toHaveLength(1);
+  expect(world.api.accepted).toHaveLength(30);
+  await world.end();
+});

@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
+import { Breakers, type BreakersDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import type { Admission } from '../../../src/core/delivery/provider-gate.ts';
+import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { dueRow, T0 } from '../../support/rows.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+
+const SECOND = 1_000;
+const POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 3, interval_ms: 30 * SECOND, drain_per_second: 2 };
+const ID = 'webhook#IC1';
+const OK: SendResult = { ok: true, response_code: '200' };
+const refused = (error_type: ProviderErrorType, response_code?: string): SendResult => ({
+  ok: false,
+  error_type,
+  message: 'refused',
+  ...(response_code && { response_code }),
+});
+const DOWN = refused('SERVER_OVERLOAD', '503');
+const UNASKED: SendResult = { ok: false, error_type: 'UNKNOWN', message: 'our own defect', asked: false };
+
+let serial = 0;
+const row = (changes: Partial<NotificationRow> = {}) =>
+  dueRow({ log_id: `n-${++serial}`, integration_config_id: 'IC1', ...changes });
+
+function setUp(more: Partial<BreakersDeps> = {}) {
+  const time = new VirtualTime(T0);
+  const memory = new MemoryBreakers();
+  const transitions: string[] = [];
+  const faults: unknown[] = [];
+  const worker = (own: Partial<BreakersDeps> = {}) =>
+    new Breakers({
+      store: memory.store,
+      policy: POLICY,
+      clock: time.clock,
+      pause: time.pause,
+      probe_ms: 25 * SECOND,
+      onTransition: (to) => transitions.push(to),
+      onFault: (error) => faults.push(error),
+      ...more,
+      ...own,
+    });
+  /** A batch whose sends are all answered alike: what was told of each, whether it counts, or until when it is held. */
+  const batch = async (gate: Breakers, rows: readonly NotificationRow[], answer: SendResult, forced = false) =>
+    time.run(
+      Promise.all(
+        rows.map(async (one) => {
+          const admission = await gate.admit(one, forced);
+          if (admission.do === 'hold') return admission;
+          await time.pause(100);
+          return (await admission.heard(answer)) ? 'uncounted' : 'counted';
+        }),
+      ),
+    );
+  const outage = async () => {
+    const gate = worker();
+    await batch(gate, [row(), row(), row()], DOWN);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open' });
+    transitions.length = 0;
+    return gate;
+  };
+  return { time, memory, transitions, faults, worker, batch, outage };
+}
+
+const rows = (count: number, changes: Partial<NotificationRow> = {}) =>
+  Array.from({ length: count }, () => row(changes));
+const isHold = (one: unknown): one is Extract<Admission, { do: 'hold' }> => typeof one === 'object';
+const seconds = (from: Date, until: string) => (Date.parse(until) - from.getTime()) / SECOND;
+
+describe('a breaker', () => {
+  it('opens when a batch fails as a whole, and none of the batch counts', async () => {
+    const { worker, batch, memory, transitions } = setUp();
+    expect(await batch(worker(), rows(3), DOWN)).toEqual(['uncounted', 'uncounted', 'uncounted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', error_type: 'SERVER_OVERLOAD', version: 1 });
+    expect(transitions).toEqual(['opened']);
+  });
+
+  it.each([
+    ['too few fail', rows(2), DOWN],
+    [
+      'the same one fails again and again',
+      Array.from({ length: 9 }, () => dueRow({ integration_config_id: 'IC1' })),
+      DOWN,
+    ],
+    ['a limit is met', rows(9), refused('RATE_LIMITED', '429')],
+    ['messages are refused for good', rows(9), refused('INVALID_RECIPIENT', '404')],
+    ['the sender breaks before it asks', rows(9), UNASKED],
+    ['nobody knows the provider', rows(9, { integration_config_id: '' }), DOWN],
+  ])('stays closed when %s', async (_, some, answer) => {
+    const { worker, batch, memory } = setUp();
+    expect(await batch(worker(), some, answer)).toEqual(some.map(() => 'counted'));
+    expect(memory.breakers.size).toBe(0);
+  });
+
+  it('stays closed when enough others get through', async () => {
+    const { worker, batch, memory, time } = setUp();
+    const gate = worker();
+    await batch(gate, rows(2), OK);
+    expect(await batch(gate, rows(6), DOWN)).toContain('counted');
+    expect(memory.breakers.size).toBe(0);
+    await time.run(time.pause(POLICY.window_ms + 30 * SECOND));
+    // What got through is too long ago by now.
+    expect(await batch(gate, rows(3), DOWN)).not.toContain('counted');
+  });
+
+  it('holds what comes while it is open, on every worker, and lets other providers be', async () => {
+    const { outage, worker, batch, time } = setUp();
+    const first = await outage();
+    for (const gate of [first, worker()]) {
+      const [held] = await batch(gate, [row()], OK);
+      expect(held).toMatchObject({ do: 'hold', error_type: 'SERVER_OVERLOAD', breaker: ID });
+      expect(isHold(held) && seconds(time.clock(), held.until)).toBeGreaterThan(29);
+    }
+    expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
+  });
+
+  it('of a host holds the tenant whose receiver there is down, and no other tenant on that host', async () => {
+    const { worker, batch } = setUp();
+    const gate = worker();
+    const hook = { integration_config_id: '', provider_host: 'hooks.example.com' };
+    await batch(gate, rows(3, hook), DOWN);
+    const [own] = await batch(gate, rows(1, hook), OK);
+    expect(own).toMatchObject({ do: 'hold', breaker: 'webhook#tenant-1@hooks.example.com' });
+    expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
+  });
+
+  it('gives what its tenant may not use no slot and no probe: it is refused on the way', async () => {
+    const { outage, worker, batch, memory, time } = setUp();
+    await outage();
+    const gate = worker({ mayUse: async ({ tenant_id }) => tenant_id === 'tenant-1' });
+    const refusal = refused('AUTH_FAILED');
+    const before = memory.breakers.get(ID);
+    expect(await batch(gate, rows(5, { tenant_id: 'tenant-2' }), refusal)).toEqual(Array(5).fill('counted'));
+    await time.run(time.pause(31 * SECOND));
+    expect(await batch(gate, rows(5, { tenant_id: 'tenant-2' }), refusal)).toEqual(Array(5).fill('counted'));
+    expect(memory.breakers.get(ID)).toEqual(before);
+    expect(await batch(gate, [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('lets count what breaks the sender, even as the probe, and probes again with the next one', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await time.run(time.pause(30 * SECOND));
+    expect(await batch(gate, [row()], UNASKED)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', interval_ms: 30 * SECOND });
+    expect(await batch(gate, [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('gives each held notification a slot of its own, the express lane a line of its own', async () => {
+    const { outage, batch, time } = setUp();
+    const gate = await outage();
+    const now = time.clock();
+    const held = await batch(gate, [...rows(5), ...rows(2, { priority: 'urgent' })], OK);
+    const waits = held.filter(isHold).map(({ until }) => Math.round(seconds(now, until) * 10) / 10);
+    const [start = 0] = waits;
+    expect(waits).toEqual([0, 0.5, 1, 1.5, 2, 0, 0.5].map((later) => start + later));
+  });
+
+  it('lets one probe through when its time has come; it fails, and the next comes after twice the time', async () => {
+    const { outage, worker, batch, time, memory } = setUp();
+    const gate = await outage();
+    await time.run(time.pause(30 * SECOND));
+    const now = time.clock();
+    const ends = await batch(gate, rows(4), DOWN);
+    expect(ends.filter((end) => end === 'uncounted')).toHaveLength(1);
+    for (const { until } of ends.filter(isHold)) expect(seconds(now, until)).toBeGreaterThanOrEqual(60);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', interval_ms: 60 * SECOND });
+    const [other] = await batch(worker(), [row()], DOWN);
+    expect(isHold(other)).toBe(true);
+  });
+
+  it('never waits longer for a probe than configured', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    for (let i = 0; i < 8; i++) {
+      await time.run(time.pause(POLICY.max_interval_ms));
+      await batch(gate, [row()], DOWN);
+    }
+    expect(memory.breakers.get(ID)?.interval_ms).toBe(POLICY.max_interval_ms);
+  });
+
+  it('sends what waited for the probe in the same worker as soon as the probe is answered', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await time.run(time.pause(30 * SECOND));
+    expect(await batch(gate, rows(4), OK)).toEqual(['counted', 'counted', 'counted', 'counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('counts an answer to the probe that refuses only this message as the provider being back', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], refused('INVALID_RECIPIENT', '404'));
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('hands the probe on when it was never made', async () => {
+    const { outage, worker, batch, time, memory } = setUp();
+    const gate = await outage();
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], refused('AUTH_FAILED'));
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', interval_ms: 30 * SECOND });
+    expect(await batch(worker(), [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('lets another worker probe when the first died in it', async () => {
+    const { outage, worker, batch, time, memory } = setUp();
+    const dying = await outage();
+    await time.run(time.pause(30 * SECOND));
+    expect(await time.run(dying.admit(row(), false))).toMatchObject({ do: 'send' });
+    expect(isHold((await batch(worker(), [row()], OK))[0])).toBe(true);
+    await time.run(time.pause(26 * SECOND));
+    expect(await batch(worker(), [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('closes when its lines are empty', async () => {
+    const { outage, batch, time, memory, transitions } = setUp();
+    const gate = await outage();
+    await batch(gate, rows(20), OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], OK);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+    await time.run(time.pause(45 * SECOND));
+    await batch(gate, [row()], OK);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'closed' });
+    expect(transitions).toEqual(['closed']);
+  });
+
+  it('opens again when the provider fails while it drains, and its failures do not count', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await batch(gate, rows(20), OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], OK);
+    expect(await batch(gate, rows(1), DOWN)).toEqual(['uncounted']);
+    expect(await batch(gate, rows(9), DOWN)).not.toContain('counted');
+    expect(memory.breakers.get(ID)).toMatchObject({
+      state: 'open',
+      interval_ms: 60 * SECOND,
+      since: expect.any(String),
+    });
+  });
+
+  it('lets an operator’s forced attempt through, and what it finds counts', async () => {
+    const { outage, batch, memory } = setUp();
+    const gate = await outage();
+    expect(await batch(gate, [row()], DOWN, true)).toEqual(['uncounted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', interval_ms: 30 * SECOND });
+    expect(await batch(gate, [row()], OK, true)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+  });
+
+  it('asks its store once for many, and not again for a while', async () => {
+    let reads = 0;
+    const { memory, worker, batch, time } = setUp();
+    const list = () => {
+      reads += 1;
+      return memory.store.list();
+    };
+    const gate = worker({ store: { ...memory.store, list } });
+    await batch(gate, rows(50), OK);
+    await batch(gate, rows(50), OK);
+    expect(reads).toBe(1);
+    await time.run(time.pause(5 * SECOND));
+    await batch(gate, rows(50), OK);
+    expect(reads).toBe(2);
+  });
+
+  it('stops no delivery when its store fails, and says so', async () => {
+    const fail = async () => {
+      throw new Error('throttled');
+    };
+    const { worker, batch, faults, outage, memory } = setUp();
+    const blind = worker({ store: { list: fail, write: fail, takeSlot: fail } });
+    expect(await batch(blind, rows(4), DOWN)).toEqual(['counted', 'counted', 'counted', 'counted']);
+    expect(faults.length).toBeGreaterThan(0);
+    await outage();
+    const [held] = await batch(worker({ store: { ...memory.store, takeSlot: fail } }), [row()], OK);
+    expect(isHold(held)).toBe(true);
+  });
+});

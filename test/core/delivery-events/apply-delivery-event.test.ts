@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
+import type { DeliveryEvent, Told } from '../../../src/core/delivery-events/delivery-event.ts';
+import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
+import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { acceptedRow, eventOf, PERMANENT, recordOf, TRANSIENT, uncertainRow } from '../../support/delivery-events.ts';
+import { at, dueRow } from '../../support/rows.ts';
+
+/** A notification with its three attempts, and the queue of its channel. */
+function start(row: NotificationRow, records: readonly RetryRecord[]) {
+  let time = 2000;
+  // No two writes at the same millisecond, as no two of one row are on DynamoDB.
+  const clock = () => at(time++);
+  const tables = new MemoryTables(clock);
+  tables.log.set(row.log_id, { ...row, updated_at: clock().toISOString() });
+  for (const record of records) tables.retryLog.set(record.retry_log_id, record);
+  const queued: [QueueMessage, number][] = [];
+  const deps = {
+    rows: tables.eventRows,
+    records: tables.records,
+    retries: { send: async (message: QueueMessage, delay: number) => void queued.push([message, delay]) },
+    policy: DEFAULT_RETRY_POLICY,
+    clock,
+    random: () => 0,
+  };
+  const tell = (event: DeliveryEvent) => applyDeliveryEvent(event, deps);
+  return { tables, queued, deps, tell, row: () => tables.row(row.log_id) };
+}
+
+const uncertain = () =>
+  start(uncertainRow(), [recordOf(0, 'UNKNOWN'), recordOf(1, 'NETWORK_TIMEOUT'), recordOf(2, 'NETWORK_TIMEOUT')]);
+const accepted = () => start(acceptedRow(), [recordOf(0, 'UNKNOWN'), recordOf(1, 'NETWORK_TIMEOUT'), recordOf(2)]);
+
+describe('a delivery event', () => {
+  it('cancels the pending retry of what arrived, and corrects its record', async () => {
+    const { tell, row, tables } = uncertain();
+    expect(await tell(eventOf({ kind: 'delivered' }))).toMatchObject({ outcome: 'reconcile', tenant_id: 'tenant-1' });
+    expect(row()).toMatchObject({ send_status: 'SUCCESS', delivered_at: at(1000).toISOString() });
+    expect(row()).not.toHaveProperty('work_queue');
+    expect(tables.retryLog.get('log-1#2')).toMatchObject({ retry_status: 'SUCCESS', provider_message_id: 'message-2' });
+  });
+
+  it('withdraws the successor of what arrived, unless its attempt is under way', async () => {
+    const given = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', successor_log_id: 'log-1-fallback' } as const;
+    const states = [
+      [dueRow({ log_id: 'log-1-fallback' }), 'CANCELLED'],
+      [dueRow({ log_id: 'log-1-fallback', send_status: 'SENDING', claim_until: at(62_000).toISOString() }), undefined],
+    ] as const;
+    for (const [successor, reason] of states) {
+      const { work_queue: _, ...dead } = uncertainRow(given);
+      const { tell, row, tables } = start(dead, [recordOf(2, 'NETWORK_TIMEOUT')]);
+      tables.log.set(successor.log_id, { ...successor });
+      await tell(eventOf({ kind: 'delivered' }));
+      expect(row()).toMatchObject({ send_status: 'SUCCESS' });
+      expect(tables.row(successor.log_id)?.failure_reason).toBe(reason);
+      expect(tables.row(successor.log_id)?.work_queue === undefined).toBe(reason !== undefined);
+    }
+  });
+
+  it('queues a message when a bounce makes the row due soon', async () => {
+    const { tell, queued, row } = accepted();
+    await tell(eventOf(PERMANENT));
+    const message = { log_id: 'log-1', due: row()?.work_at, run_id: 'sweep-1', channel: 'email', version: 1 };
+    expect(queued).toEqual([[expect.objectContaining(message), 0]]);
+  });
+
+  it('leaves what is due late to the sweep', async () => {
+    const { tell, queued, row } = accepted();
+    await tell(eventOf(TRANSIENT));
+    expect(Date.parse(row()?.work_at ?? '')).toBeGreaterThan(at(15 * 60_000).getTime());
+    expect(queued).toEqual([]);
+  });
+
+  it('is done with although its retry could not be queued', async () => {
+    const { deps } = accepted();
+    const retries = { send: () => Promise.reject(new Error('SQS is away')) };
+    const report = await applyDeliveryEvent(eventOf(PERMANENT), { ...deps, retries });
+    expect(report).toMatchObject({ outcome: 'fail', requeue_error: expect.any(Error) });
+  });
+
+  it('of a notification that nobody knows is ignored', async () => {
+    expect(await accepted().tell(eventOf({ kind: 'delivered' }, { log_id: 'none' }))).toMatchObject({
+      outcome: 'ignore',
+      because: 'there is no such notification',
+    });
+  });
+
+  it('comes back when the attempt under way is over', async () => {
+    const row = uncertainRow({ send_status: 'SENDING', claim_until: at(62_000).toISOString() });
+    const { tell } = start(row, [recordOf(1, 'UNKNOWN')]);
+    const { again_after_seconds } = await tell(eventOf({ kind: 'delivered' }));
+    expect(again_after_seconds).toBe(60);
+  });
+
+  it('is decided anew when the row changes meanwhile, and comes back when it does so again and again', async () => {
+    const { deps, row } = uncertain();
+    let conflicts = 2;
+    const change: typeof deps.rows.change = async (was, to) => (conflicts-- > 0 ? false : deps.rows.change(was, to));
+    await applyDeliveryEvent(eventOf({ kind: 'delivered' }), { ...deps, rows: { ...deps.rows, change } });
+    expect(row()?.send_status).toBe('SUCCESS');
+    const other = uncertain();
+    const never = { ...other.deps.rows, change: async () => false };
+    await expect(
+      applyDeliveryEvent(eventOf({ kind: 'delivered' }), { ...other.deps, rows: never }),
+    ).rejects.toMatchObject({ message: expect.stringContaining('log-1') });
+  });
+
+  it('loses no other event that comes at the same moment', async () => {
+    const { tell, row } = accepted();
+    await Promise.all([tell(eventOf({ kind: 'delivered' })), tell(eventOf({ kind: 'opened' }))]);
+    expect(row()).toMatchObject({ delivered_at: expect.any(String), opened_at: expect.any(String) });
+  });
+});
+
+const event: fc.Arbitrary<DeliveryEvent> = fc
+  .record({
+    told: fc.constantFrom<Told>(
+      { kind: 'delivered' },
+      { kind: 'delivered' },
+      { kind: 'opened' },
+      { kind: 'complained' },
+      PERMANENT,
+      TRANSIENT,
+    ),
+    attempt: fc.integer({ min: 0, max: 3 }),
+    ms: fc.nat({ max: 1000 }),
+  })
+  .map(({ told, attempt, ms }) => eventOf(told, { attempt, at: at(ms).toISOString() }));
+
+describe('events about a notification', () => {
+  it.each([
+    ['SES accepted', accepted],
+    ['whose fate is uncertain', uncertain],
+  ])('that %s lead to the same in any order and number', async (_, begin) => {
+    let arrivals = 0;
+    let bounces = 0;
+    const several = fc.array(event, { minLength: 1, maxLength: 6 }).chain((events) =>
+      fc.tuple(
+        fc.constant(events),
+        // Any order, and some of them twice.
+        fc.shuffledSubarray([...events, ...events], { minLength: events.length }).map((some) => [...some, ...events]),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(several, async ([events, shuffled]) => {
+        const [one, other] = [begin(), begin()];
+        for (const each of events) await one.tell(each);
+        for (const each of shuffled) await other.tell(each);
+        const end = facts(one.row());
+        expect(facts(other.row())).toEqual(end);
+        if (end.arrived) expect(end.send_status).toBe('SUCCESS');
+        if (events.every(({ told }) => told.kind !== 'failed')) {
+          expect(other.row()?.delivered_at).toBe(one.row()?.delivered_at);
+        }
+        if (end.arrived) arrivals += 1;
+        if (end.send_status === 'RETRY') bounces += 1;
+      }),
+      { numRuns: 500 },
+    );
+    expect(arrivals).toBeGreaterThan(10);
+    expect(bounces).toBeGreaterThan(10);
+  });
+});
+
+function facts(row: NotificationRow | undefined) {
+  const { send_status, delivery_by_attempt, opened_at, complained_at, suppressed } = row ?? {};
+  const marks = { delivery_by_attempt, opened_at, complained_at, suppressed };
+  return { send_status, arrived: arrived(delivery_by_attempt), ...marks };
+}

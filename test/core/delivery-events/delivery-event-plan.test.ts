@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import type { Told } from '../../../src/core/delivery-events/delivery-event.ts';
+import { type EventSubject, planDeliveryEvent } from '../../../src/core/delivery-events/delivery-event-plan.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import {
+  acceptedRow,
+  eventOf,
+  PERMANENT,
+  recordOf,
+  TRANSIENT,
+  uncertainRow,
+  VIRUS,
+} from '../../support/delivery-events.ts';
+import { at, T0 } from '../../support/rows.ts';
+
+const NOW = at(2000);
+const DELIVERED: Told = { kind: 'delivered' };
+const AT = at(1000).toISOString();
+
+function plan(told: Told, subject: EventSubject, changes: Parameters<typeof eventOf>[1] = {}) {
+  return planDeliveryEvent(eventOf(told, changes), subject, NOW, DEFAULT_RETRY_POLICY, () => 0);
+}
+const accepted = (changes: Partial<NotificationRow> = {}): EventSubject => {
+  const record = recordOf(2);
+  return { row: acceptedRow(changes), record, newest: record };
+};
+const uncertain = (changes: Partial<NotificationRow> = {}): EventSubject => {
+  const record = recordOf(2, 'NETWORK_TIMEOUT');
+  return { row: uncertainRow(changes), record, newest: record };
+};
+
+describe('what arrived', () => {
+  it.each<[Told['kind'], object]>([
+    ['delivered', { delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }],
+    ['opened', { delivered_at: AT, opened_at: AT, delivery_by_attempt: { 2: 'seen' } }],
+    ['complained', { delivered_at: AT, complained_at: AT, suppressed: true, delivery_by_attempt: { 2: 'seen' } }],
+  ])('is noted on a row that SES accepted: %s', (kind, set) => {
+    expect(plan({ kind } as Told, accepted())).toEqual({ do: 'note', change: { set } });
+  });
+
+  it('is dated by the earliest event', () => {
+    const known = { delivered_at: at(500).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
+    expect(plan(DELIVERED, accepted(known))).toEqual({ do: 'note' });
+    const later = { delivered_at: at(5000).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
+    expect(plan(DELIVERED, accepted(later))).toEqual({ do: 'note', change: { set: { delivered_at: AT } } });
+  });
+
+  it.each<[string, EventSubject]>([
+    ['is waiting for a retry', uncertain()],
+    [
+      'is dead',
+      uncertain({
+        send_status: 'FAILED',
+        failure_reason: 'MAX_RETRIES',
+        work_queue: 'dead#normal#0',
+        dead_message_id: 'm',
+        dead_run_id: 'r',
+      }),
+    ],
+    ['was told to give up', uncertain({ give_up: 'EXPIRED' })],
+    ['lost its worker in that attempt', uncertain({ send_status: 'SENDING', claim_until: at(-1).toISOString() })],
+  ])('makes a row SUCCESS that %s, and cancels its retry', (_, subject) => {
+    const planned = plan(DELIVERED, subject);
+    expect(planned).toMatchObject({
+      do: 'reconcile',
+      record: { retry_attempt: 2, retry_status: 'SUCCESS', provider_message_id: 'message-2' },
+      change: { set: { send_status: 'SUCCESS', delivered_at: AT, sent_at: T0.toISOString() } },
+    });
+    if (planned.do !== 'reconcile') return;
+    expect(planned.record).not.toHaveProperty('error_type');
+    const after: Record<string, unknown> = { ...subject.row, ...planned.change?.set };
+    for (const name of planned.change?.remove ?? []) delete after[name];
+    for (const name of ['work_queue', 'next_retry_at', 'failure_reason', 'dead_message_id', 'dead_run_id', 'give_up']) {
+      expect(after).not.toHaveProperty(name);
+    }
+  });
+
+  it('makes a row SUCCESS also when it was an earlier attempt that did', () => {
+    const subject = { ...uncertain(), record: recordOf(1, 'UNKNOWN') };
+    expect(plan(DELIVERED, subject, { attempt: 1 })).toMatchObject({ do: 'reconcile', record: { retry_attempt: 1 } });
+  });
+
+  it('is marked on a row that is being sent, whose outcome is left to its worker', () => {
+    const claim_until = at(60_000).toISOString();
+    const { record: _, ...subject } = uncertain({ send_status: 'SENDING', claim_until });
+    expect(plan(DELIVERED, subject)).toEqual({
+      do: 'note',
+      change: { set: { delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } } },
+      again_at: claim_until,
+    });
+  });
+
+  it('has a record also when the worker died before it wrote one', () => {
+    const { row } = uncertain({ send_status: 'SENDING', claim_until: at(-1).toISOString() });
+    expect(plan(DELIVERED, { row })).toMatchObject({
+      do: 'reconcile',
+      record: { retry_log_id: 'log-1#2', retry_status: 'SUCCESS', retry_at: AT },
+    });
+  });
+
+  it('does not count when that attempt came back afterwards', () => {
+    const subject = uncertain({ delivery_by_attempt: { 2: 'bounced' } });
+    expect(plan(DELIVERED, subject)).toMatchObject({ do: 'ignore', because: expect.stringContaining('came back') });
+    expect(plan({ kind: 'opened' }, subject)).toMatchObject({ do: 'reconcile' });
+  });
+});
+
+describe('what came back', () => {
+  it('for good is to be given up by the ordinary path, without another attempt', () => {
+    const now = NOW.toISOString();
+    expect(plan(PERMANENT, accepted({ delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }))).toMatchObject({
+      do: 'fail',
+      due: now,
+      record: { retry_status: 'FAILED', error_type: 'INVALID_RECIPIENT', remedy: expect.any(String) },
+      change: {
+        set: {
+          send_status: 'RETRY',
+          give_up: 'INVALID_RECIPIENT',
+          error_type: 'INVALID_RECIPIENT',
+          error_message: 'the mail bounced: INVALID_RECIPIENT',
+          bounced_at: AT,
+          work_at: now,
+          work_queue: expect.stringMatching(/^due#normal#/),
+          delivery_by_attempt: { 2: 'bounced' },
+        },
+        remove: ['sent_at', 'delivered_at'],
+      },
+    });
+    expect(plan(VIRUS, accepted())).toMatchObject({ do: 'fail', change: { set: { give_up: 'FORMAT_ERROR' } } });
+  });
+
+  it('for now waits as after any failure', () => {
+    // Two retries made: four times the base interval of five minutes.
+    const due = new Date(NOW.getTime() + 4 * 300_000).toISOString();
+    const planned = plan(TRANSIENT, accepted());
+    expect(planned).toMatchObject({
+      do: 'fail',
+      due,
+      record: { retry_status: 'FAILED', next_retry_at: due },
+      change: { set: { send_status: 'RETRY', work_at: due, next_retry_at: due, error_type: 'UNKNOWN' } },
+    });
+    expect(planned).not.toHaveProperty('change.set.give_up');
+  });
+
+  it.each<[string, Partial<NotificationRow>]>([
+    ['MAX_RETRIES', { attempts_left: 0 }],
+    ['EXPIRED', { first_attempt_at: at(-6 * 3_600_000).toISOString() }],
+  ])('for now, but too often or too late, is given up: %s', (give_up, changes) => {
+    expect(plan(TRANSIENT, accepted(changes))).toMatchObject({
+      do: 'fail',
+      due: NOW.toISOString(),
+      change: { set: { give_up } },
+    });
+  });
+
+  it.each<[string, Told, EventSubject, number?]>([
+    ['for now, of a row that is to be retried anyway', TRANSIENT, uncertain()],
+    ['of a row that was given up without a dead letter', PERMANENT, withoutWork('CANCELLED')],
+    ['of an older attempt, while a newer one was accepted', PERMANENT, older(accepted()), 1],
+    ['of an older attempt, while a newer one is to be made', PERMANENT, older(uncertain()), 1],
+    ['of a newer attempt, when an older one arrived', PERMANENT, accepted({ delivery_by_attempt: { 1: 'delivered' } })],
+    ['of an older attempt, while another is being made', PERMANENT, older(sending()), 1],
+  ])('is only recorded: %s', (_, told, subject, attempt = 2) => {
+    const planned = plan(told, subject, { attempt });
+    expect(planned).toMatchObject({ do: 'note', record: { retry_attempt: attempt, retry_status: 'FAILED' } });
+    if (planned.do !== 'note') return;
+    expect(Object.keys(planned.change?.set ?? {}).sort()).toEqual(['bounced_at', 'delivery_by_attempt']);
+    expect(planned).not.toHaveProperty('due');
+  });
+
+  it('stops a retry that would be pointless, and a dead letter', () => {
+    expect(plan(PERMANENT, uncertain())).toMatchObject({
+      do: 'fail',
+      change: { set: { give_up: 'INVALID_RECIPIENT' } },
+    });
+    const dead = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', work_queue: 'dead#normal#0' } as const;
+    expect(plan(PERMANENT, uncertain(dead))).toMatchObject({ do: 'fail', change: { remove: ['failure_reason'] } });
+  });
+
+  it('takes back the success that rested on it, and what the newest attempt was counts again', () => {
+    const row = acceptedRow({ delivered_at: AT, delivery_by_attempt: { 1: 'delivered' } });
+    const subject = { row, record: recordOf(1), newest: recordOf(2, 'NETWORK_TIMEOUT') };
+    expect(plan(PERMANENT, subject, { attempt: 1 })).toMatchObject({
+      do: 'fail',
+      record: { retry_attempt: 1, error_type: 'INVALID_RECIPIENT' },
+      change: { set: { send_status: 'RETRY', error_type: 'NETWORK_TIMEOUT' } },
+    });
+  });
+
+  it('says nothing against what the recipient opened', () => {
+    expect(plan(PERMANENT, accepted({ opened_at: AT, delivery_by_attempt: { 2: 'seen' } }))).toEqual({ do: 'note' });
+  });
+
+  it('is looked at again when the attempt is over', () => {
+    expect(plan(PERMANENT, sending())).toEqual({ do: 'note', again_at: at(60_000).toISOString() });
+  });
+
+  it('suppresses a recipient to whom the provider sends nothing', () => {
+    const told: Told = { ...PERMANENT, suppressed: true } as Told;
+    expect(plan(told, accepted())).toMatchObject({ change: { set: { suppressed: true } } });
+  });
+});
+
+describe('an event that is not about this notification', () => {
+  it.each<[string, EventSubject, Parameters<typeof eventOf>[1]]>([
+    ['of an attempt to come', accepted(), { attempt: 3 }],
+    ['of an attempt without a record', { row: acceptedRow() }, {}],
+    ['of another message', accepted(), { provider_message_id: 'another' }],
+  ])('is ignored: %s', (_, subject, changes) => {
+    expect(plan(DELIVERED, subject, changes)).toMatchObject({ do: 'ignore' });
+    expect(plan(PERMANENT, subject, changes)).toMatchObject({ do: 'ignore' });
+  });
+});
+
+function older(subject: EventSubject): EventSubject {
+  return { ...subject, record: recordOf(1, 'UNKNOWN') };
+}
+
+function sending(): EventSubject {
+  return uncertain({ send_status: 'SENDING', claim_until: at(60_000).toISOString() });
+}
+
+function withoutWork(failure_reason: 'CANCELLED'): EventSubject {
+  const { work_queue: _, next_retry_at: __, ...row } = uncertainRow({ send_status: 'FAILED', failure_reason });
+  const record = recordOf(2, 'NETWORK_TIMEOUT');
+  return { row, record, newest: record };
+}

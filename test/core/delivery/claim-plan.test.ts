@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+
+const claim = { now: at(1000), until: at(61_000).toISOString() };
+const plan = (row: NotificationRow | undefined, message = messageFor(row ?? dueRow()), more = {}) =>
+  planClaim(row, received(message, more), claim, DEFAULT_RETRY_POLICY);
+
+const dead = (changes: Partial<NotificationRow> = {}) =>
+  dueRow({
+    send_status: 'FAILED',
+    failure_reason: 'MAX_RETRIES',
+    send_attempts: 6,
+    attempts_left: 0,
+    last_attempt: 5,
+    work_queue: workQueueOf('dead', 'normal', 'log-1'),
+    dead_message_id: 'message-0',
+    dead_run_id: 'sweep-1',
+    ...changes,
+  });
+
+describe('a message', () => {
+  it.each([
+    ['for a notification that does not exist', undefined],
+    ['for a delivered notification', dueRow({ send_status: 'SUCCESS' })],
+    ['for one that stopped without a dead letter', dueRow({ work_queue: undefined as never })],
+    ['for one that another worker holds', dueRow({ send_status: 'SENDING', claim_until: at(2000).toISOString() })],
+  ])('%s is dropped', (_, row) => {
+    const { work_queue, ...rest } = row ?? dueRow();
+    const stored = row && (work_queue === undefined ? (rest as NotificationRow) : row);
+    expect(plan(stored)).toMatchObject({ do: 'drop' });
+  });
+
+  it('written before the row moved on is dropped', () => {
+    expect(plan(dueRow({ work_at: at(500).toISOString() }), messageFor(dueRow()))).toMatchObject({ do: 'drop' });
+  });
+
+  it('for a claim that ran out takes it over', () => {
+    expect(plan(dueRow({ send_status: 'SENDING', claim_until: T0.toISOString() }))).toEqual({ do: 'take_over' });
+  });
+
+  it('for a due row claims and counts the attempt', () => {
+    expect(plan(dueRow())).toMatchObject({
+      do: 'claim',
+      counted: true,
+      change: {
+        set: { send_status: 'SENDING', send_attempts: 2, attempts_left: 4, last_attempt: 1 },
+        remove: ['next_retry_at'],
+      },
+    });
+  });
+
+  it('for a row without attempts left claims it only to give it up', () => {
+    expect(plan(dueRow({ send_attempts: 6, attempts_left: 0 }))).toMatchObject({
+      do: 'claim',
+      skip: 'MAX_RETRIES',
+      counted: false,
+    });
+  });
+
+  it('for a row past its deadline claims it only to give it up', () => {
+    const row = dueRow({ first_attempt_at: at(-7 * 3_600_000).toISOString() });
+    expect(plan(row)).toMatchObject({ do: 'claim', skip: 'EXPIRED', counted: false });
+  });
+
+  it('for a row that a delivery event told to give up claims it only for that', () => {
+    expect(plan(dueRow({ give_up: 'INVALID_RECIPIENT' }))).toMatchObject({ skip: 'INVALID_RECIPIENT', counted: false });
+  });
+});
+
+describe('a run with max_retry_count', () => {
+  it('raises the limit and keeps it with the row', () => {
+    const row = dueRow({ send_attempts: 6, attempts_left: 0, last_attempt: 5 });
+    const step = plan(row, messageFor(row, { options: { max_retry_count: 8 } }));
+    expect(step).toMatchObject({
+      counted: true,
+      change: { set: { send_attempts: 7, attempts_left: 2, max_retry_count: 8 } },
+    });
+  });
+
+  it('gives up what is beyond a lower limit, and leaves the row a limit that its attempts obey', () => {
+    const row = dueRow({ send_attempts: 5, attempts_left: 1 });
+    const step = plan(row, messageFor(row, { options: { max_retry_count: 3 } }));
+    expect(step).toMatchObject({ skip: 'MAX_RETRIES' });
+    expect(step.do === 'claim' && step.change.set).not.toHaveProperty('max_retry_count');
+  });
+});
+
+describe('a forced run', () => {
+  it('attempts what is beyond its limit, without counting beyond it', () => {
+    const row = dueRow({ send_attempts: 6, attempts_left: 0, last_attempt: 5 });
+    const step = plan(row, messageFor(row, { options: { force: true } }));
+    expect(step).toMatchObject({ do: 'claim', counted: false, change: { set: { attempts_left: 0, last_attempt: 6 } } });
+    expect(step.do === 'claim' && (step.skip ?? step.change.set.send_attempts)).toBeUndefined();
+  });
+
+  it.each([
+    ['EXPIRED', undefined],
+    ['MAX_RETRIES', undefined],
+    ['INVALID_RECIPIENT', 'INVALID_RECIPIENT'],
+    ['FORMAT_ERROR', 'FORMAT_ERROR'],
+  ] as const)('attempts what an event told to give up only where that may help: %s', (give_up, expected) => {
+    const row = dueRow({ give_up });
+    const step = plan(row, messageFor(row, { options: { force: true } }));
+    expect(step.do === 'claim' && step.skip).toBe(expected);
+  });
+
+  it('attempts a dead notification once', () => {
+    expect(plan(dead(), messageFor(dead(), { options: { force: true }, run_id: 'manual-9' }))).toMatchObject({
+      do: 'claim',
+      forced_dead: true,
+      trigger: 'manual',
+    });
+  });
+});
+
+describe('a dead notification', () => {
+  it('bounces the message that carries it until SQS moves it to the DLQ', () => {
+    expect(plan(dead(), messageFor(dead()), { message_id: 'message-0' })).toEqual({ do: 'dead_letter' });
+  });
+
+  it('starts anew for an operator’s redrive: same run, another message, queued after the death', () => {
+    expect(plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(500) })).toMatchObject({
+      do: 'claim',
+      trigger: 'redrive',
+      change: {
+        set: { send_attempts: 1, attempts_left: 5, redrive_count: 1, first_attempt_at: claim.now.toISOString() },
+        remove: ['failure_reason', 'dead_message_id', 'dead_run_id'],
+      },
+    });
+  });
+
+  it.each([
+    ['another run', { run_id: 'sweep-2' }, { message_id: 'message-7', sent_at: at(500) }],
+    ['a message queued before the death', {}, { message_id: 'message-7', sent_at: at(-500) }],
+  ])('drops a straggler: %s', (_, message, more) => {
+    expect(plan(dead(), messageFor(dead(), message), more)).toMatchObject({ do: 'drop' });
+  });
+});

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { planIndex } from '../../../src/core/indexing/index-plan.ts';
+import { describeFaults, rowFaults } from '../../../src/core/indexing/row-rules.ts';
+import { historyKeys } from '../../../src/core/model/history-index.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { at, T0 } from '../../support/rows.ts';
+
+/** The second sample of his-notification-log-table.md, abridged: a row as BATCH-951 leaves it. */
+const sample = {
+  log_id: 'NL002',
+  tenant_id: 'TENANT001',
+  notification_id: 'NOTIF002',
+  notification_type: 'SLACK',
+  recipient_type: 'CHANNEL',
+  recipient_address: '#notifications',
+  subject: null,
+  message_body: ':warning: *目標期限のお知らせ* :warning:',
+  message_format: 'MARKDOWN',
+  send_status: 'FAILED',
+  send_attempts: 3,
+  max_retry_count: 3,
+  scheduled_at: '2025-06-01 09:00:00',
+  response_code: '404',
+  error_details: '{"error":"channel_not_found"}',
+  integration_config_id: 'IC001',
+  priority_level: 'HIGH',
+};
+const index = (row: Record<string, unknown>) => planIndex(row, T0, DEFAULT_RETRY_POLICY);
+
+describe('a row that someone else wrote', () => {
+  it('is taken into the work index, its content moved out', () => {
+    expect(index(sample)).toMatchObject({
+      do: 'index',
+      set: {
+        channel: 'slack',
+        priority: 'important',
+        send_attempts: 3,
+        attempts_left: 1,
+        retry_count: 2,
+        last_attempt: 2,
+        work_at: T0.toISOString(),
+        first_attempt_at: T0.toISOString(),
+        work_queue: expect.stringMatching(/^due#important#\d$/),
+      },
+      remove: ['recipient_address', 'subject', 'message_body', 'message_format', 'response_message', 'error_details'],
+      content: {
+        recipient: '#notifications',
+        format: 'MARKDOWN',
+        body: sample.message_body,
+        error_details: '{"error":"channel_not_found"}',
+      },
+    });
+  });
+
+  it('without an integration keeps the host of its recipient, by which a breaker knows the provider', () => {
+    const { integration_config_id: _, ...without } = sample;
+    const hook = { ...without, recipient_address: 'https://hooks.example.com/services/secret' };
+    expect(index(hook)).toMatchObject({ set: { provider_host: 'hooks.example.com' } });
+    expect(index({ ...hook, integration_config_id: 'IC001' })).not.toHaveProperty('set.provider_host');
+    expect(index(without)).not.toHaveProperty('set.provider_host');
+  });
+
+  it('keeps its fallback recipient with the content, and in the row no more than the channel', () => {
+    const plan = index({
+      ...sample,
+      fallback_channel: 'email',
+      fallback_recipient: 'yamada@example.com',
+      fallback_integration_config_id: 'IC009',
+    });
+    expect(plan).toMatchObject({
+      do: 'index',
+      remove: expect.arrayContaining(['fallback_recipient', 'fallback_integration_config_id']),
+      content: { fallback: { recipient: 'yamada@example.com', integration_config_id: 'IC009' } },
+    });
+  });
+
+  it.each([
+    ['a channel that there is not', { fallback_channel: 'fax', fallback_recipient: 'x' }, 'fallback_channel'],
+    ['no recipient', { fallback_channel: 'email' }, 'fallback_recipient'],
+    ['no channel', { fallback_recipient: 'yamada@example.com' }, 'fallback_channel'],
+    ['a recipient that is too long', { fallback_channel: 'email', fallback_recipient: 'x'.repeat(501) }, 'fallback_r'],
+  ])('is set aside when its fallback has %s', (_, changes, column) => {
+    expect(index({ ...sample, ...changes })).toMatchObject({ do: 'set_aside', why: expect.stringContaining(column) });
+  });
+
+  it.each([
+    ['next_retry_at in the future', { next_retry_at: at(60_000).toISOString() }, at(60_000)],
+    ['next_retry_at in the past', { next_retry_at: at(-60_000).toISOString() }, T0],
+    ['no next_retry_at', {}, T0],
+    [
+      'a first send scheduled for later',
+      { send_status: 'PENDING', send_attempts: 0, scheduled_at: at(90_000).toISOString() },
+      at(90_000),
+    ],
+  ])('with %s is due at the right time', (_, changes, due) => {
+    expect(index({ ...sample, ...changes })).toMatchObject({ set: { work_at: due.toISOString() } });
+  });
+
+  it.each([
+    [{ send_status: 'PENDING' }, { send_attempts: 0, last_attempt: -1, retry_count: 0 }],
+    [{ send_status: 'FAILED' }, { send_attempts: 1, last_attempt: 0, retry_count: 0 }],
+    [
+      { send_status: 'FAILED', retry_count: 2 },
+      { send_attempts: 3, last_attempt: 2, retry_count: 2 },
+    ],
+    [
+      { send_status: 'FAILED', send_attempts: 0 },
+      { send_attempts: 1, last_attempt: 0, retry_count: 0 },
+    ],
+    [
+      { send_status: 'RETRY', send_attempts: 2 },
+      { send_attempts: 2, last_attempt: 1, retry_count: 1 },
+    ],
+  ])('with %o has made %o', (given, expected) => {
+    const { send_attempts: _, send_status: __, ...rest } = sample;
+    expect(index({ ...rest, max_retry_count: 9, ...given })).toMatchObject({ do: 'index', set: expected });
+  });
+
+  it('gets the limit of its priority when it has none of its own', () => {
+    const { max_retry_count: _, ...rest } = sample;
+    expect(index({ ...rest, priority: 'urgent', send_attempts: 1 })).toMatchObject({ set: { attempts_left: 10 } });
+  });
+
+  it('that is delivered only becomes findable', () => {
+    expect(index({ ...sample, send_status: 'SUCCESS' })).toMatchObject({
+      do: 'history',
+      set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[0-9a-f]{8}$/) },
+      remove: expect.arrayContaining(['recipient_address']),
+    });
+  });
+
+  it('is not found by the key of another tenant’s same notification_id', () => {
+    const keyOf = (tenant_id: string) => historyKeys({ ...sample, tenant_id }, T0).notification_key;
+    expect(keyOf('tenant-1')).not.toBe(keyOf('tenant-2'));
+    expect(keyOf('tenant-1')).toBe(keyOf('tenant-1'));
+  });
+
+  it('that is delivered stays delivered, whatever is wrong with it', () => {
+    const plan = index({
+      ...sample,
+      send_status: 'SUCCESS',
+      send_attempts: 9,
+      sent_at: '2025/06/01',
+      message_body: undefined,
+    });
+    expect(plan).toMatchObject({ do: 'history', remove: [] });
+    expect(plan.do !== 'ignore' && plan.set).not.toHaveProperty('send_status');
+  });
+
+  it('that is logically deleted is left alone', () => {
+    expect(index({ ...sample, is_deleted: true })).toEqual({ do: 'ignore' });
+  });
+});
+
+describe('a malformed row', () => {
+  it.each([
+    ['notification_type', { notification_type: 'FAX' }, 'chk_notification_log_type'],
+    ['recipient_type', { recipient_type: 'CAT' }, 'chk_notification_log_recipient_type'],
+    ['message_format', { message_format: 'RTF' }, 'chk_notification_log_format'],
+    ['send_status', { send_status: 'LOST' }, 'chk_notification_log_status'],
+    ['priority_level', { priority_level: 'TOP' }, 'chk_notification_log_priority'],
+    ['send_attempts', { send_attempts: -1 }, 'chk_notification_log_attempts_positive'],
+    ['max_retry_count', { max_retry_count: -1 }, 'chk_notification_log_attempts_positive'],
+    ['send_attempts', { send_attempts: 5 }, 'chk_notification_log_attempts_limit'],
+    ['tenant_id', { tenant_id: undefined }, 'NOT NULL'],
+    ['recipient_address', { recipient_address: '' }, 'NOT NULL'],
+    ['message_body', { message_body: undefined }, 'NOT NULL'],
+    ['notification_id', { notification_id: 'x'.repeat(51) }, 'VARCHAR(50)'],
+    ['subject', { subject: 'x'.repeat(501) }, 'VARCHAR(500)'],
+    ['next_retry_at', { next_retry_at: 'tomorrow' }, 'TIMESTAMP'],
+    ['retry_count', { retry_count: 1.5 }, 'INTEGER'],
+    ['channel', { channel: 'email' }, 'channel = notification_type'],
+    ['is_deleted', { is_deleted: 'true' }, 'BOOLEAN'],
+  ])('with a wrong %s is set aside, with column and rule named: %o', (column, change, rule) => {
+    const plan = index({ ...sample, ...change });
+    expect(plan).toMatchObject({
+      do: 'set_aside',
+      set: { send_status: 'FAILED', error_type: 'FORMAT_ERROR', failure_reason: 'FORMAT_ERROR' },
+    });
+    expect(plan.do === 'set_aside' && plan.why).toContain(`${column} breaks ${rule}`);
+  });
+
+  it('has its content moved out too, unless that is what is wrong with it', () => {
+    expect(index({ ...sample, notification_type: 'FAX' })).toMatchObject({
+      do: 'set_aside',
+      content: { recipient: '#notifications' },
+    });
+    expect(index({ ...sample, subject: 'x'.repeat(501) })).toMatchObject({ do: 'set_aside', remove: [] });
+  });
+
+  it('has all its faults named at once, and no value quoted', () => {
+    const text = describeFaults(rowFaults({ ...sample, notification_type: 'secret-1', send_status: 'secret-2' }));
+    expect(text).toMatch(/notification_type.*send_status/);
+    expect(text).not.toMatch(/secret/);
+  });
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { providerHost, providerKey } from '../../../src/core/model/provider-key.ts';
+import { dueRow } from '../../support/rows.ts';
+
+describe('the provider of a notification', () => {
+  it.each([
+    ['https://hooks.example.com/secret/path?token=1', 'hooks.example.com'],
+    ['https://user:password@hooks.example.com:8443/x', 'hooks.example.com:8443'],
+    [`https://${'a'.repeat(60)}.example.com/x`, 'a'.repeat(40)],
+    ['http://hooks.example.com/x', undefined],
+    ['yamada@example.com', undefined],
+    ['#alerts', undefined],
+    ['https://', undefined],
+  ])('%s is known by its host, and by no more of it', (recipient, host) => {
+    expect(providerHost(recipient)).toBe(host);
+  });
+
+  it.each([
+    [{ channel: 'slack', integration_config_id: 'IC1', provider_host: 'h' } as const, 'slack#IC1'],
+    [{ channel: 'webhook', provider_host: 'h' } as const, 'webhook#tenant-1@h'],
+    [{ channel: 'teams', integration_config_id: '', provider_host: 'h' } as const, 'teams#tenant-1@h'],
+    [{ channel: 'email', integration_config_id: 'IC1' } as const, 'email#ses'],
+    [{ channel: 'webhook', tenant_id: 'T#1 東', provider_host: 'h:8443' } as const, 'webhook#T_1__@h:8443'],
+    [
+      { channel: 'webhook', tenant_id: 't'.repeat(80), provider_host: 'h'.repeat(40) } as const,
+      `webhook#${'t'.repeat(50)}@${'h'.repeat(40)}`,
+    ],
+    [{ channel: 'webhook' } as const, undefined],
+  ])('of %j is %s', (changes, key) => {
+    expect(providerKey(dueRow(changes))).toBe(key);
+  });
+});

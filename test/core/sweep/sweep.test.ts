@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import type { Channel, Lane } from '../../../src/core/model/channels.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { PRIORITIES } from '../../../src/core/model/priorities.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { type QueuedMessage, type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function setUp(
+  rows: readonly NotificationRow[],
+  options: { backlog?: Record<string, number>; refuse?: (m: QueuedMessage) => boolean } = {},
+) {
+  const tables = new MemoryTables(() => T0);
+  for (const row of rows) tables.log.set(row.log_id, { ...row });
+  const sent: QueuedMessage[] = [];
+  const lanes = {
+    backlog: async (channel: Channel, lane: Lane) => options.backlog?.[`${channel}-${lane}`] ?? 0,
+    send: async (messages: readonly QueuedMessage[]) => {
+      const refused = messages.filter((message) => options.refuse?.(message));
+      sent.push(...messages.filter((message) => !refused.includes(message)));
+      return refused;
+    },
+  };
+  const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR };
+  const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
+  return { run, sent, deps, ids: () => sent.map(({ message }) => message.log_id) };
+}
+
+const row = (log_id: string, changes: Partial<NotificationRow> = {}) =>
+  dueRow({ log_id, work_queue: workQueueOf('due', changes.priority ?? 'normal', log_id), ...changes });
+
+describe('a sweep', () => {
+  it('sends what is due, urgent first and oldest first, as small messages without content', async () => {
+    const rows = ['info', 'normal', 'urgent', 'important'].flatMap((priority) =>
+      [3, 1, 2].map((minutes) =>
+        row(`${priority}-${minutes}`, {
+          priority: priority as NotificationRow['priority'],
+          work_at: at(-minutes * MINUTE).toISOString(),
+        }),
+      ),
+    );
+    const { run, sent, ids } = setUp(rows);
+    const { result } = await run();
+    expect(ids()).toEqual(PRIORITIES.flatMap((priority) => [3, 2, 1].map((minutes) => `${priority}-${minutes}`)));
+    expect(result).toMatchObject({
+      run_id: 'sweep-1',
+      dry_run: false,
+      due: 12,
+      dispatched: 12,
+      skipped: 0,
+      by_channel: { webhook: 12 },
+      by_priority: { urgent: 3, info: 3 },
+    });
+    expect(Object.keys(sent[0]?.message ?? {}).sort()).toEqual([
+      'channel',
+      'due',
+      'log_id',
+      'priority',
+      'run_id',
+      'tenant_id',
+      'version',
+    ]);
+  });
+
+  it('sends what comes within 15 minutes with a delay to the second, and no later one', async () => {
+    const { run, sent } = setUp([
+      row('soon', { work_at: at(90_400).toISOString() }),
+      row('edge', { work_at: at(15 * MINUTE).toISOString() }),
+      row('later', { work_at: at(15 * MINUTE + 1).toISOString() }),
+    ]);
+    const { result } = await run();
+    expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
+      ['soon', 91],
+      ['edge', 900],
+    ]);
+    expect(result).toMatchObject({ due: 0, dispatched: 0, skipped: 0, ahead: 2 });
+  });
+
+  it('queues nothing ahead that is queued for that time already', async () => {
+    const soon = at(MINUTE).toISOString();
+    const { run, ids } = setUp([
+      row('queued', { work_at: soon, queued_for: soon.slice(11, 19) }),
+      row('queued-for-another-time', { work_at: soon, queued_for: '23:59:59' }),
+      row('due', { work_at: at(0).toISOString(), queued_for: at(0).toISOString().slice(11, 19) }),
+    ]);
+    await run();
+    expect(ids().sort()).toEqual(['due', 'queued-for-another-time']);
+  });
+
+  it('between two others queues what is due until the next look ahead, from where the last one ended', async () => {
+    const rows = [0, 1, 15 * MINUTE, 15 * MINUTE + 1].map((ms) => row(`at-${ms}`, { work_at: at(ms).toISOString() }));
+    const { sent, deps } = setUp(rows, { backlog: { 'webhook-standard': 5 } });
+    const clock = () => at(40_000);
+    const { result } = await sweep({ ahead: true }, { run_id: 'sweep-1' }, { ...deps, clock });
+    expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
+      ['at-1', 0],
+      [`at-${15 * MINUTE}`, 860],
+    ]);
+    expect(result).toMatchObject({ ahead: 1 });
+  });
+
+  it('writes and sends nothing in a dry run, and says what it would do', async () => {
+    const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
+    const { result } = await run({ dry_run: true, limit: 1 });
+    expect(sent).toEqual([]);
+    expect(result).toMatchObject({ dry_run: true, due: 2, dispatched: 0, skipped: 1, ahead: 0 });
+  });
+
+  it.each([
+    [{ channel: 'email' }, ['mail']],
+    [{ priority: 'urgent' }, ['urgent']],
+    [{ tenant: 'other' }, ['other']],
+    [{ channel: 'webhook', tenant: 'tenant-1', priority: 'normal' }, ['plain']],
+  ] as const)('with %o takes only %o', async (request, expected) => {
+    const { run, ids } = setUp([
+      row('plain'),
+      row('mail', { channel: 'email' }),
+      row('urgent', { priority: 'urgent' }),
+      row('other', { tenant_id: 'other' }),
+    ]);
+    const { result } = await run(request);
+    expect(ids()).toEqual(expected);
+    expect(result.due).toBe(expected.length);
+  });
+
+  it('dispatches no more than its limit, and counts the rest', async () => {
+    const { run, ids } = setUp([1, 2, 3, 4, 5].map((i) => row(`n-${i}`, { work_at: at(-i * 1000).toISOString() })));
+    expect((await run({ limit: 2 })).result).toMatchObject({ due: 5, dispatched: 2, skipped: 3 });
+    expect(ids()).toEqual(['n-5', 'n-4']);
+  });
+
+  it('gives a lane with a backlog only what became due since the last sweep', async () => {
+    const rows = [
+      row('old', { work_at: at(-HOUR).toISOString() }),
+      row('new', { work_at: at(-HOUR + 1).toISOString() }),
+      row('free', { channel: 'email', work_at: at(-9 * HOUR).toISOString() }),
+    ];
+    const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 7 } });
+    expect((await run()).result).toMatchObject({ due: 3, dispatched: 2, skipped: 1 });
+    expect(ids().sort()).toEqual(['free', 'new']);
+  });
+
+  it('carries what the run overrides in the messages, whatever the backlog', async () => {
+    const { run, sent } = setUp([row('old', { work_at: at(-9 * HOUR).toISOString() })], {
+      backlog: { 'webhook-standard': 7 },
+    });
+    await run({ max_retry_count: 0, force_retry: true });
+    expect(sent[0]?.message.options).toEqual({ max_retry_count: 0, force: true });
+  });
+
+  it('takes the dead only when forced', async () => {
+    const dead = row('dead', { send_status: 'FAILED', work_queue: workQueueOf('dead', 'normal', 'dead') });
+    expect((await setUp([dead]).run()).result.due).toBe(0);
+    expect((await setUp([dead]).run({ force_retry: true })).result).toMatchObject({ due: 1, dispatched: 1 });
+  });
+
+  it('counts what the queue refuses as skipped: the next sweep finds it', async () => {
+    const { run } = setUp([row('a'), row('b')], { refuse: ({ message }) => message.log_id === 'b' });
+    expect((await run()).result).toMatchObject({ due: 2, dispatched: 1, skipped: 1 });
+  });
+
+  it('that is limited sends no more than that, and queues nothing ahead', async () => {
+    const { run, ids } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
+    await run({ limit: 5 });
+    expect(ids().sort()).toEqual(['a', 'b']);
+  });
+
+  it('that is forced takes a notification once, though it dies while the sweep goes on', async () => {
+    const { deps, ids } = setUp([row('a')]);
+    const pages = deps.index.page;
+    const index = {
+      page: async (queue: string, options: Parameters<typeof pages>[1]) => {
+        const dead = dueRow({
+          log_id: 'a',
+          work_queue: workQueueOf('dead', 'normal', 'a'),
+          work_at: at(1).toISOString(),
+        });
+        return queue === dead.work_queue && options.until >= at(1).toISOString()
+          ? { items: [dead as never] }
+          : pages(queue, options);
+      },
+    };
+    await sweep({ force_retry: true }, { run_id: 'manual-1' }, { ...deps, index });
+    expect(ids()).toEqual(['a']);
+  });
+
+  it('that goes on after its time ran out does not take what it sent for a backlog, and keeps its limit', async () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-9 * HOUR - i).toISOString() }));
+    const { deps, ids } = setUp(rows);
+    const filling = { ...deps.lanes, backlog: async () => ids().length };
+    const outOfTime = () => {
+      const stop = ids().length > 0;
+      return stop;
+    };
+    const first = await sweep({ limit: 2500 }, { run_id: 'sweep-1' }, { ...deps, lanes: filling, outOfTime });
+    expect(first.next).toBeDefined();
+    const sentFirst = ids().length;
+    await sweep(
+      { limit: 2500 },
+      { run_id: 'sweep-1', ...(first.next && { from: first.next }) },
+      { ...deps, lanes: filling },
+    );
+    expect(sentFirst).toBeGreaterThan(0);
+    expect(ids()).toHaveLength(2500);
+  });
+
+  it('that runs out of time goes on where it stopped, and sends nothing twice', async () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-i).toISOString() }));
+    const { deps, ids } = setUp(rows);
+    let cursor: Awaited<ReturnType<typeof sweep>>['next'];
+    let rounds = 0;
+    do {
+      let pages = 0;
+      const run = { run_id: 'sweep-1', ...(cursor && { from: cursor }) };
+      cursor = (await sweep({}, run, { ...deps, outOfTime: () => pages++ > 0 })).next;
+      // The cursor travels in an event.
+      if (cursor) cursor = JSON.parse(JSON.stringify(cursor));
+      rounds += 1;
+    } while (cursor);
+    expect(rounds).toBeGreaterThan(2);
+    expect(ids()).toHaveLength(3000);
+    expect(new Set(ids()).size).toBe(3000);
+  });
+});

@@ -1,0 +1,199 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { intakeRoutes } from '../../../../functions/shared/api/intake-routes.ts';
+import { notificationRoutes } from '../../../../functions/shared/api/notification-routes.ts';
+import { openApiDocument } from '../../../../src/adapters/api/openapi.ts';
+import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/intake/problem.ts';
+import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
+import { fromSchema, type JsonSchema, nearlyFromSchema } from '../../../support/api/json-schema-arbitrary.ts';
+import { deadRow, storedRow } from '../../../support/cli/operations.ts';
+import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: JsonSchema }[];
+  readonly responses: Readonly<
+    Record<string, { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> }>
+  >;
+}
+
+const document = JSON.parse(JSON.stringify(openApiDocument())) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+};
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+);
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result).toEqual({ valid: true });
+  });
+
+  it('tells of exactly the routes that are deployed, and that functions answer', () => {
+    const documented = operations.map(({ method, path }) => `${method} ${path}`).sort();
+    const routes = resourcesOf(templateOf({ stage: 'dev' }), 'AWS::ApiGatewayV2::Route');
+    const deployed = routes.map(({ properties }) => properties['RouteKey']).filter((key) => key !== '$default');
+    expect(deployed.sort()).toEqual(documented);
+    const none = {} as never;
+    expect(Object.keys({ ...intakeRoutes(none, none), ...notificationRoutes(none) }).sort()).toEqual(documented);
+  }, 60_000);
+
+  it.each(operations)('knows the 500 that API Gateway itself answers $method $path with', ({ operation }) => {
+    const check = schemaFor(operation, 500, 'application/json');
+    expect(check?.({ message: 'Internal Server Error' })).toBe(true);
+  });
+
+  it('tells of every problem there is', () => {
+    const { Problem } = document.components.schemas;
+    expect(Problem?.properties?.['type']?.enum).toEqual((Object.keys(PROBLEMS) as ProblemName[]).map(problemType));
+  });
+});
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+ajv.addSchema({ $id: 'document', ...document });
+
+const compiled = new Map<string, ValidateFunction>();
+
+/** What the document says of such an answer; undefined when it does not know the status or content type. */
+function schemaFor({ operationId, responses }: Operation, status: number, contentType: string) {
+  const content = responses[status]?.content[contentType];
+  if (content === undefined) return undefined;
+  const name = `${operationId} ${status} ${contentType}`;
+  const check = compiled.get(name) ?? ajv.compile(withReferences(content.schema));
+  compiled.set(name, check);
+  return check;
+}
+
+function withReferences(schema: JsonSchema): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'));
+}
+
+describe('whatever is asked', () => {
+  let world: ApiWorld;
+  const keys: string[] = [];
+  const ids = ['f-due', 'f-dead', 'f-other', 'nobody'];
+
+  beforeAll(async () => {
+    world = await startApiWorld();
+    keys.push((await world.key('tenant-1')).key, (await world.key('tenant-1', ['read'])).key, 'nrk_wrong', '');
+    await world.put(storedRow('f-due'));
+    await world.put(deadRow('f-dead'));
+    await world.put(storedRow('f-other', { tenant_id: 'tenant-2' }));
+  }, 60_000);
+  afterAll(() => world?.stop());
+
+  it('and fails on our side for one item of a batch has a result that the document tells of', async () => {
+    let calls = 0;
+    world.faults.store = {
+      putRow: () => (++calls === 1 ? Promise.reject(new Error('down')) : Promise.resolve(undefined)),
+    };
+    const notifications = ['a', 'b'].map((body) => ({ channel: 'webhook', recipient: 'https://example.com', body }));
+    const headers = { 'idempotency-key': 'one-fails' };
+    const call = { key: keys[0] ?? '', body: { notifications }, headers };
+    const { status, body } = await world.call('POST', '/v1/notifications/batch', call);
+    delete world.faults.store;
+    expect(body.results.map((result: { status: number }) => result.status).sort()).toEqual([202, 503]);
+    const sends = operations.find(({ operation }) => operation.operationId === 'sendNotifications');
+    const check = sends && schemaFor(sends.operation, status, 'application/json');
+    expect(check?.(body), ajv.errorsText(check?.errors)).toBe(true);
+  });
+
+  const resolve = (schema: JsonSchema): JsonSchema => {
+    const name = /^#\/components\/schemas\/(\w+)$/.exec(schema.$ref ?? '')?.[1];
+    return name === undefined ? schema : (document.components.schemas[name] ?? {});
+  };
+
+  const requestTo = ({ method, path, operation }: (typeof operations)[number]) => {
+    const schema = resolve(operation.requestBody?.content['application/json']?.schema ?? {});
+    const body = operation.requestBody
+      ? fc.oneof(
+          { weight: 3, arbitrary: fromSchema(schema).map((value) => JSON.stringify(value)) },
+          { weight: 4, arbitrary: nearlyFromSchema(schema).map((value) => JSON.stringify(value)) },
+          { weight: 1, arbitrary: fc.json() },
+          { weight: 1, arbitrary: fc.string() },
+        )
+      : fc.constant(undefined);
+    const parameters = operation.parameters ?? [];
+    const values = Object.fromEntries(
+      parameters.map(({ name, in: place, schema: of }) => {
+        const any = fc.oneof(fromSchema(of).map(String), fc.string({ maxLength: 60 }));
+        if (place === 'path') return [name, fc.oneof(fc.constantFrom(...ids), any)];
+        if (place === 'header') return [name, fc.option(fromSchema(of).map(String), { freq: 9, nil: undefined })];
+        return [
+          name,
+          fc.oneof(
+            { weight: 14, arbitrary: fc.constant(undefined) },
+            { weight: 5, arbitrary: fromSchema(of).map(String) },
+            { weight: 1, arbitrary: fc.string({ maxLength: 60 }) },
+          ),
+        ];
+      }),
+    );
+    return fc.record({
+      method: fc.constant(method),
+      path: fc.constant(path),
+      parameters: fc.constant(parameters),
+      operation: fc.constant(operation),
+      key: fc.nat(9),
+      body,
+      values: fc.record(values),
+    });
+  };
+
+  it('is answered as the document says, and never with 5xx', async () => {
+    const seen = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(...operations.map(requestTo)), async (request) => {
+        const { method, parameters, operation, values, body } = request;
+        let path = request.path;
+        const query = new URLSearchParams();
+        const headers: Record<string, string> = {};
+        for (const { name, in: place } of parameters) {
+          const value = values[name];
+          if (value === undefined) continue;
+          // `.` and `..` are folded away by every client.
+          if (place === 'path')
+            path = path.replace(
+              `{${name}}`,
+              encodeURIComponent(String(value).toWellFormed()).replaceAll('.', '%2E') || 'x',
+            );
+          else if (place === 'query') query.set(name, String(value).toWellFormed());
+          else headers[name] = String(value);
+        }
+        const key = keys[request.key] ?? keys[0];
+        const url = `${path}${query.size > 0 ? `?${query}` : ''}`;
+        const answer = await world.call(method, url, { ...(key && { key }), body, headers });
+        expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(500);
+        const contentType = answer.headers.get('content-type')?.split(';')[0] ?? '';
+        const check = schemaFor(operation, answer.status, contentType);
+        expect(check, `${operation.operationId}: ${answer.status} ${contentType}`).toBeDefined();
+        expect(check?.(answer.body), `${operation.operationId}: ${ajv.errorsText(check?.errors)}`).toBe(true);
+        seen.set(`${operation.operationId} ${answer.status}`, 1);
+      }),
+      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 300), ...(!process.env['FUZZ_RUNS'] && { seed: 952 }) },
+    );
+    // The ordinary run draws the same requests each time; FUZZ_RUNS draws so many others.
+    // It would prove nothing if everything were refused at the door.
+    for (const interesting of [
+      'sendNotification 202',
+      'sendNotification 400',
+      'sendNotifications 200',
+      'reportFailure 404',
+      'reportFailure 409',
+      'getNotification 200',
+      'getNotification 404',
+      'listNotifications 200',
+      'listNotifications 400',
+      'retryNotification 202',
+    ]) {
+      expect([...seen.keys()]).toContain(interesting);
+    }
+  }, 60_000);
+});

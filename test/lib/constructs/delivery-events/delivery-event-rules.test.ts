@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseDeliveryEvent } from '../../../../src/adapters/email/delivery-event-message.ts';
+import { eventBus, type Publish } from '../../../../src/local/emulator/events/event-bus.ts';
+import { eventRulesFrom } from '../../../../src/local/emulator/template/event-rules.ts';
+import { fateOf } from '../../../../src/local/providers/ses/mail-fate.ts';
+import { type SentMail, sesEvent } from '../../../../src/local/providers/ses/ses-events.ts';
+import type { JsonObject } from '../../../../src/local/support/json.ts';
+import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
+
+const NOW = new Date('2026-03-01T10:30:01.250Z');
+const MAIL: SentMail = {
+  message_id: '0100-abc-000000',
+  from: 'noreply@mail.your-domain.jp',
+  to: 'hanako.secret@example.com',
+  subject: 'very private subject',
+  configuration_set: 'notification-retry-dev',
+  tags: { log_id: 'NL-1', attempt: '3', tenant_id: 'TENANT001' },
+  sent: new Date(NOW.getTime() - 1000),
+};
+
+describe('the rules for SES’s events', () => {
+  const queued: string[] = [];
+  let publish: Publish;
+  beforeAll(() => {
+    const rules = resourcesOf(templateOf({ stage: 'dev' }), 'AWS::Events::Rule').flatMap(({ id, properties }) =>
+      eventRulesFrom(id, { ...withArns(properties) }),
+    );
+    publish = eventBus(rules, async (_, body) => void queued.push(body), expect.fail);
+  });
+  const passed = async (event: JsonObject) => {
+    queued.length = 0;
+    await publish(event);
+    return queued;
+  };
+
+  it.each([
+    ['ok', 0, [{ kind: 'delivered' }]],
+    ['open', 0, [{ kind: 'delivered' }, { kind: 'opened' }]],
+    ['complaint', 0, [{ kind: 'delivered' }, { kind: 'complained' }]],
+    ['bounce', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT', response_code: '5.1.1' } }]],
+    ['softbounce', 0, [{ kind: 'failed', answer: { error_type: 'UNKNOWN', response_code: '4.4.7' } }]],
+    ['softbounce', 1, [{ kind: 'delivered' }]],
+    ['softbounce-2', 1, [{ kind: 'failed' }]],
+    ['suppressionlist', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT' }, suppressed: true }]],
+    ['reject', 0, [{ kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } }]],
+  ])('hand on what the function can read: %s, after %i attempts', async (word, attempts, told) => {
+    const read = [];
+    for (const happening of fateOf(word, attempts)) {
+      const [body, ...more] = await passed(sesEvent(MAIL, happening, NOW));
+      expect(more).toEqual([]);
+      read.push(parseDeliveryEvent(body ?? ''));
+    }
+    const common = { log_id: 'NL-1', attempt: 3, provider_message_id: '0100-abc-000000' };
+    expect(read).toMatchObject(told.map((one) => ({ ...common, told: one })));
+    for (const event of read) expect(event?.at).toMatch(/^2026-03-01T10:30:01\.(250|000)Z$/);
+  });
+
+  it('hand on a bounce of which the receiving server gave no status', async () => {
+    const [happening] = fateOf('bounce', 0);
+    const event = sesEvent(MAIL, happening ?? 'delivery', NOW);
+    const text = JSON.stringify(event).replace('"status":"5.1.1",', '');
+    const [body, ...more] = await passed(JSON.parse(text));
+    expect(more).toEqual([]);
+    expect(parseDeliveryEvent(body ?? '')).toMatchObject({
+      told: { answer: { message: 'the mail bounced: Permanent, General' } },
+    });
+  });
+
+  it.each(['ok', 'open', 'complaint', 'bounce', 'softbounce', 'suppressionlist', 'reject'])(
+    'let neither recipient nor subject into the queue: %s',
+    async (word) => {
+      for (const happening of fateOf(word, 0)) {
+        expect(JSON.stringify(sesEvent(MAIL, happening, NOW))).toMatch(/hanako.*private/);
+        expect((await passed(sesEvent(MAIL, happening, NOW))).join()).not.toMatch(/hanako|private|@/);
+      }
+    },
+  );
+
+  it.each([
+    ['of another configuration set', { ...MAIL, configuration_set: 'theirs' }],
+    ['of a mail that is not ours', { ...MAIL, tags: {} }],
+  ])('let nothing through %s', async (_, mail) => {
+    expect(await passed(sesEvent(mail, 'delivery', NOW))).toEqual([]);
+  });
+});
+
+/** References to queues, as they read when they are resolved. */
+function withArns(properties: Readonly<Record<string, unknown>>): JsonObject {
+  return JSON.parse(JSON.stringify(properties), (key, value) =>
+    key === 'Arn' ? 'arn:aws:sqs:us-east-1:000000000000:events' : value,
+  );
+}

@@ -1,0 +1,272 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
+
+interface Statement {
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+  readonly Condition?: unknown;
+}
+
+let template: Template;
+beforeAll(() => {
+  template = templateOf({
+    'notification-retry.senderAddress': 'noreply@mail.your-domain.jp',
+    'notification-retry.configurationSet': 'events',
+    'notification-retry.integrationSenders': '["sales@their-domain.jp"]',
+    'notification-retry.integrationConfigurationSets': '["theirs"]',
+  });
+});
+
+/** Everything that one function may do, by action. */
+function permissionsOf(role: string): Map<string, string> {
+  const policies = resourcesOf(template, 'AWS::IAM::Policy').filter(({ properties }) =>
+    JSON.stringify(properties['Roles']).includes(role),
+  );
+  const statements: Statement[] = policies.flatMap(({ properties }) => Object(properties['PolicyDocument']).Statement);
+  expect(statements.length).toBeGreaterThan(0);
+  const permissions = new Map<string, string>();
+  for (const { Action, Resource } of statements) {
+    for (const action of [Action].flat()) {
+      permissions.set(action, `${permissions.get(action) ?? ''}${JSON.stringify(Resource)}`);
+    }
+  }
+  return permissions;
+}
+
+describe('no role', () => {
+  it('has a * in its actions, and in its resources only where it is explained', () => {
+    const statements = resourcesOf(template, 'AWS::IAM::Policy').flatMap(
+      ({ properties }): Statement[] => Object(properties['PolicyDocument']).Statement,
+    );
+
+    expect(statements.flatMap(({ Action }) => Action).filter((action) => action.includes('*'))).toEqual([]);
+    const wild = statements.filter(({ Resource }) => JSON.stringify(Resource).includes('*'));
+    expect(new Set(wild.flatMap(({ Action }) => Action))).toEqual(
+      new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams', 'ses:SendEmail']),
+    );
+    for (const { Action, Resource } of wild) {
+      if (Action === 'secretsmanager:GetSecretValue') {
+        expect(JSON.stringify(Resource)).toContain(':secret:notification-retry/dev/integrations/*');
+      }
+    }
+  });
+
+  it('takes a managed policy of AWS', () => {
+    for (const { properties } of resourcesOf(template, 'AWS::IAM::Role')) {
+      expect(properties).not.toHaveProperty('ManagedPolicyArns');
+    }
+  });
+});
+
+describe('the dispatcher', () => {
+  it('reads the work index, fills lanes, continues itself and writes nothing but its own record', () => {
+    const permissions = permissionsOf('DispatcherRole');
+
+    expect([...permissions.keys()].sort()).toEqual([
+      'dynamodb:Query',
+      'dynamodb:UpdateItem',
+      'kms:Decrypt',
+      'kms:DescribeKey',
+      'kms:Encrypt',
+      'kms:GenerateDataKey',
+      'lambda:InvokeFunction',
+      'logs:CreateLogStream',
+      'logs:PutLogEvents',
+      'sqs:GetQueueAttributes',
+      'sqs:SendMessage',
+    ]);
+    expect(permissions.get('dynamodb:Query')).toContain('/index/work_index');
+    expect(permissions.get('dynamodb:UpdateItem')).toMatch(/^[^/]*TablesPipelineState[^/]*$/);
+    expect(permissions.get('dynamodb:UpdateItem')).not.toContain('TablesLog');
+    expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
+    expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
+  });
+
+  it('can be created: it does not wait for the policy that waits for it', () => {
+    const [dispatcher] = Object.entries(
+      template.findResources('AWS::Lambda::Function', { Properties: { Timeout: 900 } }),
+    );
+    const [continuation] = Object.keys(
+      template.findResources('AWS::IAM::Policy', {
+        Properties: { PolicyDocument: { Statement: [Match.objectLike({ Action: 'lambda:InvokeFunction' })] } },
+      }),
+    );
+
+    expect(continuation).toBeDefined();
+    expect(dispatcher?.[1]['DependsOn']).not.toContain(continuation);
+  });
+});
+
+describe('a channel function', () => {
+  it('takes from its own lanes only, and never puts a message into a dead-letter queue itself', () => {
+    const permissions = permissionsOf('SlackSenderRole');
+
+    expect(permissions.get('sqs:ReceiveMessage')).toMatch(/SlackExpress.*SlackStandard/);
+    expect(permissions.get('sqs:ReceiveMessage')).not.toMatch(/Email|Teams|Webhook|DeadLetters/);
+    // A successor goes to its fallback channel's lane.
+    for (const channel of ['Slack', 'Email', 'Teams', 'Webhook']) {
+      expect(permissions.get('sqs:SendMessage')).toMatch(new RegExp(`${channel}Express.*${channel}Standard`));
+    }
+    expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
+  });
+
+  it('opens recipients, but cannot make new ones or delete anything', () => {
+    const permissions = permissionsOf('SlackSenderRole');
+
+    expect(permissions.get('kms:Decrypt')).toContain('RecipientKey');
+    expect(permissions.get('kms:GenerateDataKey')).not.toContain('RecipientKey');
+    expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan)/.test(action))).toEqual([]);
+    expect(permissions.get('dynamodb:BatchWriteItem')).not.toMatch(/TablesLog|TablesContent/);
+    // Successors.
+    expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog/);
+    expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesContent/);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/RetryLog|PipelineState/);
+  });
+
+  it('touches nothing of the pipeline’s state but the breakers', () => {
+    template.hasResourceProperties('AWS::IAM::Policy', {
+      PolicyName: Match.stringLikeRegexp('SlackSenderRole'),
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Action: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+            Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
+          }),
+        ]),
+      },
+    });
+    expect(permissionsOf('SlackSenderRole').get('dynamodb:Query')).not.toMatch(/TablesLog|TablesContent|RetryLog/);
+  });
+
+  it('for e-mail sends as the configured senders only', () => {
+    template.hasResourceProperties('AWS::IAM::Policy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Action: 'ses:SendEmail',
+            Condition: {
+              StringEquals: { 'ses:FromAddress': ['noreply@mail.your-domain.jp', 'sales@their-domain.jp'] },
+            },
+          }),
+        ]),
+      },
+    });
+    const resources = permissionsOf('EmailSenderRole').get('ses:SendEmail') ?? '';
+    for (const set of ['events', 'theirs']) expect(resources).toContain(`:configuration-set/${set}"`);
+  });
+
+  it('for e-mail may address recipients that are verified in the account, as all of the SES sandbox’s are', () => {
+    const resources = permissionsOf('EmailSenderRole').get('ses:SendEmail') ?? '';
+
+    expect(resources).toMatch(/:ses:.*:identity\/\*"/);
+  });
+
+  it.each(['Slack', 'Teams', 'Webhook'])('for %s sends no e-mail', (channel) => {
+    expect([...permissionsOf(`${channel}SenderRole`).keys()].filter((action) => action.startsWith('ses:'))).toEqual([]);
+  });
+});
+
+describe('the function of delivery events', () => {
+  it('corrects rows and records and queues e-mails’ retries, but opens no recipient and no content', () => {
+    const permissions = permissionsOf('DeliveryEventsHandlerRole');
+
+    expect([...permissions.keys()].filter((action) => action.startsWith('dynamodb:')).sort()).toEqual([
+      'dynamodb:BatchGetItem',
+      'dynamodb:BatchWriteItem',
+      'dynamodb:GetItem',
+      'dynamodb:PartiQLUpdate',
+      'dynamodb:UpdateItem',
+    ]);
+    expect(JSON.stringify([...permissions])).not.toMatch(/TablesContent|RecipientKey|secretsmanager|ses:/);
+    expect(permissions.get('sqs:SendMessage')).toMatch(/EmailExpress.*EmailStandard/);
+    expect(permissions.get('sqs:SendMessage')).not.toMatch(/Slack|Teams|Webhook|DeadLetters|Failures/);
+  });
+});
+
+describe('the due-indexer', () => {
+  it('adds keys and content, wraps recipients, and nothing else', () => {
+    const permissions = permissionsOf('IndexerRole');
+
+    expect(permissions.get('dynamodb:UpdateItem')).toContain('TablesLog');
+    expect(permissions.get('dynamodb:PutItem')).toContain('TablesContent');
+    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
+    expect(permissions.get('dynamodb:GetRecords')).toContain('StreamArn');
+    expect(permissions.get('sqs:SendMessage')).toContain('Failures');
+    expect(permissions.get('dynamodb:GetItem')).not.toContain('TablesLog');
+    expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('the monitor', () => {
+  it('reads the index and the dead rows, keeps its mark, and publishes to the alerts topic', () => {
+    const permissions = permissionsOf('MonitorRole');
+
+    expect([...permissions.keys()].filter((action) => !/^(kms|logs):/.test(action)).sort()).toEqual([
+      'dynamodb:BatchGetItem',
+      'dynamodb:GetItem',
+      'dynamodb:PutItem',
+      'dynamodb:Query',
+      'sns:Publish',
+    ]);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog|TablesContent|TablesRetryLog/);
+    expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesRetryLog/);
+    expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
+  });
+});
+
+describe('the API’s functions', () => {
+  const actions = (role: string) => [...permissionsOf(role).keys()];
+
+  it('that takes in encrypts recipients, reads none of them back, and deletes nothing', () => {
+    const permissions = permissionsOf('IntakeApiIntakeRole');
+    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
+    expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog.*TablesContent/);
+    expect(permissions.get('dynamodb:PutItem')).not.toContain('ApiKeys');
+    expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
+    expect(actions('IntakeApiIntakeRole').filter((action) => /Delete|Scan|Query/.test(action))).toEqual([
+      'dynamodb:Query',
+    ]);
+    // For a reported failure, the attempts that are recorded: no content, no recipient.
+    expect(permissions.get('dynamodb:Query')).toContain('TablesRetryLog');
+    expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesLog|ApiKeys|\*/);
+  });
+
+  it('that tells sees neither content, nor recipients, nor keys', () => {
+    const all = JSON.stringify([...permissionsOf('IntakeApiNotificationsRole')]);
+    expect(all).not.toMatch(/TablesContent|RecipientKey|RecipientHash|ApiKeys/);
+    expect(actions('IntakeApiNotificationsRole').filter((action) => /Delete|Scan|Put/.test(action))).toEqual([
+      'logs:PutLogEvents',
+    ]);
+  });
+
+  it.each(['IntakeApiIntakeRole', 'IntakeApiNotificationsRole'])(
+    'touch nothing of the pipeline’s state but the counts of requests: %s',
+    (role) => {
+      template.hasResourceProperties('AWS::IAM::Policy', {
+        PolicyName: Match.stringLikeRegexp(role),
+        PolicyDocument: {
+          Statement: Match.arrayWith([
+            Match.objectLike({
+              Action: 'dynamodb:UpdateItem',
+              Resource: { 'Fn::GetAtt': [Match.stringLikeRegexp('TablesPipelineState'), 'Arn'] },
+              Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['rate'] } },
+            }),
+          ]),
+        },
+      });
+      const others = [...permissionsOf(role)].filter(([action]) => action !== 'dynamodb:UpdateItem');
+      expect(JSON.stringify(others)).not.toContain('PipelineState');
+    },
+  );
+
+  it('that checks keys reads one key, and nothing else', () => {
+    const permissions = permissionsOf('IntakeApiKeyCheckRole');
+    expect(actions('IntakeApiKeyCheckRole').filter((action) => action.startsWith('dynamodb:'))).toEqual([
+      'dynamodb:GetItem',
+    ]);
+    expect(permissions.get('dynamodb:GetItem')).toContain('ApiKeys');
+  });
+});

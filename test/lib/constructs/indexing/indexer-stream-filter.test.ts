@@ -1,0 +1,44 @@
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { describe, expect, it } from 'vitest';
+import { FOREIGN_ROWS } from '../../../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { matchesAny } from '../../../../src/local/emulator/events/event-filter.ts';
+
+const ours = { history_bucket: '2026-11-21#3' };
+
+function wakesTheIndexer(row: Record<string, unknown>, eventName = 'INSERT'): boolean {
+  const record = { eventName, dynamodb: { NewImage: marshall({ log_id: 'NL001', ...row }) } };
+  const patterns = FOREIGN_ROWS.map(({ pattern }) => JSON.parse(pattern));
+  return matchesAny(patterns, JSON.parse(JSON.stringify(record)));
+}
+
+describe('the due-indexer', () => {
+  it.each([
+    ['a failed row of BATCH-951', { send_status: 'FAILED', next_retry_at: '2026-11-21T08:30:00.000Z' }],
+    ['a row that was not sent yet', { send_status: 'PENDING' }],
+    ['a row that others retry', { send_status: 'RETRY' }],
+    ['a row with a status that does not exist', { send_status: 'failed' }],
+    ['a row without a status', { tenant_id: 'TENANT001' }],
+    ['a row with a number for a status', { send_status: 4 }],
+    ['a row whose failure_reason is null', { send_status: 'FAILED', failure_reason: null }],
+    ['a row that others delivered', { send_status: 'SUCCESS' }],
+  ])('is woken by %s', (_, row) => {
+    expect(wakesTheIndexer(row)).toBe(true);
+    expect(wakesTheIndexer(row, 'MODIFY')).toBe(true);
+  });
+
+  it.each([
+    ['a row in the work index', { ...ours, send_status: 'FAILED', work_queue: 'due#normal#1' }],
+    ['a row that waits for its retry', { ...ours, send_status: 'RETRY', work_queue: 'due#normal#1' }],
+    ['a row that is claimed', { ...ours, send_status: 'SENDING', work_queue: 'due#normal#1' }],
+    ['a row that was given up', { ...ours, send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' }],
+    ['a malformed row that was set aside', { send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' }],
+    ['a row that we delivered', { ...ours, send_status: 'SUCCESS' }],
+    ['a row that others are sending', { send_status: 'SENDING' }],
+  ])('sleeps through %s', (_, row) => {
+    expect(wakesTheIndexer(row)).toBe(false);
+  });
+
+  it('sleeps through rows that expire', () => {
+    expect(wakesTheIndexer({ send_status: 'FAILED' }, 'REMOVE')).toBe(false);
+  });
+});

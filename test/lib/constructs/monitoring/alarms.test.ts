@@ -1,0 +1,245 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { METRICS, type MetricName, servicesOf } from '../../../../src/core/model/metrics.ts';
+import {
+  alarmsOf,
+  dashboardOf,
+  type Reading,
+  readingsOfAlarm,
+  readingsOfDashboard,
+} from '../../../support/lib/cloudwatch.ts';
+import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
+
+const root = new URL('../../../../', import.meta.url);
+const runbook = readFileSync(new URL('docs/runbook.md', root), 'utf8');
+
+let template: Template;
+/** Of a stage that leaves no threshold as it is. */
+let changed: Template;
+beforeAll(() => {
+  template = templateOf({ stage: 'dev' });
+  changed = templateOf({
+    'notification-retry.alarms.deadLettersPerHour': 20,
+    'notification-retry.alarms.retryFailurePercent': 8,
+    'notification-retry.alarms.retryFailureMinimum': 77,
+    'notification-retry.alarms.processingDelayMinutes': 10,
+    'notification-retry.alarms.sweepMissingHours': 5,
+    'notification-retry.alarms.oldestDueMinutes': 30,
+    'notification-retry.alarms.functionErrors': 3,
+    'notification-retry.alarms.functionThrottles': 4,
+    'notification-retry.alarms.openBreakers': 1,
+    'notification-retry.alarms.idempotentRepeatPercent': 60,
+    'notification-retry.alarms.idempotentRepeatMinimum': 77,
+    'notification-retry.alarmEmails': ['oncall@your-domain.jp'],
+    'notification-retry.monitorSchedule': 'rate(20 minutes)',
+  });
+});
+
+describe('the runbook', () => {
+  const sections = alarmSections();
+
+  it('has a section for each alarm, and no other', () => {
+    const alarms = new Set(alarmsOf(template).map(({ section }) => section));
+    expect([...sections.keys()].sort()).toEqual([...alarms].sort());
+  });
+
+  it.each([...sections])('says of %s what it means, how to look, to fix and to verify', (_, text) => {
+    for (const part of ['**Means**', '**Look**', '**Fix**', '**Verify**']) expect(text).toContain(part);
+  });
+
+  it('names the severity of each alarm as the alarm has it', () => {
+    for (const { section, severity } of alarmsOf(template)) expect(sections.get(section)).toContain(`*${severity}*`);
+  });
+});
+
+describe('an alarm', () => {
+  it('is named after stage, section and subject, and tells its severity and where to read on', () => {
+    for (const { name, section, description } of alarmsOf(template)) {
+      expect(name).toMatch(new RegExp(`^notification-retry-dev-${section}(-[a-z-]+)?$`));
+      expect(description).toMatch(/^\[(critical|warning)\] .+\. What to do: docs\/runbook\.md#[a-z-]+$/);
+    }
+  });
+
+  it('goes to the topic, when it rings and when it is over', () => {
+    const topic = [{ Ref: expect.stringContaining('AlertsTopic') }];
+    for (const { properties } of alarmsOf(template)) {
+      expect(properties).toMatchObject({ AlarmActions: topic, OKActions: topic });
+    }
+  });
+
+  it.each([
+    ['dead-letters-growing-email', 'deadLettersPerHour', 10, 20],
+    ['retry-failures-slack', 'retryFailurePercent', 5, 8],
+    ['processing-delay-teams', 'processingDelayMinutes', 300, 600],
+    ['oldest-due', 'oldestDueMinutes', 7200, 1800],
+    ['function-errors-dispatcher', 'functionErrors', 0, 3],
+    ['function-throttles-send-webhook', 'functionThrottles', 0, 4],
+    ['breaker-open', 'openBreakers', 0, 1],
+    ['idempotent-repeats', 'idempotentRepeatPercent', 50, 60],
+  ])('%s takes its threshold from alarms.%s', (name, _, standard, given) => {
+    expect(alarmNamed(name).Threshold).toBe(standard);
+    expect(alarmNamed(name, changed).Threshold).toBe(given);
+  });
+
+  it.each(['retry-failures-email', 'idempotent-repeats'])('%s needs a minimum before it speaks of a rate', (name) => {
+    expect(JSON.stringify(alarmNamed(name))).toContain('IF(all >= 20, 100 * ');
+    expect(JSON.stringify(alarmNamed(name, changed))).toContain('IF(all >= 77, 100 * ');
+  });
+
+  it('watches errors and throttles of every function', () => {
+    for (const { id } of resourcesOf(template, 'AWS::Lambda::Function')) {
+      for (const MetricName of ['Errors', 'Throttles']) {
+        template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+          Namespace: 'AWS/Lambda',
+          MetricName,
+          Dimensions: [{ Name: 'FunctionName', Value: { Ref: id } }],
+        });
+      }
+    }
+  });
+
+  it('counts a dead-letter queue by its depth, for SQS counts nowhere else what it moves itself', () => {
+    expect(alarmNamed('dead-letters-growing-webhook')).toMatchObject({
+      TreatMissingData: 'notBreaching',
+      Metrics: [
+        { Expression: 'DIFF(FILL(depth, 0))' },
+        { MetricStat: { Metric: { MetricName: 'ApproximateNumberOfMessagesVisible' }, Period: 3600, Stat: 'Maximum' } },
+      ],
+    });
+  });
+});
+
+describe('the alarm on a missing sweep', () => {
+  const expected = (hours: number) => ({
+    MetricName: 'Sweeps',
+    Period: 3600,
+    Statistic: 'Sum',
+    EvaluationPeriods: hours,
+    Threshold: 1,
+    ComparisonOperator: 'LessThanThreshold',
+    TreatMissingData: 'breaching',
+  });
+
+  it('rings after two hours without one', () => {
+    expect(alarmNamed('sweep-missing')).toMatchObject(expected(2));
+  });
+
+  it('rings after as many hours as the stage says', () => {
+    expect(alarmNamed('sweep-missing', changed)).toMatchObject(expected(5));
+  });
+
+  it.each([
+    ['two pauses of a schedule that pauses longer', 'rate(6 hours)', 12],
+    ['a week at most, as far as CloudWatch looks back', 'rate(10 days)', 168],
+  ])('waits for %s', (_, schedule, hours) => {
+    const rare = templateOf({ 'notification-retry.schedule': schedule });
+    expect(alarmNamed('sweep-missing', rare)).toMatchObject(expected(hours));
+  });
+});
+
+describe('what alarms and the dashboard read', () => {
+  const services = new Set(readdirSync(new URL('functions', root)));
+  const own = (): Reading[] =>
+    [...alarmsOf(template).flatMap(readingsOfAlarm), ...readingsOfDashboard(template)].filter(
+      ({ namespace }) => namespace === 'notification-retry/dev',
+    );
+
+  it('is in the catalogue, with exactly its dimensions', () => {
+    expect(own().length).toBeGreaterThan(50);
+    for (const { name, dimensions } of own()) {
+      const definition = METRICS[name as MetricName];
+      expect(definition, name).toBeDefined();
+      expect(Object.keys(dimensions).sort(), name).toEqual(['service', ...definition.by].sort());
+    }
+  });
+
+  it('comes from the function that emits it, for the same channel', () => {
+    for (const { name, dimensions } of own()) {
+      const { service, channel } = dimensions;
+      if (service !== undefined && service !== '*') expect(servicesOf(name as MetricName)).toContain(service);
+      if (service?.startsWith('send-') && channel !== '*') expect(service).toBe(`send-${channel}`);
+      if (service !== '*') expect(services).toContain(service);
+    }
+  });
+
+  it('is all that an operator must not miss', () => {
+    const read = new Set(own().map(({ name }) => name));
+    for (const name of ['Delivered', 'DeadNotifications', 'OldestDueAge', 'OpenBreakers', 'FailedAttempts', 'Sweeps']) {
+      expect(read).toContain(name);
+    }
+  });
+});
+
+describe('the dashboard', () => {
+  it('answers in its first row whether notifications are delivered', () => {
+    const { widgets } = dashboardOf(template);
+    const first = widgets.filter(({ y }) => y === 0);
+    expect(first.map(({ properties }) => properties['title'])).toEqual([
+      'Delivered in an hour',
+      'Dead, waiting for an operator',
+      'Oldest due (s)',
+      'Providers down',
+    ]);
+    for (const { properties } of first) {
+      expect(properties['view']).toBe('singleValue');
+      expect(JSON.stringify(properties['metrics'])).toContain('"color":"#');
+    }
+  });
+
+  it('shows the state of every alarm', () => {
+    const status = dashboardOf(template).widgets.find(({ type }) => type === 'alarm');
+    expect(status?.properties['alarms']).toHaveLength(alarmsOf(template).length);
+  });
+});
+
+describe('the topic', () => {
+  it('is encrypted with a key that CloudWatch may use, and takes nothing over an open line', () => {
+    template.hasResourceProperties('AWS::SNS::Topic', {
+      KmsMasterKeyId: { 'Fn::GetAtt': [Match.stringLikeRegexp('AlertsKey'), 'Arn'] },
+    });
+    const cloudwatch = { Service: 'cloudwatch.amazonaws.com' };
+    template.hasResourceProperties('AWS::KMS::Key', {
+      KeyPolicy: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Principal: cloudwatch, Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }),
+        ]),
+      },
+    });
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          Match.objectLike({ Effect: 'Allow', Principal: cloudwatch, Action: 'sns:Publish' }),
+        ]),
+      },
+    });
+  });
+
+  it('mails whom the stage names, and by default nobody', () => {
+    template.resourceCountIs('AWS::SNS::Subscription', 0);
+    changed.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'oncall@your-domain.jp' });
+  });
+});
+
+describe('the monitor', () => {
+  it('looks every five minutes, or as the stage says', () => {
+    template.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(5 minutes)' });
+    changed.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(20 minutes)' });
+    // Three looks, so that one that is late is not taken for none.
+    expect(JSON.stringify(alarmNamed('oldest-due', changed))).toContain('"Period":3600');
+  });
+});
+
+function alarmNamed(name: string, from = template) {
+  const found = alarmsOf(from).find((alarm) => alarm.name === `notification-retry-dev-${name}`);
+  if (found === undefined) throw new Error(`there is no alarm ${name}`);
+  return found.properties;
+}
+
+/** The sections of the chapter on alarms by their names. */
+function alarmSections(): Map<string, string> {
+  const [, chapter = ''] = /^## Alarms$(.*?)^## /ms.exec(runbook) ?? [];
+  const sections = chapter.split(/^### /m).slice(1);
+  return new Map(sections.map((text) => [text.slice(0, text.indexOf('\n')).trim(), text]));
+}

@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readAssembly } from '../../../../src/local/emulator/template/assembly.ts';
+import { planFrom } from '../../../../src/local/emulator/template/plan.ts';
+import { scratch, writeAssembly, writeBundle } from '../../../support/local/tiny-app.ts';
+
+const place = { region: 'us-east-1', accountId: '000000000000', sqsEndpoint: 'http://127.0.0.1:9' };
+
+describe('the plan of a stack', () => {
+  let directory: ReturnType<typeof scratch>;
+  beforeEach(() => {
+    directory = scratch();
+  });
+  afterEach(() => directory.remove());
+
+  const plan = (resources: Record<string, object>, rest: object = {}) => {
+    const asset = writeBundle(directory.path, 'worker', 'export const handler = () => {};');
+    const Worker = {
+      Type: 'AWS::Lambda::Function',
+      Properties: {
+        Handler: 'index.handler',
+        Timeout: 20,
+        MemorySize: 256,
+        Environment: { Variables: { TABLE: { Ref: 'Log' }, QUEUE: { Ref: 'Lane' } } },
+      },
+      Metadata: { 'aws:asset:path': asset },
+    };
+    writeAssembly(directory.path, { Resources: { Log, Lane, Dead, Worker, ...resources }, ...rest });
+    return planFrom(readAssembly(directory.path), place);
+  };
+
+  it('names what has no name after the stack and the logical id, and resolves references to it', () => {
+    const { tables, functions } = plan({});
+    expect(tables.map((table) => table.TableName)).toEqual(['tiny-Log']);
+    expect(functions).toMatchObject([
+      {
+        name: 'tiny-Worker',
+        handler: 'index.handler',
+        timeoutSeconds: 20,
+        memoryMegabytes: 256,
+        environment: { TABLE: 'tiny-Log', QUEUE: 'http://127.0.0.1:9/000000000000/lane' },
+      },
+    ]);
+  });
+
+  it('keeps shortened names apart', () => {
+    const id = (end: string) => `${'VeryLongLogicalIdOfAChannelFunction'.repeat(2)}${end}`;
+    const asset = writeBundle(directory.path, 'other', 'export const handler = () => {};');
+    const other = {
+      ...{ Type: 'AWS::Lambda::Function', Properties: { Handler: 'index.handler' } },
+      Metadata: { 'aws:asset:path': asset },
+    };
+    const { functions } = plan({ [id('AAAA1111')]: other, [id('BBBB2222')]: other });
+    const names = functions.map((one) => one.name);
+    expect(new Set(names).size).toBe(3);
+    expect(Math.max(...names.map((name) => name.length))).toBeLessThanOrEqual(64);
+  });
+
+  it('keeps keys, indexes and stream of a table', () => {
+    expect(plan({}).tables[0]).toMatchObject({
+      KeySchema: [{ AttributeName: 'log_id', KeyType: 'HASH' }],
+      GlobalSecondaryIndexes: [{ IndexName: 'work', Projection: { ProjectionType: 'KEYS_ONLY' } }],
+      StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
+    });
+  });
+
+  it('creates a dead-letter queue before the queue that names it', () => {
+    const { queues } = plan({});
+    expect(queues.map((queue) => queue.name)).toEqual(['dead', 'lane']);
+    expect(JSON.parse(queues[1]?.attributes['RedrivePolicy'] ?? '')).toEqual({
+      deadLetterTargetArn: 'arn:aws:sqs:us-east-1:000000000000:dead',
+      maxReceiveCount: 5,
+    });
+    expect(queues[1]?.attributes['VisibilityTimeout']).toBe('120');
+  });
+
+  it('reads event source mappings of queues and streams', () => {
+    const { queueMappings, streamMappings } = plan({
+      FromQueue: mapping({
+        EventSourceArn: { 'Fn::GetAtt': ['Lane', 'Arn'] },
+        BatchSize: 10,
+        MaximumBatchingWindowInSeconds: 2,
+        ScalingConfig: { MaximumConcurrency: 7 },
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+      }),
+      FromStream: mapping({
+        EventSourceArn: { 'Fn::GetAtt': ['Log', 'StreamArn'] },
+        BatchSize: 50,
+        BisectBatchOnFunctionError: true,
+        MaximumRetryAttempts: 3,
+        DestinationConfig: { OnFailure: { Destination: { 'Fn::GetAtt': ['Dead', 'Arn'] } } },
+        FilterCriteria: { Filters: [{ Pattern: '{"eventName":["INSERT"]}' }] },
+      }),
+      Off: mapping({ EventSourceArn: { 'Fn::GetAtt': ['Lane', 'Arn'] }, Enabled: false }),
+    });
+    expect(queueMappings).toMatchObject([
+      {
+        queueName: 'lane',
+        functionName: 'tiny-Worker',
+        batchSize: 10,
+        batchWindowSeconds: 2,
+        maximumConcurrency: 7,
+        reportsBatchItemFailures: true,
+        filters: [],
+      },
+    ]);
+    expect(streamMappings).toMatchObject([
+      {
+        tableName: 'tiny-Log',
+        batchSize: 50,
+        bisectBatchOnFunctionError: true,
+        maximumRetryAttempts: 3,
+        onFailureQueue: 'dead',
+        reportsBatchItemFailures: false,
+        filters: [{ eventName: ['INSERT'] }],
+      },
+    ]);
+  });
+
+  it('knows its topics; whom they mail does not matter here, but what they would call does', () => {
+    const topic = { Topic: { Type: 'AWS::SNS::Topic', Properties: {} } };
+    const subscription = (Protocol: string) => ({
+      Subscription: { Type: 'AWS::SNS::Subscription', Properties: { Protocol, TopicArn: { Ref: 'Topic' } } },
+    });
+    expect(plan({ ...topic, ...subscription('email') }).topics).toEqual(['tiny-Topic']);
+    expect(() => plan({ ...topic, ...subscription('lambda') })).toThrow(/Subscription is an AWS::SNS::Subscription/);
+  });
+
+  it('reads schedules of rules and of the scheduler, and leaves out those that are switched off', () => {
+    const target = { Arn: { 'Fn::GetAtt': ['Worker', 'Arn'] } };
+    const { schedules } = plan({
+      Rule: {
+        Type: 'AWS::Events::Rule',
+        Properties: { ScheduleExpression: 'cron(30 * * * ? *)', State: 'ENABLED', Targets: [{ ...target, Id: 't' }] },
+      },
+      Scheduler: {
+        Type: 'AWS::Scheduler::Schedule',
+        Properties: {
+          ScheduleExpression: 'rate(5 minutes)',
+          ScheduleExpressionTimezone: 'Asia/Tokyo',
+          Target: { ...target, Input: '{"dry_run":true}' },
+        },
+      },
+      Off: {
+        Type: 'AWS::Events::Rule',
+        Properties: { ScheduleExpression: 'rate(1 day)', State: 'DISABLED', Targets: [] },
+      },
+    });
+    expect(schedules).toEqual([
+      { id: 'Rule', expression: 'cron(30 * * * ? *)', timezone: 'UTC', functionName: 'tiny-Worker' },
+      {
+        id: 'Scheduler',
+        expression: 'rate(5 minutes)',
+        timezone: 'Asia/Tokyo',
+        functionName: 'tiny-Worker',
+        input: { dry_run: true },
+      },
+    ]);
+  });
+
+  it('reads rules that wait for events, and names a target that it cannot deliver to', () => {
+    const rule = (target: object, more = {}) => ({
+      Type: 'AWS::Events::Rule',
+      Properties: { EventPattern: { source: ['aws.ses'] }, Targets: [{ Id: 'x', ...target }], ...more },
+    });
+    const Arn = { 'Fn::GetAtt': ['Lane', 'Arn'] };
+    const InputTransformer = { InputPathsMap: { id: '$.detail.id' }, InputTemplate: '{"id":<id>}' };
+    const { eventRules, schedules } = plan({
+      Lane,
+      Dead,
+      Whole: rule({ Arn }),
+      Part: rule({ Arn, InputTransformer }),
+      Off: rule({ Arn }, { State: 'DISABLED' }),
+    });
+    expect(eventRules).toEqual([
+      { id: 'Whole', pattern: { source: ['aws.ses'] }, queueName: 'lane' },
+      {
+        id: 'Part',
+        pattern: { source: ['aws.ses'] },
+        queueName: 'lane',
+        transformer: { paths: { id: '$.detail.id' }, template: '{"id":<id>}' },
+      },
+    ]);
+    expect(schedules).toEqual([]);
+    expect(() => plan({ Other: rule({ Arn: 'arn:aws:states:us-east-1:1:stateMachine:x' }) })).toThrow(
+      /Other: the local runtime delivers events to queues, not to arn:aws:states/,
+    );
+  });
+
+  it('resolves outputs and parameters with a default', () => {
+    const { outputs } = plan(
+      {},
+      {
+        Parameters: { Suffix: { Type: 'String', Default: 'x' } },
+        Outputs: { Name: { Value: { 'Fn::Join': ['-', [{ Ref: 'Log' }, { Ref: 'Suffix' }]] } } },
+      },
+    );
+    expect(outputs).toEqual({ Name: 'tiny-Log-x' });
+  });
+
+  it('ignores what has nothing to do locally, and names what would have', () => {
+    expect(() =>
+      plan({ Alarm: { Type: 'AWS::CloudWatch::Alarm', Properties: { Threshold: { 'Fn::If': [] } } } }),
+    ).not.toThrow();
+    expect(() => plan({ Pipe: { Type: 'AWS::Pipes::Pipe' } })).toThrow(/Pipe is an AWS::Pipes::Pipe/);
+  });
+
+  it('names a bundle that is missing, and a directory that is no assembly', () => {
+    const unbundled = {
+      Type: 'AWS::Lambda::Function',
+      Properties: { Handler: 'a.b' },
+      Metadata: { 'aws:asset:path': 'gone' },
+    };
+    expect(() => plan({ Unbundled: unbundled })).toThrow(/tiny-Unbundled: its bundle .*gone is missing/);
+    expect(() => readAssembly('/nowhere')).toThrow(/\/nowhere\/manifest\.json cannot be read/);
+  });
+});
+
+const Log = {
+  Type: 'AWS::DynamoDB::Table',
+  Properties: {
+    KeySchema: [{ AttributeName: 'log_id', KeyType: 'HASH' }],
+    AttributeDefinitions: [{ AttributeName: 'log_id', AttributeType: 'S' }],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: 'work',
+        KeySchema: [{ AttributeName: 'log_id', KeyType: 'HASH' }],
+        Projection: { ProjectionType: 'KEYS_ONLY' },
+      },
+    ],
+    StreamSpecification: { StreamViewType: 'NEW_IMAGE' },
+    SSESpecification: { SSEEnabled: true },
+  },
+};
+
+const Lane = {
+  Type: 'AWS::SQS::Queue',
+  Properties: {
+    QueueName: 'lane',
+    VisibilityTimeout: 120,
+    RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['Dead', 'Arn'] }, maxReceiveCount: 5 },
+  },
+};
+
+const Dead = { Type: 'AWS::SQS::Queue', Properties: { QueueName: 'dead', MessageRetentionPeriod: 1209600 } };
+
+function mapping(properties: object) {
+  return { Type: 'AWS::Lambda::EventSourceMapping', Properties: { FunctionName: { Ref: 'Worker' }, ...properties } };
+}

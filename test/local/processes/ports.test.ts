@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { choosePorts } from '../../../src/local/processes/ports.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ports-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+it('finds the ports of the last run again, apart from one that somebody listens on now', async () => {
+  const first = await choosePorts(directory);
+  expect(await choosePorts(directory)).toEqual(first);
+  const other = createServer();
+  await new Promise<void>((listening) => other.listen(first.api, '127.0.0.1', listening));
+  const { api, ...rest } = await choosePorts(directory);
+  other.close();
+  expect(api).not.toBe(first.api);
+  expect({ ...rest, api: first.api }).toEqual(first);
+});
+
+it('takes no port that an outgoing connection may be given while the runtime is down', async () => {
+  const ports = Object.values(await choosePorts(mkdtempSync(join(directory, 'new-'))));
+  expect(new Set(ports).size).toBe(ports.length);
+  // Where Linux begins by default; others begin higher.
+  expect(Math.max(...ports)).toBeLessThan(32_768);
+});

@@ -1,0 +1,217 @@
+import { join } from 'node:path';
+import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
+import { WebClient } from '@slack/web-api';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Received, ReceivedLog } from '../../../src/local/providers/received.ts';
+import { startSesProxy } from '../../../src/local/providers/ses/ses-proxy.ts';
+import { startSimulator } from '../../../src/local/providers/simulator.ts';
+import { REVOKED_TOKEN } from '../../../src/local/providers/slack.ts';
+import { type SesStandIn, startSes } from '../../../src/local/stand-ins/ses.ts';
+import type { HttpServer } from '../../../src/local/support/http-server.ts';
+import type { JsonObject } from '../../../src/local/support/json.ts';
+import { eventually, scratch } from '../../support/local/tiny-app.ts';
+
+describe('the simulated providers', () => {
+  const directory = scratch();
+  let now = Date.parse('2026-01-01T00:00:00Z');
+  const received = new ReceivedLog(undefined, () => now);
+  let simulator: HttpServer;
+  let ses: SesStandIn;
+  let email: HttpServer;
+  const events: JsonObject[] = [];
+
+  beforeAll(async () => {
+    simulator = await startSimulator(received);
+    ses = await startSes(join(directory.path, 'ses.log'));
+    email = await startSesProxy(ses.endpoint, received, async (event) => void events.push(event));
+  });
+  beforeEach(() => received.clear());
+  afterAll(async () => {
+    await Promise.all([simulator.close(), email.close(), ses.child.stop()]);
+    directory.remove();
+  });
+
+  const post = (path: string, { id = 'n1', body = '{}' } = {}) =>
+    fetch(simulator.url + path, { method: 'POST', headers: { 'webhook-id': id }, body });
+  const json = async <T>(url: string): Promise<T> => (await (await fetch(url)).json()) as T;
+  const list = (query = '') => json<Received[]>(`${simulator.url}/_received${query}`);
+
+  it.each([
+    ['/webhook/ok', 200],
+    ['/webhook/anything/else', 200],
+    ['/webhook/status/503', 503],
+    ['/webhook/status-301', 301],
+    ['/webhook/gone', 410],
+    ['/webhook/missing/a', 404],
+    ['/webhook/unauthorized', 401],
+    ['/webhook/forbidden', 403],
+    ['/webhook/malformed', 400],
+    ['/teams/ok', 202],
+    ['/teams/status/500', 500],
+    ['/slack/services/T0/B0/ok', 200],
+    ['/slack/services/T0/B0/gone', 410],
+    ['/nothing/here', 404],
+  ])('%s answers %i', async (path, status) => {
+    expect((await fetch(simulator.url + path, { method: 'POST', body: '{}', redirect: 'manual' })).status).toBe(status);
+  });
+
+  it('plays an outage of what it is told, and of nothing else, until it is over', async () => {
+    const tell = (method: string) => fetch(`${simulator.url}/_down/webhook/shop`, { method });
+    const statuses = async () =>
+      Promise.all(['/webhook/shop/1', '/webhook/other'].map(async (path) => (await post(path)).status));
+    await tell('PUT');
+    expect(await statuses()).toEqual([503, 200]);
+    await tell('DELETE');
+    expect(await statuses()).toEqual([200, 200]);
+  });
+
+  it('fails the first attempts of each notification, then accepts: for every notification anew', async () => {
+    const statuses = async (id: string) => {
+      const answers: number[] = [];
+      for (let attempt = 0; attempt < 3; attempt++) answers.push((await post('/webhook/flaky/2/x', { id })).status);
+      return answers;
+    };
+    expect(await statuses('n1')).toEqual([503, 503, 200]);
+    expect(await statuses('n2')).toEqual([503, 503, 200]);
+  });
+
+  it('limits the rate until the time is up, and says when that is', async () => {
+    const first = await post('/webhook/rate-limit/3');
+    expect([first.status, first.headers.get('retry-after')]).toEqual([429, '3']);
+    now += 1_500;
+    const second = await post('/webhook/rate-limit/3');
+    expect([second.status, second.headers.get('retry-after')]).toEqual([429, '2']);
+    now += 1_500;
+    expect((await post('/webhook/rate-limit/3')).status).toBe(200);
+  });
+
+  it('closes the connection, or takes its time, when asked to', async () => {
+    await expect(post('/webhook/drop')).rejects.toThrow();
+    const started = performance.now();
+    expect((await post('/webhook/slow/200')).status).toBe(200);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(195);
+  });
+
+  it('tells what was received, by channel and notification, and counts duplicates', async () => {
+    await post('/webhook/ok', { id: 'n1', body: '{"a":1}' });
+    await post('/webhook/ok', { id: 'n1', body: '{"a":1}' });
+    await post('/webhook/gone', { id: 'n2' });
+    await post('/teams/ok', { body: '{"type":"message"}' });
+    expect(await list('?log_id=n1')).toMatchObject([
+      { channel: 'webhook', attempt: 1, accepted_count: 1, accepted: true, answer: '200', body: '{"a":1}' },
+      { attempt: 2, accepted_count: 2 },
+    ]);
+    expect(await list('?channel=teams')).toMatchObject([{ target: '/teams/ok', at: new Date(now).toISOString() }]);
+    expect((await list('?accepted=false')).map((entry) => entry.log_id)).toEqual(['n2']);
+    await fetch(`${simulator.url}/_received`, { method: 'DELETE' });
+    expect(await list()).toEqual([]);
+  });
+
+  it('keeps what it received over a restart, and no credential', async () => {
+    const file = join(directory.path, 'received.jsonl');
+    const first = new ReceivedLog(file);
+    const request = { channel: 'webhook', accepted: true, answer: '200', target: '/webhook/ok', body: '{}' } as const;
+    first.add('key', { ...request, headers: { authorization: 'Bearer secret' } });
+    const second = new ReceivedLog(file);
+    expect(second.history('key').attempts).toBe(1);
+    expect(JSON.stringify(second.list())).not.toContain('secret');
+  });
+
+  const slack = (token: string) =>
+    new WebClient(token, {
+      slackApiUrl: `${simulator.url}/slack/api/`,
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+    });
+
+  it.each([
+    ['#missing', 'channel_not_found'],
+    ['#gone', 'is_archived'],
+    ['#forbidden', 'missing_scope'],
+    ['#malformed', 'invalid_blocks'],
+    ['#error-msg_too_long', 'msg_too_long'],
+  ])("plays Slack's refusal for the channel %s: %s", async (channel, error) => {
+    const sent = slack('xoxb-local').chat.postMessage({ channel, text: 'Hello' });
+    await expect(sent).rejects.toMatchObject({ data: { ok: false, error } });
+  });
+
+  it('plays Slack accepting, limiting, failing and refusing a token', async () => {
+    const send = (channel: string, token = 'xoxb-local') => slack(token).chat.postMessage({ channel, text: 'Hello' });
+    expect(await send('#alerts')).toMatchObject({ ok: true, ts: expect.stringMatching(/^\d+\.\d{6}$/) });
+    await expect(send('#rate-limit-7')).rejects.toMatchObject({ retryAfter: 7 });
+    await expect(send('#status-503')).rejects.toMatchObject({ statusCode: 503 });
+    await expect(send('#flaky-1')).rejects.toMatchObject({ statusCode: 503 });
+    expect(await send('#flaky-1')).toMatchObject({ ok: true });
+    await expect(send('#alerts', REVOKED_TOKEN)).rejects.toMatchObject({ data: { error: 'token_revoked' } });
+    await expect(slack('').chat.postMessage({ channel: '#a', text: 'x' })).rejects.toMatchObject({
+      data: { error: 'not_authed' },
+    });
+  });
+
+  const send = (to: string, id = 'n1', configurationSet?: string) => {
+    const client = new SESClient({
+      endpoint: email.url,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      maxAttempts: 1,
+    });
+    return client.send(
+      new SendEmailCommand({
+        Source: 'noreply@example.com',
+        Destination: { ToAddresses: [to] },
+        Message: { Subject: { Data: '件名' }, Body: { Text: { Data: '本文' } } },
+        Tags: [{ Name: 'log_id', Value: id }],
+        ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
+      }),
+    );
+  };
+
+  it('passes e-mails on to the SES stand-in, whose store is reached through it', async () => {
+    expect(await send('someone@example.com', 'mail-1')).toMatchObject({ MessageId: expect.any(String) });
+    const store = await json<{ emails: object[] }>(`${email.url}/store`);
+    expect(store.emails).toMatchObject([{ subject: '件名', destination: { to: ['someone@example.com'] } }]);
+    expect(await list('?log_id=mail-1')).toMatchObject([{ channel: 'email', accepted: true }]);
+  });
+
+  it.each([
+    ['missing@example.com', 'MessageRejected'],
+    ['throttle@example.com', 'Throttling'],
+    ['unauthorized+1@example.com', 'AccessDenied'],
+    ['error-AccountSendingPausedException@example.com', 'AccountSendingPausedException'],
+  ])("plays SES's refusal for %s: %s", async (to, name) => {
+    await expect(send(to)).rejects.toMatchObject({ name });
+  });
+
+  it.each([
+    ['ok@example.com', ['Delivery']],
+    ['bounce@example.com', ['Bounce']],
+    ['complaint+1@example.com', ['Delivery', 'Complaint']],
+  ])('takes an e-mail to %s and tells what becomes of it: %j', async (to, expected) => {
+    events.length = 0;
+    await send(to, 'mail-1', 'events');
+    const told = await eventually(() => (events.length === expected.length ? events : undefined));
+    expect(told.map(({ detail }) => detail)).toMatchObject(
+      expected.map((eventType) => ({
+        eventType,
+        mail: { destination: [to], tags: { log_id: ['mail-1'], 'ses:configuration-set': ['events'] } },
+      })),
+    );
+  });
+
+  it('breaks the connection before SES’s answer, though the e-mail is taken', async () => {
+    await expect(send('unanswered@example.com', 'mail-2')).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(await list('?log_id=mail-2')).toMatchObject([{ accepted: true, answer: '200, unheard' }]);
+  });
+
+  it('tells nothing of an e-mail without a configuration set, as SES', async () => {
+    events.length = 0;
+    await send('ok@example.com');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(events).toEqual([]);
+  });
+
+  it('lets an e-mail through after the failures that its address asks for', async () => {
+    await expect(send('flaky-1@example.com')).rejects.toMatchObject({ $metadata: { httpStatusCode: 503 } });
+    expect(await send('flaky-1@example.com')).toMatchObject({ MessageId: expect.any(String) });
+  });
+});

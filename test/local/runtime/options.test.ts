@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { parseCommand, UsageError } from '../../../src/local/runtime/options.ts';
+
+describe('the command line of the local runtime', () => {
+  it('takes everything that the usage names', () => {
+    const args = '--empty --data dir --base-interval 0.5 --port 8080'.split(' ');
+    expect(parseCommand([...args, '--schedule', 'rate(1 minute)'])).toEqual({
+      empty: true,
+      help: false,
+      dataDir: 'dir',
+      baseIntervalSeconds: 0.5,
+      port: 8080,
+      schedule: 'rate(1 minute)',
+    });
+    expect(parseCommand(['--schedule=off'])).toEqual({ empty: false, help: false, schedule: 'off' });
+  });
+
+  it.each([
+    [['--unknown'], /--unknown/],
+    [['positional'], /positional/],
+    [['--base-interval', 'soon'], /--base-interval must be a number of seconds.*"soon"/],
+    [['--base-interval', '0'], /--base-interval/],
+    [['--base-interval', ''], /--base-interval/],
+    [['--port', '70000'], /--port must be a port number.*"70000"/],
+    [['--schedule', 'never'], /--schedule: .*"never".*or write off/],
+    [['--data', ''], /--data needs a directory/],
+  ])('refuses %j, naming what is wrong', (args, message) => {
+    expect(() => parseCommand(args)).toThrow(UsageError);
+    expect(() => parseCommand(args)).toThrow(message);
+  });
+});

@@ -1,0 +1,105 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ChangeMessageVisibilityBatchCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AwsClients, awsClients } from '../../../src/local/emulator/aws-clients.ts';
+import { createQueues, queueUrl } from '../../../src/local/stand-ins/create-queues.ts';
+import { type SqsStandIn, startSqs } from '../../../src/local/stand-ins/sqs.ts';
+import { scratch } from '../../support/local/tiny-app.ts';
+
+describe('the SQS stand-in with a data directory', () => {
+  let directory: ReturnType<typeof scratch>;
+  let sqs: SqsStandIn;
+  let clients: AwsClients;
+
+  const start = async () => {
+    mkdirSync(join(directory.path, 'data'), { recursive: true });
+    sqs = await startSqs(join(directory.path, 'data'), join(directory.path, 'sqs.log'));
+    clients = awsClients('http://127.0.0.1:9', sqs.endpoint);
+  };
+  const stop = async () => {
+    clients.destroy();
+    await sqs.child.stop();
+  };
+  beforeEach(async () => {
+    directory = scratch();
+    await start();
+    await createQueues(clients.sqs, sqs.endpoint, [
+      { name: 'dead', attributes: {} },
+      { name: 'lane', attributes: { RedrivePolicy: redrive(3) } },
+    ]);
+  });
+  afterEach(async () => {
+    await stop();
+    directory.remove();
+  });
+
+  const receive = async (name: string, VisibilityTimeout = 30) => {
+    const { Messages = [] } = await clients.sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl(sqs.endpoint, name),
+        MaxNumberOfMessages: 10,
+        MessageSystemAttributeNames: ['ApproximateReceiveCount'],
+        VisibilityTimeout,
+      }),
+    );
+    return Messages.map(({ Body, Attributes, ReceiptHandle }) => ({
+      body: Body,
+      count: Attributes?.['ApproximateReceiveCount'],
+      handle: ReceiptHandle,
+    }));
+  };
+  const send = (MessageBody: string) =>
+    clients.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(sqs.endpoint, 'lane'), MessageBody }));
+  const giveBack = (ReceiptHandle: string | undefined) =>
+    clients.sqs.send(
+      new ChangeMessageVisibilityBatchCommand({
+        QueueUrl: queueUrl(sqs.endpoint, 'lane'),
+        Entries: [{ Id: '0', ReceiptHandle, VisibilityTimeout: 0 }],
+      }),
+    );
+
+  it('takes a message back at once, and moves it to the dead-letter queue after maxReceiveCount', async () => {
+    await send('poison');
+    for (const count of ['1', '2', '3']) {
+      const [message] = await receive('lane');
+      expect(message).toMatchObject({ body: 'poison', count });
+      expect((await giveBack(message?.handle)).Failed ?? []).toEqual([]);
+    }
+    expect(await receive('lane')).toEqual([]);
+    expect(await receive('dead')).toMatchObject([{ body: 'poison' }]);
+  });
+
+  it('is killed and started again with its queues, its messages, and how often each was received', async () => {
+    await send('waiting');
+    await send('in flight');
+    const [first] = await receive('lane', 0);
+    expect(first).toMatchObject({ body: 'waiting', count: '1' });
+    process.kill(sqs.child.pid, 'SIGKILL');
+    await sqs.child.exited;
+    clients.destroy();
+    await start();
+    const received = await receive('lane', 1);
+    const counts = Object.fromEntries(received.map(({ body, count }) => [body, count]));
+    expect(counts).toEqual({ waiting: '2', 'in flight': '2' });
+  });
+
+  it('gives a queue that is there already the attributes of a changed template, and keeps its messages', async () => {
+    await send('kept');
+    await createQueues(clients.sqs, sqs.endpoint, [
+      { name: 'dead', attributes: {} },
+      { name: 'lane', attributes: { RedrivePolicy: redrive(1) } },
+    ]);
+    expect(await receive('lane', 0)).toMatchObject([{ body: 'kept' }]);
+    await receive('lane', 0);
+    expect(await receive('dead')).toMatchObject([{ body: 'kept' }]);
+  });
+
+  it('is reached from this machine only', () => {
+    expect(new URL(sqs.endpoint).hostname).toBe('127.0.0.1');
+  });
+});
+
+function redrive(maxReceiveCount: number): string {
+  return JSON.stringify({ deadLetterTargetArn: 'arn:aws:sqs:us-east-1:000000000000:dead', maxReceiveCount });
+}

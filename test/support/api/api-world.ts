@@ -1,0 +1,209 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { createApi } from '../../../functions/shared/api/api-function.ts';
+import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
+import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
+import { createList } from '../../../src/adapters/api/list-notifications.ts';
+import { newApiKey, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
+import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
+import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createIntakeStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
+import { createReportStore } from '../../../src/adapters/dynamodb/intake/report-store.ts';
+import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
+import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
+import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { createLocalRecipientCipher } from '../../../src/adapters/recipient/recipient-cipher.ts';
+import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import type { QueuedMessage } from '../../../src/core/sweep/sweep.ts';
+import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
+import { serve } from '../../../src/local/support/http-server.ts';
+import { startTestDynamoDb } from '../dynamodb.ts';
+import { createTables } from '../tables.ts';
+
+const AUTHORIZER = { functionName: 'authorizer', header: 'authorization', ttlSeconds: 0 };
+
+/** The API's functions in this process, on a DynamoDB stand-in, behind API Gateway as the local runtime plays it. */
+export type ApiWorld = Awaited<ReturnType<typeof startApiWorld>>;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly body: any;
+}
+
+export async function startApiWorld() {
+  const dynamodb = await startTestDynamoDb();
+  const { client } = dynamodb;
+  const tables = await createTables(client, 'api');
+  let moved = 0;
+  let still: number | undefined;
+  const clock = () => new Date((still ?? Date.now()) + moved);
+  const cipher = createLocalRecipientCipher(randomBytes(32));
+  const storage = { client, tables, cipher, hashKey: async () => 'key' };
+  const sent: QueuedMessage[] = [];
+  const faults: { store?: Partial<IntakeRouteDeps['store']>; lanes?: 'away' } = {};
+  const said: string[] = [];
+  const metrics = new Metrics({ namespace: 'test' });
+  // Powertools prints a single metric at once.
+  metrics.singleMetric = () => new Metrics({ namespace: 'test' });
+  const observability = { logger: quiet(said), metrics };
+  const send = async (messages: readonly QueuedMessage[]) => {
+    if (faults.lanes === 'away') return messages;
+    sent.push(...messages);
+    return [];
+  };
+  const store = createIntakeStore(storage);
+  const counts = createRequestCounts(client, tables.pipeline_state);
+  const intake = createApi(
+    intakeRoutes(
+      {
+        store: new Proxy(store, {
+          get: (real, name) => Reflect.get(faults.store ?? {}, name) ?? Reflect.get(real, name),
+        }),
+        reports: createReportStore(storage, clock),
+        records: createRecordStore(client, tables.notification_retry_log),
+        recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+        send,
+        policy: DEFAULT_RETRY_POLICY,
+        clock,
+        newId: randomUUID,
+      },
+      observability,
+    ),
+    { clock, counts },
+    observability,
+  );
+  const notifications = createApi(
+    notificationRoutes({
+      rows: createOperatorRows(client, tables.notification_log, clock),
+      records: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+      list: createList(client, tables.notification_log, clock),
+      send,
+      policy: DEFAULT_RETRY_POLICY,
+      clock,
+      newId: randomUUID,
+    }),
+    { clock, counts },
+    observability,
+  );
+  process.env['API_KEYS_TABLE'] = tables.api_keys;
+  const { createHandler } = await import('../../../functions/api-authorizer/handler.ts');
+  const keys = createApiKeyStore(client, tables.api_keys);
+  const authorizer = createHandler({ keys, clock }, observability);
+  const functions: Readonly<Record<string, (event: never) => Promise<unknown>>> = { intake, notifications, authorizer };
+  const route = (routeKey: string, functionName: string) => ({ routeKey, functionName, authorizer: AUTHORIZER });
+  const api = createHttpApi(
+    {
+      routes: [
+        route('POST /v1/notifications', 'intake'),
+        route('POST /v1/notifications/batch', 'intake'),
+        route('POST /v1/notifications/{log_id}/failures', 'intake'),
+        route('GET /v1/notifications', 'notifications'),
+        route('GET /v1/notifications/{log_id}', 'notifications'),
+        route('POST /v1/notifications/{log_id}/retry', 'notifications'),
+        { routeKey: 'GET /v1/openapi.json', functionName: 'notifications' },
+        { routeKey: '$default', functionName: 'notifications' },
+      ],
+    },
+    async (name, event) => ({ ok: true, result: JSON.stringify(await functions[name]?.(JSON.parse(event) as never)) }),
+  );
+  const server = await serve(api, 0, 'the API');
+
+  async function items() {
+    const all = [tables.notification_log, tables.notification_content, tables.notification_retry_log];
+    const scans = await Promise.all(all.map((TableName) => client.send(new ScanCommand({ TableName }))));
+    return scans.flatMap(({ Items = [] }) => Items);
+  }
+
+  return {
+    tables,
+    client,
+    sent,
+    said,
+    faults,
+    keys,
+    url: server.url,
+    now: clock,
+    pass: (ms: number) => {
+      moved += ms;
+    },
+
+    /** Time stands still for everybody in it, however long it takes. */
+    async atOnce<T>(run: () => Promise<T>): Promise<T> {
+      still = Date.now();
+      return run().finally(() => {
+        still = undefined;
+      });
+    },
+
+    async key(tenant_id: string, scopes: readonly Scope[] = ['send', 'read', 'operate'], rate_limit = 10_000) {
+      const { key_id, key, secret_hash } = newApiKey();
+      const created_at = clock().toISOString();
+      await keys.create({ key_id, secret_hash, tenant_id, scopes, rate_limit, created_at });
+      return { key, key_id };
+    },
+
+    async call(method: string, path: string, { key, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+      const answer = await fetch(`${server.url}${path}`, {
+        method,
+        headers: {
+          ...(key && { authorization: `Bearer ${key}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      return { status: answer.status, headers: answer.headers, body: JSON.parse(await answer.text()) };
+    },
+
+    /** Hands a notification over. */
+    post(key: string, idempotencyKey: string, body: object): Promise<Answer> {
+      return this.call('POST', '/v1/notifications', { key, body, headers: { 'idempotency-key': idempotencyKey } });
+    },
+
+    async put(row: ForeignRow): Promise<void> {
+      await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));
+    },
+
+    async row(log_id: string): Promise<ForeignRow | undefined> {
+      const Key = { log_id: { S: log_id } };
+      const input = { TableName: tables.notification_log, Key, ConsistentRead: true };
+      const { Item } = await client.send(new GetItemCommand(input));
+      return Item && toForeignRow(Item);
+    },
+
+    /** Everything in the tables, as text. */
+    stored: async () => JSON.stringify(await items()),
+    count: async () => (await items()).length,
+
+    async stop(): Promise<void> {
+      await server.close();
+      await dynamodb.stop();
+    },
+  };
+}
+
+interface CallOptions {
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A logger whose lines a test can look into. */
+function quiet(said: string[]): Logger {
+  const logger = new Logger({ logLevel: 'SILENT' });
+  for (const level of ['info', 'warn', 'error'] as const) {
+    logger[level] = (message, ...extra) => {
+      const text = JSON.stringify([message, ...extra], (_, value) =>
+        value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value,
+      );
+      said.push(text);
+    };
+  }
+  return logger;
+}

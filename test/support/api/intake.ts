@@ -1,0 +1,44 @@
+import { logIdsOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
+import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import type { IntakeDeps, IntakeRequest } from '../../../src/core/intake/accept.ts';
+import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { T0 } from '../rows.ts';
+
+export const REQUEST: NotificationRequest = {
+  channel: 'webhook',
+  priority: 'normal',
+  recipient: 'https://example.com/hook',
+  body: '本文',
+  format: 'PLAIN',
+  notification_id: 'NOTIF-1',
+};
+
+/** The intake on tables in memory, with a clock that tests move. */
+export function memoryIntake() {
+  let now = T0;
+  let ids = 0;
+  const clock = () => now;
+  const tables = new MemoryTables(clock);
+  const deps: IntakeDeps = {
+    store: createMemoryIntake(tables),
+    records: tables.records,
+    policy: DEFAULT_RETRY_POLICY,
+    clock,
+    newId: () => String(++ids),
+  };
+  const pass = (ms: number) => {
+    now = new Date(now.getTime() + ms);
+  };
+  return { tables, deps, clock, pass };
+}
+
+export function intakeRequest(
+  key = 'key-1',
+  changes: Partial<NotificationRequest> = {},
+  tenant_id = 'tenant-1',
+): IntakeRequest {
+  const notification = { ...REQUEST, ...changes };
+  return { tenant_id, notification, request_hash: requestHash(notification), logId: logIdsOf(tenant_id, key) };
+}

@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { CreateQueueCommand, GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { startFauxqs } from 'fauxqs';
+import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
+import { startTestDynamoDb } from '../dynamodb.ts';
+import { type Loopback, replying, startLoopback } from '../loopback.ts';
+import { PROJECT_ROOT } from '../project-root.ts';
+import { dueRow } from '../rows.ts';
+import { createTables } from '../tables.ts';
+
+const COMMAND = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
+
+export interface JobEnd {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningJob {
+  readonly process: ChildProcess;
+  /** What it has written to stderr so far. */
+  readonly stderr: () => string;
+  readonly ended: Promise<JobEnd>;
+}
+
+/** Storage and queues as a local runtime offers them, but without the functions: what is dispatched stays unsettled. */
+export interface Deserted {
+  /** Stands in for the runtime's API; it says that all rows are indexed until told otherwise. */
+  readonly api: Loopback;
+  put(...log_ids: string[]): Promise<void>;
+  /** Messages in the lane of normal webhooks. */
+  queued(): Promise<number>;
+  /** The job, as `--local` runs it. */
+  run(...args: string[]): RunningJob;
+  /** From now on a job finds a DynamoDB that never answers. */
+  silenceStorage(): void;
+  stop(): Promise<void>;
+}
+
+export async function startDeserted(): Promise<Deserted> {
+  const directory = mkdtempSync(join(tmpdir(), 'notification-retry-job-'));
+  const [dynamodb, sqsServer, api] = await Promise.all([
+    startTestDynamoDb(),
+    startFauxqs({ port: 0, logger: false }),
+    startLoopback(),
+  ]);
+  api.answer = replying(200, '{"caught_up":true}');
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const sqs = new SQSClient({
+    endpoint: sqsServer.address,
+    region: 'us-east-1',
+    credentials,
+    useQueueUrlAsEndpoint: false,
+  });
+  const tables = await createTables(dynamodb.client, 'job');
+  const urls = new Map<string, string>();
+  for (const name of CHANNELS.flatMap((channel) => [...LANES, 'dead_letter'].map((queue) => `${channel}-${queue}`))) {
+    urls.set(name, (await sqs.send(new CreateQueueCommand({ QueueName: name }))).QueueUrl ?? '');
+  }
+  const queuesOf = (channel: string) =>
+    Object.fromEntries([...LANES, 'dead_letter'].map((queue) => [queue, urls.get(`${channel}-${queue}`)]));
+  const limits = { urgent: 1, important: 1, normal: 1, info: 1 };
+  mkdirSync(join(directory, '.local'));
+  const writeEndpoints = (storage: string) => {
+    const content = {
+      pid: process.pid,
+      region: 'us-east-1',
+      endpoints: { dynamodb: storage, sqs: sqsServer.address, api: api.url },
+      tables,
+      queues: Object.fromEntries(CHANNELS.map((channel) => [channel, queuesOf(channel)])),
+      stack: {
+        SweepIntervalSeconds: '3600',
+        RetryPolicy: JSON.stringify({ base_interval_seconds: 300, max_retries: limits, retention_hours: limits }),
+      },
+      secrets_file: join(directory, 'secrets.json'),
+    };
+    writeFileSync(join(directory, '.local', 'endpoints.json'), JSON.stringify(content));
+  };
+  writeEndpoints(dynamodb.endpoint);
+  const jobs: ChildProcess[] = [];
+  return {
+    api,
+    async put(...log_ids) {
+      for (const log_id of log_ids) {
+        const Item = toItem({ ...dueRow({ log_id }) });
+        await dynamodb.client.send(new PutItemCommand({ TableName: tables.notification_log, Item }));
+      }
+    },
+    async queued() {
+      const { Attributes } = await sqs.send(
+        new GetQueueAttributesCommand({
+          QueueUrl: urls.get('webhook-standard'),
+          AttributeNames: ['ApproximateNumberOfMessages'],
+        }),
+      );
+      return Number(Attributes?.['ApproximateNumberOfMessages']);
+    },
+    run(...args) {
+      const child = spawn(process.execPath, [COMMAND, '--local', ...args], {
+        cwd: directory,
+        // Makes colour libraries take a pipe for a terminal: what is no terminal gets no colours all the same.
+        env: { ...process.env, CI: '1', FORCE_COLOR: '1' },
+      });
+      jobs.push(child);
+      const output = { stdout: '', stderr: '' };
+      child.stdout.on('data', (text: Buffer) => {
+        output.stdout += text.toString();
+      });
+      child.stderr.on('data', (text: Buffer) => {
+        output.stderr += text.toString();
+      });
+      return {
+        process: child,
+        stderr: () => output.stderr,
+        ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output }))),
+      };
+    },
+    silenceStorage() {
+      writeEndpoints(api.url);
+      api.answer = (response, request) => {
+        if (request.path === '/_caught_up') replying(200, '{"caught_up":true}')(response, request);
+      };
+    },
+    async stop() {
+      for (const job of jobs) job.kill('SIGKILL');
+      sqs.destroy();
+      await Promise.all([dynamodb.stop(), sqsServer.stop(), api.close()]);
+      rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}

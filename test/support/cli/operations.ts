@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
+import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { runProgram } from '../../../src/cli/program.ts';
+import type { CliContext } from '../../../src/cli/session/session.ts';
+import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
+import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
+import { historyKeys } from '../../../src/core/model/history-index.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import type { DynamodbEngine } from '../../../src/local/stand-ins/dynamodb.ts';
+import { startSqs } from '../../../src/local/stand-ins/sqs.ts';
+import { startTestDynamoDb } from '../dynamodb.ts';
+import { dueRow } from '../rows.ts';
+import { createTables } from '../tables.ts';
+import { type Told, toldTerminal } from './told-terminal.ts';
+
+export const HASH_KEY = 'a key for tests';
+
+export interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The operator commands on tables and queues of their own, in this process. */
+export type Operations = Awaited<ReturnType<typeof startOperations>>;
+
+export async function startOperations(engine?: DynamodbEngine) {
+  const directory = mkdtempSync(join(tmpdir(), 'operations-'));
+  const [dynamodb, sqs] = await Promise.all([
+    startTestDynamoDb(engine),
+    startSqs(undefined, join(directory, 'sqs.log')),
+  ]);
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const region = 'us-east-1';
+  const client = new SQSClient({ endpoint: sqs.endpoint, region, credentials, useQueueUrlAsEndpoint: false });
+  const queue = async (name: string) => {
+    await client.send(new CreateQueueCommand({ QueueName: name }));
+    return `${sqs.endpoint}/000000000000/${name}`;
+  };
+  const lanes = {} as Record<Channel, Record<Lane, string>>;
+  const deadLetters = {} as Record<Channel, string>;
+  for (const channel of CHANNELS) {
+    lanes[channel] = { express: await queue(`${channel}-express`), standard: await queue(`${channel}-standard`) };
+    deadLetters[channel] = await queue(`${channel}-dead-letter`);
+  }
+  const tables = await createTables(dynamodb.client, 'ops');
+  const deployment: Deployment = {
+    tables,
+    lane_queues: lanes,
+    dead_letter_queues: deadLetters,
+    sweep_interval_seconds: 3600,
+    retry_policy: DEFAULT_RETRY_POLICY,
+    recipientHashKey: async () => HASH_KEY,
+    clients: {
+      dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
+      sqs: { endpoint: sqs.endpoint, region, credentials },
+    },
+  };
+  let serial = 0;
+
+  return {
+    deployment,
+    dynamodb: dynamodb.client,
+    sqs: client,
+    tables,
+    directory,
+
+    /** Runs a command with `--local`; `answer` is typed when it asks, and somebody is there only if it is given. */
+    async run(args: readonly string[], more: Partial<CliContext> & Told = {}): Promise<Ended> {
+      const { terminal, written } = toldTerminal(more);
+      const code = await runProgram(args, {
+        terminal,
+        findDeployment: async () => deployment,
+        clock: () => new Date(),
+        env: {},
+        pause: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50))),
+        newId: () => `id-${++serial}`,
+        stateDirectory: join(directory, 'state'),
+        ...more,
+      });
+      return { code, ...written };
+    },
+
+    /** The answer of a command with `--json`. */
+    async json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+      const { code, out, err } = await this.run([...args, '--local', '--json']);
+      if (code === 2 || out === '') throw new Error(`exit ${code}: ${err}`);
+      return JSON.parse(out);
+    },
+
+    async put(...rows: readonly ForeignRow[]): Promise<void> {
+      await Promise.all(
+        rows.map((row) =>
+          dynamodb.client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) })),
+        ),
+      );
+    },
+
+    async row(log_id: string): Promise<ForeignRow> {
+      const { Item } = await dynamodb.client.send(
+        new GetItemCommand({
+          TableName: tables.notification_log,
+          Key: { log_id: { S: log_id } },
+          ConsistentRead: true,
+        }),
+      );
+      return Item ? toForeignRow(Item) : {};
+    },
+
+    async sendDeadLetter(channel: Channel, body: object | string): Promise<string> {
+      const MessageBody = typeof body === 'string' ? body : JSON.stringify(body);
+      const { MessageId = '' } = await client.send(
+        new SendMessageCommand({ QueueUrl: deadLetters[channel], MessageBody }),
+      );
+      return MessageId;
+    },
+
+    /** Takes every visible message out of a queue. */
+    async take(channel: Channel, queueName: Lane | 'dead_letter'): Promise<QueueMessage[]> {
+      const QueueUrl = queueName === 'dead_letter' ? deadLetters[channel] : lanes[channel][queueName];
+      const taken: QueueMessage[] = [];
+      for (;;) {
+        const { Messages = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
+        if (Messages.length === 0) return taken;
+        for (const { Body = '', ReceiptHandle } of Messages) {
+          await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+          if (Body.startsWith('{')) taken.push(JSON.parse(Body));
+        }
+      }
+    },
+
+    /** Everything out of all lanes. */
+    async takeAll(): Promise<QueueMessage[]> {
+      const taken = await Promise.all(CHANNELS.flatMap((channel) => LANES.map((lane) => this.take(channel, lane))));
+      return taken.flat();
+    },
+
+    async stop(): Promise<void> {
+      client.destroy();
+      await Promise.all([dynamodb.stop(), sqs.child.stop()]);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A row of the pipeline, created a minute ago, with the keys of the history index. */
+export function storedRow(
+  log_id: string,
+  changes: Partial<NotificationRow> & ForeignRow = {},
+): NotificationRow & ForeignRow {
+  const created = new Date(Date.now() - 60_000);
+  const row = dueRow({ log_id, work_at: created.toISOString(), first_attempt_at: created.toISOString(), ...changes });
+  return { ...row, ...historyKeys(row, created), updated_at: created.toISOString(), ...changes };
+}
+
+/** A row that died half a minute ago. */
+export function deadRow(
+  log_id: string,
+  changes: Partial<NotificationRow> & ForeignRow = {},
+): NotificationRow & ForeignRow {
+  const priority = changes.priority ?? 'normal';
+  return storedRow(log_id, {
+    send_status: 'FAILED',
+    send_attempts: 6,
+    attempts_left: 0,
+    last_attempt: 5,
+    error_type: 'SERVER_OVERLOAD',
+    failure_reason: 'MAX_RETRIES',
+    work_queue: workQueueOf('dead', priority, log_id),
+    work_at: new Date(Date.now() - 30_000).toISOString(),
+    dead_message_id: `dead-${log_id}`,
+    dead_run_id: `sweep-${log_id}`,
+    ...changes,
+  });
+}
+
+/** A row that was given up without a dead letter. */
+export function stoppedRow(log_id: string, failure_reason: NotificationRow['failure_reason'] = 'INVALID_RECIPIENT') {
+  const { work_queue: _, dead_message_id: __, dead_run_id: ___, ...row } = deadRow(log_id);
+  return { ...row, ...(failure_reason && { failure_reason }) };
+}

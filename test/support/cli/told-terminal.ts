@@ -1,0 +1,34 @@
+import pc from 'picocolors';
+import type { Terminal } from '../../../src/terminal/terminal.ts';
+
+export interface Told {
+  /** What is typed when a command asks; somebody is there only if it is given. */
+  readonly answer?: string;
+  /** All of stdin. */
+  readonly input?: string;
+  /** Done by another process while the operator thinks about the answer. */
+  readonly meanwhile?: () => Promise<unknown>;
+}
+
+/** A terminal without colours, and what a command has written to it: `out` to stdout, `err` to stderr. */
+export function toldTerminal({ answer, input = '', meanwhile }: Told) {
+  const written = { out: '', err: '' };
+  const terminal: Terminal = {
+    colors: pc.createColors(false),
+    interactive: answer !== undefined,
+    redraws: false,
+    print: (text) => {
+      written.out += text;
+    },
+    say: (text) => {
+      written.err += text;
+    },
+    ask: async (question) => {
+      written.err += question;
+      await meanwhile?.();
+      return answer ?? '';
+    },
+    readInput: async () => input,
+  };
+  return { terminal, written };
+}

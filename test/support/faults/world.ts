@@ -1,0 +1,274 @@
+import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
+import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
+import { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { Breakers } from '../../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
+import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { successorId } from '../../../src/core/delivery/failover.ts';
+import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
+import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
+import { indexRow } from '../../../src/core/indexing/index-row.ts';
+import { accept } from '../../../src/core/intake/accept.ts';
+import { Problem } from '../../../src/core/intake/problem.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { PRIORITIES, type Priority } from '../../../src/core/model/priorities.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { allShards } from '../../../src/core/model/work-index.ts';
+import { type QueuedMessage, type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
+import { Provider, type Script } from './provider.ts';
+import { Crash, type FaultPlan, through, Worker } from './worker.ts';
+
+export const CLAIM_MS = 65_000;
+const VISIBILITY_MS = 360_000;
+const MAX_RECEIVE_COUNT = 5;
+const MINUTE = 60_000;
+const PROBE_MS = 25_000;
+/** A worker's window lasts one batch here, so few failures have to do. */
+const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1 };
+
+export interface Given {
+  readonly log_id: string;
+  readonly priority: Priority;
+  readonly script: Script;
+  /** It names a fallback. */
+  readonly fallback?: boolean;
+}
+
+/** The pipeline on the in-memory twins, with time, queues and deaths under the test's control. */
+export class World {
+  #now = Date.parse('2026-03-01T10:30:00.000Z');
+  readonly clock = () => new Date(this.#now);
+  readonly tables = new MemoryTables(this.clock);
+  readonly queue = new MemoryQueue({
+    clock: this.clock,
+    visibility_ms: VISIBILITY_MS,
+    max_receive_count: MAX_RECEIVE_COUNT,
+  });
+  readonly breakers = new MemoryBreakers();
+  readonly provider: Provider;
+  readonly given: readonly Given[];
+  /** By notification: how often a worker died between the provider's acceptance and the retry record. */
+  readonly excused = new Map<string, number>();
+  readonly reports: DeliveryReport[] = [];
+  /** Worker processes that died. */
+  deaths = 0;
+  #runs = 0;
+  readonly #intake = createMemoryIntake(this.tables);
+  #seed = 42;
+
+  private constructor(given: readonly Given[]) {
+    this.given = given;
+    const scripts = new Map(given.map(({ log_id, script }) => [log_id, script]));
+    const row = (log_id: string) => this.tables.row(log_id);
+    this.provider = new Provider(
+      scripts,
+      row,
+      () => this.#now,
+      (log_id) => this.#notBefore(log_id),
+    );
+  }
+
+  /** Starts with rows as BATCH-951 leaves them, taken into the index. */
+  static async of(given: readonly Given[]): Promise<World> {
+    const world = new World(given);
+    for (const { log_id, priority, fallback } of given) {
+      const row = {
+        log_id,
+        tenant_id: `tenant-${log_id.length % 2}`,
+        channel: 'webhook',
+        priority,
+        send_status: 'FAILED',
+        send_attempts: 1,
+        // Half of them share one provider.
+        ...(log_id.length % 2 === 0 && { integration_config_id: 'IC1' }),
+        recipient_address: `to ${log_id}`,
+        ...(fallback && { fallback_channel: 'email', fallback_recipient: `to ${successorId(log_id)}` }),
+        message_body: 'body',
+      };
+      world.tables.log.set(log_id, row);
+      await indexRow({ row, sequence: '1' }, { store: world.tables, policy: DEFAULT_RETRY_POLICY, clock: world.clock });
+    }
+    return world;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+
+  async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
+    const worker = new Worker(plan);
+    const lanes = {
+      backlog: async () => this.queue.messages.length,
+      send: async (messages: readonly QueuedMessage[]) => {
+        for (const { message, delay_seconds } of messages) this.queue.send(message, delay_seconds);
+        return [];
+      },
+    };
+    const run = { run_id: `${request.force_retry ? 'manual' : 'sweep'}-${++this.#runs}` };
+    await sweep(request, run, {
+      index: through(worker, 'index', this.tables.dueIndex),
+      lanes: through(worker, 'lanes', lanes),
+      clock: this.clock,
+      interval_ms: 60 * MINUTE,
+    }).catch(ignoreFaults);
+    return worker;
+  }
+
+  /** One request of a producer, its log_id for a key; true when it is answered with 202. */
+  async handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
+    const worker = new Worker(plan);
+    const notification = {
+      channel: 'webhook',
+      priority: 'normal',
+      recipient: `to ${log_id}`,
+      body: 'body',
+      format: 'PLAIN',
+    } as const;
+    const lanes = through(worker, 'lanes', {
+      send: async ({ message, delay_seconds }: QueuedMessage) => this.queue.send(message, delay_seconds),
+    });
+    try {
+      const { message } = await accept(
+        { tenant_id: 'tenant-1', notification, request_hash: 'hash', logId: () => log_id },
+        {
+          store: through(worker, 'intake', this.#intake),
+          records: through(worker, 'records', this.tables.records),
+          policy: DEFAULT_RETRY_POLICY,
+          clock: this.clock,
+          newId: () => String(++this.#runs),
+        },
+      );
+      // What the lane does not take, the request is answered all the same.
+      if (message !== undefined) await lanes.send(message).catch(ignoreFaults);
+      return !worker.dead;
+    } catch (error) {
+      if (!(error instanceof Problem)) ignoreFaults(error);
+      return false;
+    }
+  }
+
+  /** One invocation of the channel function on up to ten messages. */
+  async work(plan: FaultPlan = {}, messages = this.queue.receive(10)): Promise<Worker> {
+    const worker = new Worker(plan);
+    const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
+    const reports = await deliverBatch(messages, this.#deps(worker));
+    if (worker.dead) {
+      this.deaths += 1;
+      for (const [log_id, open] of before) {
+        const more = this.#acceptedUnrecorded(log_id) - open;
+        if (more > 0) this.excused.set(log_id, (this.excused.get(log_id) ?? 0) + more);
+      }
+      return worker;
+    }
+    this.reports.push(...reports);
+    reports.forEach(({ disposition }, i) => {
+      const id = messages[i]?.message_id ?? '';
+      if (disposition.do === 'done') this.queue.delete(id);
+      else this.queue.returnAfter(id, disposition.do === 'return' ? disposition.after_seconds : 0);
+    });
+    return worker;
+  }
+
+  /** One invocation of the function of delivery events; true when the event is done with. */
+  async tell(event: DeliveryEvent, plan: FaultPlan = {}): Promise<boolean> {
+    const worker = new Worker(plan);
+    try {
+      const { rows: _, records, retries, policy, clock, random } = this.#deps(worker);
+      const rows = through(worker, 'rows', this.tables.eventRows);
+      const report = await applyDeliveryEvent(event, { rows, records, retries, policy, clock, random });
+      return report.again_after_seconds === undefined;
+    } catch (error) {
+      ignoreFaults(error);
+      return false;
+    }
+  }
+
+  /** Works without faults until no message is visible. */
+  async drain(plan: FaultPlan = {}): Promise<void> {
+    for (let messages = this.queue.receive(10); messages.length > 0; messages = this.queue.receive(10)) {
+      await this.work(plan, messages);
+    }
+  }
+
+  /** Time goes on, sweeps come every hour, nothing fails any more: until there is no more to do. */
+  async settleDown(plan: FaultPlan = {}): Promise<void> {
+    this.provider.down = false;
+    for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
+      if (quarter % 4 === 0) await this.sweep();
+      await this.drain(plan);
+      this.advance(15 * MINUTE);
+    }
+  }
+
+  rows(): NotificationRow[] {
+    return [...this.tables.log.keys()].flatMap((log_id) => this.tables.row(log_id) ?? []);
+  }
+
+  records(log_id: string) {
+    return [...this.tables.retryLog.values()].filter((record) => record.original_log_id === log_id);
+  }
+
+  inIndex(state: 'due' | 'dead', log_id: string): boolean {
+    const queues = PRIORITIES.flatMap((priority) => allShards(state, priority));
+    return queues.includes(this.tables.row(log_id)?.work_queue ?? '');
+  }
+
+  /** A redrive or a forced attempt is the operator's to time; any other obeys the backoff that was recorded last. */
+  #notBefore(log_id: string): number {
+    const last = this.records(log_id).sort((a, b) => b.retry_attempt - a.retry_attempt)[0];
+    return last?.failure_reason === undefined ? Date.parse(last?.next_retry_at ?? '') || 0 : 0;
+  }
+
+  /** Repeatable draws (a linear congruential generator). */
+  #random(): number {
+    this.#seed = (this.#seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return this.#seed / 2 ** 32;
+  }
+
+  #unfinished(): boolean {
+    return this.rows().some(({ log_id }) => this.inIndex('due', log_id));
+  }
+
+  #acceptedUnrecorded(log_id: string): number {
+    const recorded = this.records(log_id).filter(({ retry_status }) => retry_status === 'SUCCESS').length;
+    return (this.provider.accepted.get(log_id) ?? 0) - recorded;
+  }
+
+  #deps(worker: Worker): DeliverBatchDeps {
+    return {
+      rows: through(worker, 'rows', this.tables.rows),
+      records: through(worker, 'records', this.tables.records),
+      contents: through(worker, 'contents', this.tables.contents),
+      successors: through(worker, 'successors', this.tables.successors),
+      retries: through(worker, 'retries', {
+        send: async (message, delay_seconds) => this.queue.send(message, delay_seconds),
+      }),
+      sender: this.provider.senderFor(worker),
+      gate: new Breakers({
+        store: through(worker, 'breakers', this.breakers.store),
+        policy: BREAKER_POLICY,
+        clock: this.clock,
+        pause: eventually,
+        probe_ms: PROBE_MS,
+      }),
+      policy: DEFAULT_RETRY_POLICY,
+      clock: this.clock,
+      random: () => this.#random(),
+      pause: async () => {},
+      outOfTime: () => false,
+      claim_ms: CLAIM_MS,
+      sendTimeout: () => new AbortController().signal,
+    };
+  }
+}
+
+/** The world's clock stands still while a worker works: waiting is giving the others a chance. */
+async function eventually(): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+}
+
+function ignoreFaults(error: unknown): void {
+  if (!(error instanceof Crash) && (error as Error).name !== 'ThrottlingException') throw error;
+}

@@ -1,0 +1,247 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  BatchWriteItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  paginateScan,
+  QueryCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
+import {
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import type { SweepResult } from '../../../src/core/sweep/result.ts';
+import type { Endpoints } from '../../../src/local/runtime/endpoints-file.ts';
+import type { LocalRuntimeOptions } from '../../../src/local/runtime/runtime.ts';
+import { synthesize } from '../../../src/local/runtime/synthesize.ts';
+import { PROJECT_ROOT } from '../project-root.ts';
+
+const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
+const TSX = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsx');
+const JOB = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
+const OPS = join(PROJECT_ROOT, 'src', 'cli', 'main.ts');
+
+export type JobOutput = SweepResult & { readonly outcomes?: Record<string, number> };
+type Row = Record<string, unknown>;
+type Ended = { code: number; stdout: string; stderr: string };
+
+/** What the simulator keeps of a request. */
+export interface ReceivedRequest {
+  readonly channel: string;
+  readonly log_id?: string;
+  readonly accepted: boolean;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** A local runtime in a process of its own, as `npm run local -- --empty` starts it, and a client's view of it. */
+export class Flow {
+  readonly directory = mkdtempSync(join(tmpdir(), 'notification-retry-flow-'));
+  readonly #workDir = join(this.directory, '.local');
+  #process: ChildProcess | undefined;
+
+  /**
+   * @param settings options of the runtime, as JSON
+   * @param integrations credentials by integration_config_id, beside those of the samples
+   */
+  async start(
+    settings: Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'breaker'> = {},
+    integrations: Row = {},
+  ): Promise<void> {
+    mkdirSync(this.#workDir, { recursive: true });
+    if (Object.keys(integrations).length > 0) {
+      writeFileSync(join(this.#workDir, 'secrets.json'), JSON.stringify({ integrations }));
+    }
+    // Synthesized once and kept until a source changes, however many runtimes the tests start.
+    const assemblyDir = await synthesize(join(PROJECT_ROOT, '.local'));
+    const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'run-runtime.ts'), JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#process = child;
+    await new Promise<void>((resolve, reject) => {
+      child.stdout?.on('data', (text: Buffer) => text.includes('ready') && resolve());
+      child.once('exit', (code) => reject(new Error(`the runtime ended with ${code}`)));
+    });
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  get endpoints(): Endpoints {
+    return JSON.parse(readFileSync(join(this.#workDir, 'endpoints.json'), 'utf8'));
+  }
+
+  /** BATCH-952, its output read. */
+  async job(...args: string[]): Promise<JobOutput> {
+    const { code, stdout, stderr } = await this.#command(process.execPath, [JOB, '--local', '--json', ...args]);
+    if (code !== 0) throw new Error(`the job ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  /** BATCH-952 as `npm run` starts it on any Node. */
+  run(...args: string[]): Promise<Ended> {
+    return this.#command(TSX, [JOB, ...args]);
+  }
+
+  /** Invokes a function as EventBridge does. @param service the folder under functions/ */
+  async invoke<T = Row>(service: string, event: object): Promise<T> {
+    const { endpoints, functions } = this.endpoints;
+    const url = `${endpoints.api}/2015-03-31/functions/${functions[service]}/invocations`;
+    return (await fetch(url, { method: 'POST', body: JSON.stringify(event) })).json() as Promise<T>;
+  }
+
+  /** An operator's command as a user runs it. */
+  ops(...args: string[]): Promise<Ended> {
+    return this.#command(process.execPath, [OPS, ...args, '--local']);
+  }
+
+  async opsJson<T = Row>(...args: string[]): Promise<T> {
+    const { stdout, stderr } = await this.ops(...args, '--json');
+    if (stdout === '') throw new Error(stderr);
+    return JSON.parse(stdout);
+  }
+
+  /** An operator's command that the test means to interrupt. */
+  startOps(...args: string[]): ChildProcess {
+    return spawn(process.execPath, [OPS, ...args, '--local'], { cwd: this.directory, stdio: 'ignore' });
+  }
+
+  #command(program: string, args: readonly string[]): Promise<Ended> {
+    return new Promise((resolve) => {
+      execFile(program, args, { cwd: this.directory }, (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
+      });
+    });
+  }
+
+  /** Puts rows as BATCH-951 does: with the specs' columns and nothing else. */
+  async put(rows: readonly Row[]): Promise<void> {
+    await this.#withDynamoDb(async (client, { notification_log }) => {
+      for (let start = 0; start < rows.length; start += 25) {
+        const requests = rows.slice(start, start + 25).map((row) => ({ PutRequest: { Item: marshall(row) } }));
+        await client.send(new BatchWriteItemCommand({ RequestItems: { [notification_log]: requests } }));
+      }
+    });
+  }
+
+  async row(log_id: string): Promise<Row> {
+    return this.#withDynamoDb(async (client, { notification_log }) => {
+      const { Item } = await client.send(
+        new GetItemCommand({ TableName: notification_log, Key: { log_id: { S: log_id } } }),
+      );
+      return Item ? unmarshall(Item) : {};
+    });
+  }
+
+  async records(log_id: string): Promise<Row[]> {
+    return this.#withDynamoDb(async (client, { notification_retry_log }) => {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName: notification_retry_log,
+          KeyConditionExpression: 'original_log_id = :id',
+          ExpressionAttributeValues: { ':id': { S: log_id } },
+        }),
+      );
+      return Items.map((item) => unmarshall(item));
+    });
+  }
+
+  /** All of NotificationLog. */
+  async rows(): Promise<Row[]> {
+    return this.#withDynamoDb(async (client, { notification_log }) => {
+      const rows: Row[] = [];
+      for await (const { Items = [] } of paginateScan({ client }, { TableName: notification_log }))
+        rows.push(...Items.map((item) => unmarshall(item)));
+      return rows;
+    });
+  }
+
+  /** Everything in the three tables, as text. */
+  async dump(): Promise<string> {
+    return this.#withDynamoDb(async (client, tables) => {
+      const all = [];
+      for (const TableName of Object.values(tables))
+        all.push((await client.send(new ScanCommand({ TableName }))).Items);
+      return JSON.stringify(all);
+    });
+  }
+
+  /** Takes the simulated receivers whose path begins so away, or brings them back. */
+  async receiver(path: string, state: 'down' | 'up'): Promise<void> {
+    await fetch(`${this.endpoints.endpoints.simulator}/_down${path}`, { method: state === 'down' ? 'PUT' : 'DELETE' });
+  }
+
+  async received(query = ''): Promise<ReceivedRequest[]> {
+    const answer = await fetch(`${this.endpoints.endpoints.simulator}/_received?${query}`);
+    return (await answer.json()) as ReceivedRequest[];
+  }
+
+  async deadLetters(channel: 'email' | 'slack' | 'teams' | 'webhook'): Promise<number> {
+    return this.#withSqs(async (client) => {
+      const QueueUrl = this.endpoints.queues[channel].dead_letter;
+      const { Attributes } = await client.send(
+        new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['ApproximateNumberOfMessages'] }),
+      );
+      return Number(Attributes?.['ApproximateNumberOfMessages']);
+    });
+  }
+
+  /** What the console's "redrive to source" does: a new message with the old body, then the old one deleted. */
+  async redrive(channel: 'email' | 'slack' | 'teams' | 'webhook'): Promise<number> {
+    const { dead_letter, express, standard } = this.endpoints.queues[channel];
+    return this.#withSqs(async (client) => {
+      let moved = 0;
+      for (;;) {
+        const { Messages = [] } = await client.send(
+          new ReceiveMessageCommand({ QueueUrl: dead_letter, MaxNumberOfMessages: 10 }),
+        );
+        if (Messages.length === 0) return moved;
+        for (const { Body = '', ReceiptHandle } of Messages) {
+          const { priority } = JSON.parse(Body) as { priority: string };
+          const source = priority === 'urgent' || priority === 'important' ? express : standard;
+          await client.send(new SendMessageCommand({ QueueUrl: source, MessageBody: Body }));
+          await client.send(new DeleteMessageCommand({ QueueUrl: dead_letter, ReceiptHandle }));
+          moved += 1;
+        }
+      }
+    });
+  }
+
+  /** All that the functions wrote to their logs. */
+  logs(): string {
+    const { logs } = this.endpoints;
+    return readdirSync(logs)
+      .map((file) => readFileSync(join(logs, file), 'utf8'))
+      .join('\n');
+  }
+
+  async #withDynamoDb<T>(use: (client: DynamoDBClient, tables: Endpoints['tables']) => Promise<T>): Promise<T> {
+    const { endpoints, region, tables } = this.endpoints;
+    const client = new DynamoDBClient({ endpoint: endpoints.dynamodb, region, credentials: CREDENTIALS });
+    return use(client, tables).finally(() => client.destroy());
+  }
+
+  async #withSqs<T>(use: (client: SQSClient) => Promise<T>): Promise<T> {
+    const { endpoints, region } = this.endpoints;
+    const client = new SQSClient({ endpoint: endpoints.sqs, region, credentials: CREDENTIALS });
+    return use(client).finally(() => client.destroy());
+  }
+}

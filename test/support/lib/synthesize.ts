@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { readStageConfig } from '../../../lib/config/stage-context.ts';
+import { NotificationRetryStack } from '../../../lib/notification-retry-stack.ts';
+import { PROJECT_ROOT } from '../project-root.ts';
+
+/** The folders of functions, each of which is deployed. */
+export const FUNCTIONS: readonly string[] = readdirSync(join(PROJECT_ROOT, 'functions')).filter(
+  (name) => name !== 'shared',
+);
+
+/** An app as `npx cdk synth` runs it, but without bundling the functions. */
+export function appOf(context: Readonly<Record<string, unknown>> = {}): App {
+  const cdkJson = JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8'));
+  return new App({ context: { ...cdkJson.context, ...context, 'aws:cdk:bundling-stacks': [] } });
+}
+
+/** What bin/app.ts builds for a stage. */
+export function stackOf(context: Readonly<Record<string, unknown>>): NotificationRetryStack {
+  const app = appOf(context);
+  return new NotificationRetryStack(app, 'Stack', { config: readStageConfig(app.node) });
+}
+
+export interface Resource {
+  readonly id: string;
+  /** CloudFormation's properties, as untyped as JSON. */
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly deletionPolicy: unknown;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** All resources of a type; the template has at least one, so that no assertion passes for want of them. */
+export function resourcesOf(template: Template, type: string): Resource[] {
+  const found = Object.entries(template.findResources(type));
+  if (found.length === 0) throw new Error(`the template has no ${type}`);
+  return found.map(([id, { Properties, DeletionPolicy, Metadata }]) => ({
+    id,
+    properties: Properties ?? {},
+    deletionPolicy: DeletionPolicy,
+    metadata: Metadata ?? {},
+  }));
+}
+
+export function templateOf(context: Readonly<Record<string, unknown>>): Template {
+  return Template.fromStack(stackOf(context));
+}
