@@ -4,7 +4,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-s
 import { createEventRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import type { RecordStore } from '../../src/core/delivery/deliver.ts';
+import type { RecordStore } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';

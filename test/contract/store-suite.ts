@@ -1,15 +1,14 @@
 import { expect, it } from 'vitest';
-import type { ClaimStore, RecordStore } from '../../src/core/delivery/deliver.ts';
 import { failOver, type SuccessorStore, successorId } from '../../src/core/delivery/failover.ts';
+import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
 import type { ContentStore } from '../../src/core/delivery/send.ts';
 import { retryLogId } from '../../src/core/delivery/settlement.ts';
 import { giveUp } from '../../src/core/delivery/verdict.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
-import type { ForeignRow } from '../../src/core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
-import { workQueueOf } from '../../src/core/model/work-index.ts';
-import type { DueIndex } from '../../src/core/sweep/sweep.ts';
+import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
 import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
 
 /** One implementation of the storage ports, on tables of its own. */

@@ -13,7 +13,7 @@ import type { NotificationRequest } from '../../../src/core/intake/notification-
 import { Problem, problemDocument } from '../../../src/core/intake/problem.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
-import type { QueuedMessage } from '../../../src/core/sweep/sweep.ts';
+import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { count, countBy } from '../runtime/count.ts';
 import type { Observability } from '../runtime/middleware.ts';
 import { type ApiAnswer, type ApiRequest, type Routes, retryAfter, unavailable } from './api-function.ts';

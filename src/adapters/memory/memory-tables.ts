@@ -1,16 +1,15 @@
-import type { RowChange } from '../../core/delivery/claim-plan.ts';
-import type { ClaimStore, RecordStore } from '../../core/delivery/deliver.ts';
 import type { SuccessorStore } from '../../core/delivery/failover.ts';
+import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import { retryLogId } from '../../core/delivery/settlement.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
-import type { ForeignRow } from '../../core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../core/model/foreign-row.ts';
 import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/model/notification.ts';
 import { providerHost } from '../../core/model/provider-key.ts';
+import type { RowChange } from '../../core/model/row-change.ts';
 import type { Clock } from '../../core/model/time.ts';
-import { workQueueOf } from '../../core/model/work-index.ts';
-import type { DueIndex, DueItem, PageCursor } from '../../core/sweep/sweep.ts';
+import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
 
 /** What has to be as it was read. */
 const GUARDED = ['send_status', 'last_attempt', 'work_queue', 'work_at'] as const;

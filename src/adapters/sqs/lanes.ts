@@ -4,10 +4,10 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { RetryQueue } from '../../core/delivery/deliver.ts';
+import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
+import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
 import { PRIORITY_POLICY } from '../../core/model/priorities.ts';
-import type { QueuedMessage, SweepLanes } from '../../core/sweep/sweep.ts';
 import { GatheredError, gather } from '../batching/gather.ts';
 import { SETTLE_WAIT_MS } from '../dynamodb/delivery/claim-store.ts';
 

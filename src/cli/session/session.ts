@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createOperatorRows } from '../../adapters/dynamodb/operator/operator-rows.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
+import type { SweepLanes } from '../../core/model/lanes.ts';
 import type { Clock } from '../../core/model/time.ts';
 import type { OperatorRows } from '../../core/operator/operator-rows.ts';
-import type { SweepLanes } from '../../core/sweep/sweep.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 /** What all commands share; tests put in their own. */

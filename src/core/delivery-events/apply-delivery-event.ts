@@ -1,9 +1,9 @@
 import type { Random } from '../delivery/backoff.ts';
-import type { RowChange } from '../delivery/claim-plan.ts';
-import type { RecordStore, RetryQueue } from '../delivery/deliver.ts';
+import type { RecordStore, RetryQueue } from '../delivery/ports.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { MAX_DELAY_MS } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { CANCELLATION } from '../operator/cancel.ts';

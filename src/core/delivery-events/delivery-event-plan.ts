@@ -1,5 +1,5 @@
 import type { Random } from '../delivery/backoff.ts';
-import { isClaimed, type RowChange } from '../delivery/claim-plan.ts';
+import { isClaimed } from '../delivery/claim-plan.ts';
 import { ROW_TEXT, resultOf } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
 import { arrived, withNews } from '../model/delivery-by-attempt.ts';
@@ -7,6 +7,7 @@ import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';

@@ -2,15 +2,10 @@ import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow, Trigger } from '../model/notification.ts';
 import { type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
-
-/** Changes to a row: attributes to set, attributes to take away. */
-export interface RowChange {
-  readonly set: Partial<NotificationRow>;
-  readonly remove?: readonly (keyof NotificationRow)[];
-}
 
 /** The claim to make for an attempt. */
 export interface ClaimStep {

@@ -2,42 +2,17 @@ import { arrived } from '../model/delivery-by-attempt.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { MAX_DELAY_MS, type QueueMessage, type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { withChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
 import type { Random } from './backoff.ts';
-import { type ClaimStep, planClaim, type RowChange, reasonNotToSend } from './claim-plan.ts';
+import { type ClaimStep, planClaim, reasonNotToSend } from './claim-plan.ts';
 import { failOver, type SuccessorStore } from './failover.ts';
+import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import type { ProviderGate } from './provider-gate.ts';
 import { type SendDeps, send } from './send.ts';
 import { type EndedAttempt, recordOf, settlementFromRecord, settlementOf, verdictOf } from './settlement.ts';
 import { giveUp, judge, putOff, type Verdict } from './verdict.ts';
-
-/** NotificationLog, as delivery needs it. Each call is one notification's; the adapter gathers those of a batch. */
-export interface ClaimStore {
-  /**
-   * Claims the row if it is due as the message says, is not claimed and has an attempt left; else gives the row as
-   * it is, or undefined when there is none.
-   */
-  claim(message: QueueMessage, claim_until: string): Promise<{ claimed: boolean; row?: NotificationRow }>;
-  read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if the row is still as it was read; false if it is not. */
-  change(row: NotificationRow, change: RowChange): Promise<boolean>;
-  /** Ends the attempt that the row was claimed for; false if the claim was lost. */
-  settle(row: NotificationRow, change: RowChange): Promise<boolean>;
-}
-
-/** NotificationRetryLog. */
-export interface RecordStore {
-  put(record: RetryRecord): Promise<void>;
-  find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
-}
-
-/** The lanes, as delivery needs them: a retry that is near is queued at once (design §6.4). */
-export interface RetryQueue {
-  /** @param delay_seconds 0…900 */
-  send(message: QueueMessage, delay_seconds: number): Promise<void>;
-}
-
 /** What becomes of a queue message. */
 export type Disposition =
   | { readonly do: 'done' }
@@ -277,10 +252,4 @@ function dispositionOf(verdict: Verdict): Disposition {
 
 function claimUntil(deps: DeliverDeps): string {
   return new Date(deps.clock().getTime() + deps.claim_ms).toISOString();
-}
-
-function withChange(row: NotificationRow, change: RowChange): NotificationRow {
-  const next: Record<string, unknown> = { ...row, ...change.set };
-  for (const name of change.remove ?? []) delete next[name];
-  return next as unknown as NotificationRow;
 }

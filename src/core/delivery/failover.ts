@@ -1,7 +1,7 @@
-import type { ForeignRow } from '../indexing/row-rules.ts';
 import type { Channel } from '../model/channels.ts';
 import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
+import type { ForeignRow } from '../model/foreign-row.ts';
 import { expiresAt, historyKeys } from '../model/history-index.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';

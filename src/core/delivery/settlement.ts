@@ -1,9 +1,9 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord, Trigger } from '../model/notification.ts';
 import { queuedFor, type ReceivedMessage } from '../model/queue-message.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { workQueueOf } from '../model/work-index.ts';
-import type { RowChange } from './claim-plan.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 

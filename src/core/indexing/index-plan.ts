@@ -1,13 +1,13 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
+import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
 import { historyKeys } from '../model/history-index.ts';
 import type { MessageFormat, NotificationContent, NotificationRow } from '../model/notification.ts';
-import { PRIORITIES, PRIORITY_OF_LEVEL, type Priority, type PriorityLevel } from '../model/priorities.ts';
 import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { clip } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
-import { contentFaults, describeFaults, type ForeignRow, type RowFault, rowFaults } from './row-rules.ts';
+import { contentFaults, describeFaults, type RowFault, rowFaults } from './row-rules.ts';
 
 /** What a row needs so that the pipeline can have it. */
 export type IndexPlan =
@@ -131,12 +131,6 @@ function channelOf(row: ForeignRow): Channel {
   const channel = CHANNELS.find((candidate) => candidate === named);
   if (channel === undefined) throw new Error('A row passed its rules without a channel.');
   return channel;
-}
-
-/** The row's own priority, else what its priority_level stands for. */
-export function priorityOf(row: ForeignRow): Priority {
-  const named = PRIORITIES.find((candidate) => candidate === row['priority']);
-  return named ?? PRIORITY_OF_LEVEL[(row['priority_level'] ?? 'MEDIUM') as PriorityLevel];
 }
 
 function contentOf(row: ForeignRow): NotificationContent {

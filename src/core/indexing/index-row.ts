@@ -1,8 +1,9 @@
+import type { ForeignRow } from '../model/foreign-row.ts';
 import type { NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { type IndexPlan, planIndex, setAside } from './index-plan.ts';
-import { contentFaults, type ForeignRow } from './row-rules.ts';
+import { contentFaults } from './row-rules.ts';
 
 /** A row as a change of the table showed it. */
 export interface RowImage {

@@ -1,10 +1,8 @@
 import { CHANNELS } from '../model/channels.ts';
+import type { ForeignRow } from '../model/foreign-row.ts';
 import { MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
 import { PRIORITIES, PRIORITY_OF_LEVEL } from '../model/priorities.ts';
 import { parseTime } from '../model/time.ts';
-
-/** A row as its writer left it: any attributes, of any type. */
-export type ForeignRow = Readonly<Record<string, unknown>>;
 
 /** A broken rule, named as a person would look it up. */
 export interface RowFault {

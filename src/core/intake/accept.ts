@@ -1,9 +1,8 @@
+import type { QueuedMessage } from '../model/lanes.ts';
 import type { NotificationContent, NotificationRow, RetryRecord } from '../model/notification.ts';
-import { MAX_DELAY_MS, newRunId, queuedFor } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, messageFor, newRunId, queuedFor, type Routing } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import { messageFor, type Routing } from '../operator/message.ts';
-import type { QueuedMessage } from '../sweep/sweep.ts';
 import { messageDue, secondsUntil, stateAfter } from './failed-send.ts';
 import { type NewNotification, newNotification } from './new-row.ts';
 import type { NotificationRequest } from './notification-request.ts';

@@ -1,9 +1,9 @@
-import type { RowChange } from '../delivery/claim-plan.ts';
 import { recordOf, settlementOf } from '../delivery/settlement.ts';
 import { judge, type Verdict } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { newRunId } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { fnv1a } from '../model/work-index.ts';
 import type { FailedAttempt } from './notification-request.ts';

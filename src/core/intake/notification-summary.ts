@@ -1,6 +1,6 @@
+import { createdAt } from '../model/history-index.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { createdAt } from '../operator/search-filter.ts';
 import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
 
 /** What a producer is told of its notification. */

@@ -1,13 +1,12 @@
-import type { ClaimStore, RecordStore } from '../delivery/deliver.ts';
+import type { ClaimStore, RecordStore } from '../delivery/ports.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
-import type { ForeignRow } from '../indexing/row-rules.ts';
+import { asNotification, type ForeignRow } from '../model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 import { TRIES } from '../operator/operator-rows.ts';
-import { asNotification } from '../operator/views/notification-view.ts';
 import { type Acceptance, laneMessage } from './accept.ts';
 import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import type { FailedAttempt } from './notification-request.ts';

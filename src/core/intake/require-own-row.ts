@@ -1,4 +1,4 @@
-import { isGone } from '../operator/search-filter.ts';
+import { isGone } from '../model/history-index.ts';
 import { Problem } from './problem.ts';
 
 /**

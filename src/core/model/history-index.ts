@@ -1,3 +1,4 @@
+import type { ForeignRow } from './foreign-row.ts';
 import { fnv1a, shardOf } from './work-index.ts';
 
 /** Partitions of a day's history: 4,000 new notifications a second. Stored, so it must never change. */
@@ -51,4 +52,17 @@ export function historyBucket(day: string, shard: number): string {
 
 export function expiresAt(created: Date): number {
   return Math.floor(created.getTime() / 1000) + RETENTION_DAYS * 86_400;
+}
+
+/** Characters of `2026-11-01T09:00:00.000Z`. */
+export const ISO_LENGTH = 24;
+
+/** As the history index has it, for a writer's own created_at may be written otherwise; empty when unknown. */
+export function createdAt(row: ForeignRow): string {
+  return String(row['tenant_created_at'] ?? '').slice(-ISO_LENGTH);
+}
+
+/** DynamoDB deletes a row days after it has expired. */
+export function isGone(row: ForeignRow, now: Date): boolean {
+  return Number(row['expires_at'] ?? Number.POSITIVE_INFINITY) * 1000 <= now.getTime();
 }

@@ -1,5 +1,5 @@
 import type { Channel } from './channels.ts';
-import type { Trigger } from './notification.ts';
+import type { NotificationRow, Trigger } from './notification.ts';
 import type { Priority } from './priorities.ts';
 import { epochMs } from './time.ts';
 
@@ -60,4 +60,17 @@ export function newRunId(trigger: 'sweep' | 'manual' | 'intake', id: string): st
 
 export function triggerOf(run_id: string): Trigger {
   return run_id.startsWith('manual-') ? 'manual' : 'sweep';
+}
+
+/** Of a row, what its message names. */
+export type Routing = Pick<NotificationRow, 'log_id' | 'tenant_id' | 'channel' | 'priority'>;
+
+/** The lanes' message for a row that is to be attempted as of `due`. */
+export function messageFor(
+  { log_id, tenant_id, channel, priority }: Routing,
+  due: string,
+  run_id: string,
+  options?: RunOptions,
+): QueueMessage {
+  return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...(options && { options }) };
 }

@@ -1,3 +1,4 @@
+import type { Channel } from './channels.ts';
 import { PRIORITIES, type Priority } from './priorities.ts';
 
 /**
@@ -47,4 +48,26 @@ export function fnv1a(id: string): number {
     hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193) >>> 0;
   }
   return hash;
+}
+
+/** What the work index tells of a notification: routing that never changes, and when work is due. */
+export interface DueItem {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  readonly work_at: string;
+  /** Time of day of the `work_at` for which whoever set it queued a message. */
+  readonly queued_for?: string;
+}
+
+/** Where a page ended; opaque to the sweep. */
+export type PageCursor = Readonly<Record<string, unknown>>;
+
+export interface DueIndex {
+  /** One page of a partition, oldest first, from `from` (else the beginning) up to `until`, both included. */
+  page(
+    work_queue: string,
+    options: { until: string; limit: number; from?: string; after?: PageCursor },
+  ): Promise<{ items: DueItem[]; next?: PageCursor }>;
 }

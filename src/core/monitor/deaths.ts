@@ -1,6 +1,5 @@
 import { PRIORITIES } from '../model/priorities.ts';
-import { allShards } from '../model/work-index.ts';
-import type { DueIndex, DueItem } from '../sweep/sweep.ts';
+import { allShards, type DueIndex, type DueItem } from '../model/work-index.ts';
 
 /** Deaths of a partition that one look takes in; what is beyond is left for the next look. */
 const PAGE_SIZE = 250;

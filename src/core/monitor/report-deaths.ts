@@ -1,6 +1,6 @@
 import { isoAfter } from '../model/time.ts';
+import type { DueIndex } from '../model/work-index.ts';
 import type { OperatorRows } from '../operator/operator-rows.ts';
-import type { DueIndex } from '../sweep/sweep.ts';
 import { causesOf, deathNotice, type Notice } from './death-notice.ts';
 import { deathsBetween } from './deaths.ts';
 

@@ -1,8 +1,7 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
 import { PRIORITIES } from '../model/priorities.ts';
 import { epochMs } from '../model/time.ts';
-import { allShards } from '../model/work-index.ts';
-import type { DueIndex } from '../sweep/sweep.ts';
+import { allShards, type DueIndex } from '../model/work-index.ts';
 
 export interface WorkFigures {
   /** Seconds since the oldest due notification became due; 0 when none is due. */

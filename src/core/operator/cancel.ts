@@ -1,10 +1,10 @@
-import type { RowChange } from '../delivery/claim-plan.ts';
-import type { RecordStore } from '../delivery/deliver.ts';
+import type { RecordStore } from '../delivery/ports.ts';
 import { recordOf } from '../delivery/settlement.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { messageFor } from '../model/queue-message.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { messageFor } from './message.ts';
 import { type OperatorRows, TRIES } from './operator-rows.ts';
 
 export interface CancelResult {

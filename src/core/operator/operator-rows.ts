@@ -1,5 +1,5 @@
-import type { RowChange } from '../delivery/claim-plan.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import type { RowChange } from '../model/row-change.ts';
 
 /** NotificationLog, as an operator's commands need it. */
 export interface OperatorRows {

@@ -1,12 +1,11 @@
-import type { RowChange } from '../delivery/claim-plan.ts';
 import { policyOf } from '../model/error-types.ts';
+import type { QueuedMessage } from '../model/lanes.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import type { QueueMessage, RunOptions } from '../model/queue-message.ts';
+import { messageFor, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import type { QueuedMessage } from '../sweep/sweep.ts';
-import { messageFor } from './message.ts';
 import { type OperatorRows, TRIES } from './operator-rows.ts';
 import { revival } from './revival.ts';
 

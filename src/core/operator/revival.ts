@@ -1,7 +1,7 @@
-import type { RowChange } from '../delivery/claim-plan.ts';
 import { limitOf } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { workQueueOf } from '../model/work-index.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { priorityOf } from '../indexing/index-plan.ts';
-import type { ForeignRow } from '../indexing/row-rules.ts';
 import type { Channel } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
+import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
+import { createdAt } from '../model/history-index.ts';
 import type { SendStatus } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
 
@@ -39,17 +39,4 @@ export function matches(row: ForeignRow, filter: SearchFilter): boolean {
     (recipient_hash === undefined || row['recipient_hash'] === recipient_hash) &&
     (created === undefined || (created_at >= created.from && created_at <= created.to))
   );
-}
-
-/** Characters of `2026-11-01T09:00:00.000Z`. */
-const ISO_LENGTH = 24;
-
-/** As the history index has it, for a writer's own created_at may be written otherwise; empty when unknown. */
-export function createdAt(row: ForeignRow): string {
-  return String(row['tenant_created_at'] ?? '').slice(-ISO_LENGTH);
-}
-
-/** DynamoDB deletes a row days after it has expired. */
-export function isGone(row: ForeignRow, now: Date): boolean {
-  return Number(row['expires_at'] ?? Number.POSITIVE_INFINITY) * 1000 <= now.getTime();
 }

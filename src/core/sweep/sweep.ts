@@ -1,44 +1,10 @@
-import { CHANNELS, type Channel, LANES, type Lane } from '../model/channels.ts';
+import { CHANNELS, type Channel, LANES } from '../model/channels.ts';
+import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../model/priorities.ts';
 import { isQueued, MAX_DELAY_MS, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
 import { type Clock, epochMs, isoAfter } from '../model/time.ts';
-import { allShards, type WorkState } from '../model/work-index.ts';
+import { allShards, type DueIndex, type DueItem, type PageCursor, type WorkState } from '../model/work-index.ts';
 import { type SweepResult, Tally } from './result.ts';
-
-/** What the work index tells of a notification: routing that never changes, and when work is due. */
-export interface DueItem {
-  readonly log_id: string;
-  readonly tenant_id: string;
-  readonly channel: Channel;
-  readonly priority: Priority;
-  readonly work_at: string;
-  /** Time of day of the `work_at` for which whoever set it queued a message. */
-  readonly queued_for?: string;
-}
-
-/** Where a page ended; opaque to the sweep. */
-export type PageCursor = Readonly<Record<string, unknown>>;
-
-export interface DueIndex {
-  /** One page of a partition, oldest first, from `from` (else the beginning) up to `until`, both included. */
-  page(
-    work_queue: string,
-    options: { until: string; limit: number; from?: string; after?: PageCursor },
-  ): Promise<{ items: DueItem[]; next?: PageCursor }>;
-}
-
-export interface QueuedMessage {
-  readonly message: QueueMessage;
-  /** 0…900 */
-  readonly delay_seconds: number;
-}
-
-export interface SweepLanes {
-  /** Messages waiting to be received, roughly. */
-  backlog(channel: Channel, lane: Lane): Promise<number>;
-  /** Sends them all, in batches; gives back those that could not be sent. */
-  send(messages: readonly QueuedMessage[]): Promise<QueuedMessage[]>;
-}
 
 /** The job's parameters (batch-952-notification-retry.md §7; design §8), the same on the command line and in the event. */
 export interface SweepRequest {

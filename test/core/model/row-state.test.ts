@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { stateOf } from '../../../src/core/model/row-state.ts';
 import { exclusionOf } from '../../../src/core/operator/replay/replay-selection.ts';

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import type { Channel, Lane } from '../../../src/core/model/channels.ts';
+import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { type QueuedMessage, type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
+import { type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;

@@ -16,9 +16,9 @@ import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-re
 import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createLocalRecipientCipher } from '../../../src/adapters/recipient/recipient-cipher.ts';
-import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
+import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import type { QueuedMessage } from '../../../src/core/sweep/sweep.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { serve } from '../../../src/local/support/http-server.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';

@@ -13,8 +13,8 @@ import type { Deployment } from '../../../src/adapters/deployment/deployment.ts'
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import type { CliContext } from '../../../src/cli/session/session.ts';
-import type { ForeignRow } from '../../../src/core/indexing/row-rules.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
+import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import { historyKeys } from '../../../src/core/model/history-index.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';

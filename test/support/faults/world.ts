@@ -12,11 +12,12 @@ import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-e
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../src/core/intake/accept.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
+import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES, type Priority } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { allShards } from '../../../src/core/model/work-index.ts';
-import { type QueuedMessage, type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
+import { type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
 import { Provider, type Script } from './provider.ts';
 import { Crash, type FaultPlan, through, Worker } from './worker.ts';
 

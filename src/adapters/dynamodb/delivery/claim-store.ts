@@ -1,6 +1,6 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RowChange } from '../../../core/delivery/claim-plan.ts';
-import type { ClaimStore } from '../../../core/delivery/deliver.ts';
+import type { ClaimStore } from '../../../core/delivery/ports.ts';
+import type { RowChange } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { workQueueOf } from '../../../core/model/work-index.ts';
 import { gather } from '../../batching/gather.ts';

@@ -1,5 +1,5 @@
 import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RecordStore } from '../../../core/delivery/deliver.ts';
+import type { RecordStore } from '../../../core/delivery/ports.ts';
 import { expiresAt } from '../../../core/model/history-index.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';

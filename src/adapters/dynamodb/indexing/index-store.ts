@@ -5,7 +5,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
-import type { ForeignRow } from '../../../core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import { putContent } from '../delivery/content-store.ts';

@@ -1,7 +1,6 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { priorityOf } from '../../../core/indexing/index-plan.ts';
-import type { ForeignRow } from '../../../core/indexing/row-rules.ts';
 import type { Channel } from '../../../core/model/channels.ts';
+import { type ForeignRow, priorityOf } from '../../../core/model/foreign-row.ts';
 import { HISTORY_SHARDS, historyBucket, notificationKey } from '../../../core/model/history-index.ts';
 import type { SendStatus } from '../../../core/model/notification.ts';
 import { PRIORITIES, type Priority } from '../../../core/model/priorities.ts';

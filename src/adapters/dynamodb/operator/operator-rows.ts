@@ -1,7 +1,7 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { RowChange } from '../../../core/delivery/claim-plan.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
+import type { RowChange } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import type { OperatorRows } from '../../../core/operator/operator-rows.ts';
 import { gather } from '../../batching/gather.ts';

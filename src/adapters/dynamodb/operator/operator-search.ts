@@ -1,10 +1,10 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import type { ForeignRow } from '../../../core/indexing/row-rules.ts';
-import { HISTORY_SHARDS, historyBucket } from '../../../core/model/history-index.ts';
+import type { ForeignRow } from '../../../core/model/foreign-row.ts';
+import { HISTORY_SHARDS, historyBucket, isGone } from '../../../core/model/history-index.ts';
 import { PRIORITIES } from '../../../core/model/priorities.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { allShards, type WorkState } from '../../../core/model/work-index.ts';
-import { isGone, matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
+import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toForeignRow } from '../table/item.ts';

@@ -1,5 +1,5 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import type { DueIndex, DueItem } from '../../../core/sweep/sweep.ts';
+import type { DueIndex, DueItem } from '../../../core/model/work-index.ts';
 import { WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 

@@ -1,6 +1,6 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb';
-import type { ForeignRow } from '../../../core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
 
 export type Item = Record<string, AttributeValue>;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createOperatorSearch, type Found } from '../../../adapters/dynamodb/operator/operator-search.ts';
-import type { ForeignRow } from '../../../core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import { type ReplayRequest, type ReplayTally, replay } from '../../../core/operator/replay/replay.ts';
 import { type GivenUpRows, replayCandidates } from '../../../core/operator/replay/replay-candidates.ts';
 import type { SearchFilter } from '../../../core/operator/search-filter.ts';

@@ -1,4 +1,4 @@
-import type { RowChange } from '../../delivery/claim-plan.ts';
+import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/row-state.ts';
 import type { OperatorRows } from '../operator-rows.ts';
 import type { DeadLetter } from './dead-letter.ts';

@@ -1,7 +1,6 @@
-import type { ForeignRow } from '../../indexing/row-rules.ts';
+import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
 import { stateOf } from '../../model/row-state.ts';
 import type { Period, SearchFilter } from '../search-filter.ts';
-import { asNotification } from '../views/notification-view.ts';
 
 /** NotificationLog as a replay goes through it: page by page, what matches the filter, each row as it is when read. */
 export interface GivenUpRows {

@@ -1,9 +1,8 @@
-import type { ForeignRow } from '../../indexing/row-rules.ts';
 import type { ErrorType } from '../../model/error-types.ts';
+import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
+import { createdAt } from '../../model/history-index.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { epochMs } from '../../model/time.ts';
-import { createdAt } from '../search-filter.ts';
-import { asNotification } from '../views/notification-view.ts';
 
 /** Why a notification that matches is not sent again: a word of its own, or the reason it was given up for. */
 export type Exclusion =

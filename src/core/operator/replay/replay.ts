@@ -1,11 +1,11 @@
-import type { ForeignRow } from '../../indexing/row-rules.ts';
+import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
+import type { QueuedMessage } from '../../model/lanes.ts';
+import { messageFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Clock } from '../../model/time.ts';
-import type { QueuedMessage } from '../../sweep/sweep.ts';
-import { messageFor } from '../message.ts';
 import type { OperatorRows } from '../operator-rows.ts';
 import { revival } from '../revival.ts';
-import { asNotification, type NotificationView, viewOf } from '../views/notification-view.ts';
+import { type NotificationView, viewOf } from '../views/notification-view.ts';
 import { type Exclusion, exclusionOf, type Selection } from './replay-selection.ts';
 
 export interface ReplayRequest extends Selection {

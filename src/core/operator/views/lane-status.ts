@@ -1,7 +1,6 @@
 import { CHANNELS, type Channel, LANES, type Lane } from '../../model/channels.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../../model/priorities.ts';
-import { allShards, type WorkState } from '../../model/work-index.ts';
-import type { DueIndex, PageCursor } from '../../sweep/sweep.ts';
+import { allShards, type DueIndex, type PageCursor, type WorkState } from '../../model/work-index.ts';
 
 /** What an operator sees of a lane; all from the work index but `in_flight`. */
 export interface LaneStatus {

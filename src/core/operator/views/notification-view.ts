@@ -1,6 +1,5 @@
-import type { ForeignRow } from '../../indexing/row-rules.ts';
 import { policyOf } from '../../model/error-types.ts';
-import type { NotificationRow } from '../../model/notification.ts';
+import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
 
 /**
@@ -72,11 +71,6 @@ export function remedyFor(row: ForeignRow): string | null {
   const { send_status, failure_reason, error_type } = asNotification(row);
   const cause = failure_reason ?? error_type;
   return send_status === 'SUCCESS' || cause === undefined ? null : (policyOf(cause)?.remedy ?? null);
-}
-
-/** A row as the pipeline reads it, counters that its writer left out included. */
-export function asNotification(row: ForeignRow): NotificationRow {
-  return { ...row, send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow;
 }
 
 function masked(name: string, value: unknown): unknown {

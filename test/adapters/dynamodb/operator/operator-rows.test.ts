@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOperatorRows } from '../../../../src/adapters/dynamodb/operator/operator-rows.ts';
-import type { RowChange } from '../../../../src/core/delivery/claim-plan.ts';
+import type { RowChange } from '../../../../src/core/model/row-change.ts';
 import type { OperatorRows } from '../../../../src/core/operator/operator-rows.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { availableEngines } from '../../../support/dynamodb.ts';

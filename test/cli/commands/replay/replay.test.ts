@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createOperatorRows } from '../../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { createSweepLanes } from '../../../../src/adapters/sqs/lanes.ts';
-import type { ForeignRow } from '../../../../src/core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
 import { replay } from '../../../../src/core/operator/replay/replay.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ForeignRow } from '../../../../src/core/indexing/row-rules.ts';
+import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import { type GivenUpRows, replayCandidates } from '../../../../src/core/operator/replay/replay-candidates.ts';
 import type { Period } from '../../../../src/core/operator/search-filter.ts';
 import { at, dueRow, T0 } from '../../../support/rows.ts';

@@ -1,0 +1,29 @@
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { QueueMessage } from '../model/queue-message.ts';
+import type { RowChange } from '../model/row-change.ts';
+
+/** NotificationLog, as delivery needs it. Each call is one notification's; the adapter gathers those of a batch. */
+export interface ClaimStore {
+  /**
+   * Claims the row if it is due as the message says, is not claimed and has an attempt left; else gives the row as
+   * it is, or undefined when there is none.
+   */
+  claim(message: QueueMessage, claim_until: string): Promise<{ claimed: boolean; row?: NotificationRow }>;
+  read(log_id: string): Promise<NotificationRow | undefined>;
+  /** Applies the change if the row is still as it was read; false if it is not. */
+  change(row: NotificationRow, change: RowChange): Promise<boolean>;
+  /** Ends the attempt that the row was claimed for; false if the claim was lost. */
+  settle(row: NotificationRow, change: RowChange): Promise<boolean>;
+}
+
+/** NotificationRetryLog. */
+export interface RecordStore {
+  put(record: RetryRecord): Promise<void>;
+  find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
+}
+
+/** The lanes, as delivery needs them: a retry that is near is queued at once (design §6.4). */
+export interface RetryQueue {
+  /** @param delay_seconds 0…900 */
+  send(message: QueueMessage, delay_seconds: number): Promise<void>;
+}
