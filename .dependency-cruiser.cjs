@@ -1,4 +1,7 @@
-/** Arrows run one way (docs/architecture.md): bin → lib; functions, batch, cli, local → adapters → core. */
+/**
+ * Imports run one way (docs/architecture.md): bin → lib; functions, batch, cli, local → adapters → core. Inside core each
+ * room names the rooms below it that it may import.
+ */
 const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
@@ -6,10 +9,27 @@ const onlyTo = (name, from, allowed) => ({
   to: { path: '^(bin|lib|functions|src|console|examples)/', pathNot: allowed },
 });
 
+/** Each room of core, and the rooms it may import beside itself. */
+const CORE_ROOMS = {
+  model: [],
+  indexing: ['model'],
+  sweep: ['model'],
+  delivery: ['model'],
+  breaker: ['delivery', 'model'],
+  'delivery-events': ['delivery', 'model'],
+  operator: ['breaker', 'delivery', 'model'],
+  intake: ['operator', 'indexing', 'delivery', 'model'],
+  monitor: ['breaker', 'delivery', 'model'],
+};
+
+const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>
+  onlyTo(`core-${room}`, `^src/core/${room}/`, `^src/core/(${[room, ...below].join('|')})/`),
+);
+
 module.exports = {
   forbidden: [
-    { name: 'no-folder-cycles', severity: 'error', scope: 'folder', from: {}, to: { circular: true } },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-folder-cycles', severity: 'error', scope: 'folder', from: {}, to: { circular: true } },
     {
       name: 'core-is-pure',
       comment: 'The domain knows no AWS, no middleware and no Node: clock, ids and random are ports.',
@@ -17,7 +37,16 @@ module.exports = {
       from: { path: '^src/core/' },
       to: { pathNot: '^src/core/' },
     },
+    {
+      name: 'core-has-rooms',
+      comment: 'Every file of core lies in a room of CORE_ROOMS, so that a new room states what it may import.',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/core/', pathNot: `^src/core/(${Object.keys(CORE_ROOMS).join('|')})/` },
+    },
+    ...coreRooms,
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core)/'),
+    onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
     onlyTo('cli-knows-client-adapters-and-core', '^src/cli/', '^src/(cli|client|terminal|adapters|core)/'),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
@@ -57,7 +86,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core|src/adapters/dynamodb/schema\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(lib|src/core/(model|breaker|sweep)/|src/adapters/dynamodb/schema\\.ts$|functions/shared/runtime/env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

@@ -8,6 +8,7 @@ import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
 import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
+import { laneUrls } from './constructs/lanes/lane-urls.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
@@ -15,7 +16,7 @@ import { Monitor } from './constructs/monitoring/monitor.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
 import { NotificationTables } from './constructs/storage/notification-tables.ts';
-import { laneUrls, Sweep } from './constructs/sweep/sweep.ts';
+import { Sweep } from './constructs/sweep/sweep.ts';
 
 /**
  * The whole service, for a stack of one's own: tables, keys, four channels, sweep, due-indexer and intake API. Producers write

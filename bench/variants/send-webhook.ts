@@ -1,17 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
 import { createHandler } from '../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../functions/shared/channel/lane-access.ts';
-import { createDynamoDb, toRetryPolicy } from '../../functions/shared/runtime/clients.ts';
+import { createDynamoDb } from '../../functions/shared/runtime/clients.ts';
 import { parseEnv, senderEnv } from '../../functions/shared/runtime/env.ts';
 import { createKeys } from '../../functions/shared/runtime/keys.ts';
 import { createObservability, withObservability } from '../../functions/shared/runtime/middleware.ts';
+import { toRetryPolicy } from '../../functions/shared/runtime/policies.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIntegrationCredentials } from '../../src/adapters/secrets/integration-credentials.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
-import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 
 /**
  * The webhook function with a part left out, which tells what that part costs. BENCH_WITHOUT names it: `decryption`
@@ -47,7 +48,7 @@ const channelFunction = createHandler(
           ? { send: async () => ({ ok: true, response_code: '200' }) }
           : createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
       retries: lanes.retries,
-      gate: OPEN_GATE,
+      gate: PASS_THROUGH,
       successors: createSuccessorStore(dynamodb, {
         notification_log: env.NOTIFICATION_LOG_TABLE,
         notification_content: env.NOTIFICATION_CONTENT_TABLE,

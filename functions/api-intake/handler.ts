@@ -6,10 +6,11 @@ import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-
 import { readRecords } from '../../src/adapters/dynamodb/operator/operator-records.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
-import { createApiDynamoDb, toRetryPolicy } from '../shared/runtime/clients.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients.ts';
 import { apiIntakeEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createKeys } from '../shared/runtime/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { toRetryPolicy } from '../shared/runtime/policies.ts';
 import { createApiLanes } from '../shared/runtime/sqs.ts';
 
 /** Takes notifications in, each once for its idempotency key. */

@@ -6,9 +6,10 @@ import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-mess
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
-import { createDynamoDb, toRetryPolicy } from '../shared/runtime/clients.ts';
+import { createDynamoDb } from '../shared/runtime/clients.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { toRetryPolicy } from '../shared/runtime/policies.ts';
 import { createSqs } from '../shared/runtime/sqs.ts';
 import { countDeliveryEvent } from './delivery-event-metrics.ts';
 

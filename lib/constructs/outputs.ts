@@ -8,10 +8,11 @@ import { retryPolicyJson } from './function/retry-policy-config.ts';
 import type { DueIndexer } from './indexing/due-indexer.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
 import type { ChannelLanes } from './lanes/channel-lanes.ts';
+import { laneUrls } from './lanes/lane-urls.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { Encryption } from './storage/encryption.ts';
 import type { NotificationTables } from './storage/notification-tables.ts';
-import { laneUrls, type Sweep } from './sweep/sweep.ts';
+import type { Sweep } from './sweep/sweep.ts';
 
 export interface OutputsProps {
   readonly config: StageConfig;

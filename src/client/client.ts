@@ -1,10 +1,10 @@
-import { harmless } from './guard-callback.ts';
+import { guardCallback } from './guard-callback.ts';
 import type { Ask } from './handover/api.ts';
 import { BATCH_LIMIT } from './handover/api.ts';
 import { type HandOverOptions, handOver, type Line, newLine } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
-import { unanswered, type Verdict } from './handover/retry-rules.ts';
+import { type HandoverOutcome, unanswered } from './handover/retry-rules.ts';
 import { NotHandedOverError } from './not-handed-over-error.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
@@ -114,7 +114,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
     async sendBatch(notifications, { signal, onProgress } = {}) {
       const items = notifications.map((notification) => notificationItem(notification));
       const results: (Result | undefined)[] = Array.from(items, () => undefined);
-      const report = onProgress && harmless(onProgress);
+      const report = onProgress && guardCallback(onProgress);
       const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
       const line = newLine();
       const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
@@ -150,7 +150,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
         const { maxRetries, retentionMs, onGivenUp } = settings;
         return await flushSpool(
           { ...ports, maxRetries, retentionMs, tell: onGivenUp },
-          { ...options, ...(onProgress && { onProgress: harmless(onProgress) }) },
+          { ...options, ...(onProgress && { onProgress: guardCallback(onProgress) }) },
         );
       } finally {
         await release();
@@ -160,12 +160,12 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
 }
 
 /** Of what is left; undefined when nothing is. */
-function reasonOf(verdicts: readonly Verdict[]): string | undefined {
+function reasonOf(verdicts: readonly HandoverOutcome[]): string | undefined {
   for (const verdict of verdicts) if (verdict.state === 'later') return verdict.reason;
   return undefined;
 }
 
-function resultOf(verdict: Verdict, file: string | undefined): Result | undefined {
+function resultOf(verdict: HandoverOutcome, file: string | undefined): Result | undefined {
   if (verdict.state !== 'later') return verdict;
   return file === undefined ? undefined : { state: 'spooled', file, reason: verdict.reason };
 }

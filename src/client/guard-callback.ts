@@ -2,7 +2,7 @@
  * A callback that cannot break what it tells of: at its first failure, a rejected promise included, the process warns,
  * and it is not called again.
  */
-export function harmless<T>(callback: (given: T) => unknown): (given: T) => void {
+export function guardCallback<T>(callback: (given: T) => unknown): (given: T) => void {
   let failed = false;
   const fail = (error: unknown) => {
     if (!failed) process.emitWarning(`A callback of the notification client failed, and is not called again: ${error}`);

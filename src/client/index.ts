@@ -8,10 +8,11 @@ import { createSpool } from './spool/spool.ts';
 export type { BatchProgress, NotificationClient, SendOptions } from './client.ts';
 export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
-export { NotHandedOverError, SpoolLockedError } from './not-handed-over-error.ts';
+export { NotHandedOverError } from './not-handed-over-error.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FlushOptions, FlushProgress, FlushReport } from './spool/flush.ts';
 export type { GivenUp } from './spool/given-up.ts';
+export { SpoolLockedError } from './spool/spool-lock.ts';
 
 /** retry-and-idempotency-design.md §3. */
 const ATTEMPTS = 3;

@@ -36,16 +36,3 @@ export class NotHandedOverError extends Error {
     return this.#results;
   }
 }
-
-/** Another process works on the spool. */
-export class SpoolLockedError extends Error {
-  override readonly name = 'SpoolLockedError';
-  /** Undefined when it is not known. */
-  readonly pid: number | undefined;
-
-  constructor(directory: string, pid: number | undefined, host: string | undefined) {
-    const holder = pid === undefined ? 'another process' : `pid ${pid}${host ? ` on ${host}` : ''}`;
-    super(`The spool ${directory} is locked by ${holder}, which is at work on it: wait for its end, then try again.`);
-    this.pid = pid;
-  }
-}

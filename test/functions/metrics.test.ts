@@ -5,7 +5,7 @@ import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { OPEN_GATE } from '../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
@@ -98,7 +98,7 @@ async function channelFunction(): Promise<Emitted[]> {
           records: tables.records,
           contents: tables.contents,
           sender: { send: async ({ log_id }) => ANSWERS[log_id] ?? { ok: true, response_code: '200' } },
-          gate: OPEN_GATE,
+          gate: PASS_THROUGH,
           successors: tables.successors,
           retries: { send: async () => {} },
           policy: DEFAULT_RETRY_POLICY,

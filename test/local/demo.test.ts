@@ -28,7 +28,7 @@ describe('the sample data', () => {
       const own = rows.filter((row) => row['notification_type'] === channel.toUpperCase());
       const words = own.map((row) => String(row['recipient_address']).replace(/^.*\/(?:teams|webhook)\/|^#/, ''));
       const first = { attempts: 0, sinceFirstMs: 0 };
-      const verdicts = new Set(words.map((word) => follow(word, first).verdict.kind));
+      const verdicts = new Set(words.map((word) => follow(word, first).answer.kind));
       expect(verdicts, channel).toEqual(new Set(['accept', 'status', 'limit', 'refuse']));
       expect(
         own.some((row) => row['max_retry_count'] === row['send_attempts']),

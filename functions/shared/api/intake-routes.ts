@@ -32,7 +32,7 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_REPORT_BYTES = 32 * 1024;
 
 /** Between a batch's key and an item's place, so that no key of another request is the same. */
-const NO_KEY_HOLDS = ' ';
+const KEY_SEPARATOR = ' ';
 
 interface Item {
   readonly key: string;
@@ -108,7 +108,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const { notifications } = check(batchSchema, request.json());
     const items = notifications.map((raw, index) =>
-      attempt(() => readItem(raw, `${key}${NO_KEY_HOLDS}${index}`, deps)),
+      attempt(() => readItem(raw, `${key}${KEY_SEPARATOR}${index}`, deps)),
     );
     const outcomes: (Acceptance | Error)[] = [];
     const accepted: Channel[] = [];

@@ -3,7 +3,7 @@ import { openApiDocument } from '../../../src/adapters/api/openapi.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
 import { whyNoRetry } from '../../../src/core/intake/public-state.ts';
-import { notFound, own } from '../../../src/core/intake/require-own-row.ts';
+import { notFound, requireOwnRow } from '../../../src/core/intake/require-own-row.ts';
 import { asNotification, type ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
@@ -28,7 +28,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
   const summary = (row: NotificationRow) => summaryOf({ ...row }, clock(), policy);
 
   async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
-    const row = own(await rows.read(logIdIn(path)), caller.tenant_id, clock());
+    const row = requireOwnRow(await rows.read(logIdIn(path)), caller.tenant_id, clock());
     const attempts = (await deps.records(row.log_id)).map(attemptOf);
     return { status: 200, body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
   }
@@ -41,7 +41,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
 
   async function retry({ caller, path }: ApiRequest): Promise<ApiAnswer> {
     const log_id = logIdIn(path);
-    const row = own(await rows.read(log_id), caller.tenant_id, clock());
+    const row = requireOwnRow(await rows.read(log_id), caller.tenant_id, clock());
     const because = whyNoRetry(row, clock(), policy);
     if (because !== undefined) throw noRetry(because);
     const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), deps);

@@ -2,11 +2,11 @@ import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
-import { Breakers, type BreakersDeps } from '../../../src/core/breaker/breaker-gate.ts';
-import { toBreakerPolicy } from '../runtime/clients.ts';
+import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import { count } from '../runtime/count.ts';
 import type { BreakerConfig } from '../runtime/env.ts';
 import type { Observability } from '../runtime/middleware.ts';
+import { toBreakerPolicy } from '../runtime/policies.ts';
 
 /** Beside the send itself, a probe reads its content. */
 const CONTENT_MS = 5_000;
@@ -21,11 +21,11 @@ interface BreakerEnv {
 export function bindBreakers(
   env: BreakerEnv,
   dynamodb: DynamoDBClient,
-  mayUse: NonNullable<BreakersDeps['mayUse']>,
+  mayUse: NonNullable<BreakerGateDeps['mayUse']>,
   { logger, metrics }: Observability,
-): Breakers {
+): BreakerGate {
   const clock = () => new Date();
-  return new Breakers({
+  return new BreakerGate({
     store: createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock),
     policy: toBreakerPolicy(env.BREAKER),
     clock,

@@ -10,4 +10,4 @@ export const limits = (ms: number) => ({
   socketTimeout: ms,
 });
 
-export const PATIENT = limits(5_000);
+export const STORAGE_LIMITS = limits(5_000);

@@ -2,13 +2,13 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import type { SweepLanes } from '../../../src/core/model/lanes.ts';
-import { limits, PATIENT } from './request-limits.ts';
+import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
 /**
  * The endpoint is given explicitly, for by default the client follows the queue URL's host, which an emulator's need
  * not be. Checksums of messages are left to TLS: they would cost as much as the call.
  */
-export function createSqs(requestHandler = PATIENT): SQSClient {
+export function createSqs(requestHandler = STORAGE_LIMITS): SQSClient {
   const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
   return new SQSClient({
     md5: false,

@@ -20,9 +20,9 @@ import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts'
 import type { ChannelLanes } from '../lanes/channel-lanes.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import { configurationSetName } from '../lanes/email-provider.ts';
+import { laneUrls } from '../lanes/lane-urls.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
-import { laneUrls } from '../sweep/sweep.ts';
 import { deliveryEventRules } from './delivery-event-rules.ts';
 
 /** Nobody waits for an event. */

@@ -21,10 +21,10 @@ import { allow, countRequests, encryptRecipients, useTables } from '../function/
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import type { ChannelLanes } from '../lanes/channel-lanes.ts';
+import { laneUrls } from '../lanes/lane-urls.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
-import { laneUrls } from '../sweep/sweep.ts';
 
 export interface IntakeApiProps {
   readonly config: StageConfig;

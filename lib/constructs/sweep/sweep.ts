@@ -3,7 +3,7 @@ import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { DispatcherEnv, LaneQueues } from '../../../functions/shared/runtime/env.ts';
+import type { DispatcherEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 
 import type { Channel } from '../../../src/core/model/channels.ts';
@@ -13,6 +13,7 @@ import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTables } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import type { ChannelLanes } from '../lanes/channel-lanes.ts';
+import { laneUrls } from '../lanes/lane-urls.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
@@ -90,15 +91,4 @@ export class Sweep extends Construct {
     });
     return dispatcher;
   }
-}
-
-/** Queue URLs by channel and lane. */
-export function laneUrls(channels: Readonly<Record<Channel, ChannelLanes>>): LaneQueues {
-  const urls = ({ express, standard }: ChannelLanes) => ({ express: express.queueUrl, standard: standard.queueUrl });
-  return {
-    email: urls(channels.email),
-    slack: urls(channels.slack),
-    teams: urls(channels.teams),
-    webhook: urls(channels.webhook),
-  };
 }

@@ -4,9 +4,9 @@ import type { Command } from 'commander';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createOperatorRows } from '../../adapters/dynamodb/operator/operator-rows.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
+import type { RowStore } from '../../core/delivery/ports.ts';
 import type { SweepLanes } from '../../core/model/lanes.ts';
 import type { Clock } from '../../core/model/time.ts';
-import type { OperatorRows } from '../../core/operator/operator-rows.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 /** What all commands share; tests put in their own. */
@@ -28,7 +28,7 @@ export interface Session extends CliContext {
   readonly deployment: Deployment;
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
-  readonly rows: OperatorRows;
+  readonly rows: RowStore;
   /** Tells of what SQS does not take. */
   readonly lanes: SweepLanes;
   readonly local: boolean;

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Item } from './item.ts';
-import { isAway, isForTheBatch, judge, retryAfterMs, unanswered, type Verdict } from './retry-rules.ts';
+import {
+  type HandoverOutcome,
+  isAway,
+  isForTheBatch,
+  outcomeOfAnswer,
+  retryAfterMs,
+  unanswered,
+} from './retry-rules.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -21,7 +28,11 @@ interface Answer {
  * Asks the API once for each of the items, and says for each what came of it.
  * @param split given, a batch that fails as a whole on the API's side or times out is asked for again in halves
  */
-export type Ask = (items: readonly Item[], signal: AbortSignal | undefined, split?: Split) => Promise<Verdict[]>;
+export type Ask = (
+  items: readonly Item[],
+  signal: AbortSignal | undefined,
+  split?: Split,
+) => Promise<HandoverOutcome[]>;
 
 /** Requests in succession that failed while batches were halved, from 0. */
 export interface Split {
@@ -65,27 +76,27 @@ export function createApi({ url, apiKey, timeoutMs, clock }: ApiOptions): Ask {
     }
   }
 
-  async function one(item: Item, signal?: AbortSignal): Promise<Verdict> {
+  async function one(item: Item, signal?: AbortSignal): Promise<HandoverOutcome> {
     const path =
       item.kind === 'failure' ? `/v1/notifications/${encodeURIComponent(item.log_id)}/failures` : '/v1/notifications';
     const answer = await post(path, item.body, item.idempotency_key, signal);
     if (typeof answer === 'string') return unanswered(answer);
     const log_id = item.kind === 'failure' ? item.log_id : textAt(answer.json, 'log_id');
     if (answer.status === 202 && log_id !== undefined) return { state: 'accepted', log_id, repeat: answer.repeat };
-    return judge(answer.status, answer.json, answer.wait);
+    return outcomeOfAnswer(answer.status, answer.json, answer.wait);
   }
 
   /** @returns a verdict for each, or one for the request as a whole */
-  async function together(items: readonly Item[], signal?: AbortSignal): Promise<Verdict[] | Verdict> {
+  async function together(items: readonly Item[], signal?: AbortSignal): Promise<HandoverOutcome[] | HandoverOutcome> {
     const notifications = items.map(({ body, idempotency_key }) => ({ ...body, idempotency_key }));
     // The items' keys make it idempotent. The request's own is new each time: a stored answer would repeat a 503, too.
     const answer = await post('/v1/notifications/batch', { notifications }, randomUUID(), signal);
     if (typeof answer === 'string') return unanswered(answer);
     if (answer.status === 200) return resultsOf(answer, items.length);
-    return judge(answer.status, answer.json, answer.wait);
+    return outcomeOfAnswer(answer.status, answer.json, answer.wait);
   }
 
-  async function batch(items: readonly Item[], signal?: AbortSignal, split?: Split): Promise<Verdict[]> {
+  async function batch(items: readonly Item[], signal?: AbortSignal, split?: Split): Promise<HandoverOutcome[]> {
     const [first] = items;
     if (first === undefined) return [];
     const verdict = items.length === 1 ? await one(first, signal) : await together(items, signal);
@@ -99,7 +110,7 @@ export function createApi({ url, apiKey, timeoutMs, clock }: ApiOptions): Ask {
     // Refused as a whole, for one item or for its size, or failed for one of them: the halves show for which.
     const goesOn = () => verdict.state === 'refused' || (failed && split !== undefined && split.failed < MOST_FAILED);
     const middle = Math.ceil(items.length / 2);
-    const verdicts: Verdict[] = [];
+    const verdicts: HandoverOutcome[] = [];
     for (const half of [items.slice(0, middle), items.slice(middle)]) {
       verdicts.push(...(goesOn() ? await batch(half, signal, split) : half.map(() => verdict)));
     }
@@ -107,7 +118,7 @@ export function createApi({ url, apiKey, timeoutMs, clock }: ApiOptions): Ask {
   }
 
   return async (items, signal, split) => {
-    const verdicts = new Map<Item, Verdict>();
+    const verdicts = new Map<Item, HandoverOutcome>();
     const notifications = items.filter(({ kind }) => kind === 'notification');
     for (const group of groups(notifications)) {
       // What is alone has nothing to be split from, and says nothing of batches.
@@ -135,9 +146,9 @@ function groups(items: readonly Item[]): Item[][] {
   return all;
 }
 
-function resultsOf({ json, wait }: Answer, count: number): Verdict[] {
+function resultsOf({ json, wait }: Answer, count: number): HandoverOutcome[] {
   const results = objectOf(json)['results'];
-  const verdicts = new Map<unknown, Verdict>();
+  const verdicts = new Map<unknown, HandoverOutcome>();
   for (const result of Array.isArray(results) ? results.map(objectOf) : []) {
     const { index, status, problem } = result;
     const log_id = textAt(result, 'log_id');
@@ -145,10 +156,10 @@ function resultsOf({ json, wait }: Answer, count: number): Verdict[] {
       index,
       status === 202 && log_id !== undefined
         ? { state: 'accepted', log_id, repeat: result['repeat'] === true }
-        : judge(typeof status === 'number' ? status : 200, problem, wait),
+        : outcomeOfAnswer(typeof status === 'number' ? status : 200, problem, wait),
     );
   }
-  return Array.from({ length: count }, (_, index) => verdicts.get(index) ?? judge(200, undefined));
+  return Array.from({ length: count }, (_, index) => verdicts.get(index) ?? outcomeOfAnswer(200, undefined));
 }
 
 function parsed(text: string): unknown {

@@ -1,6 +1,6 @@
 import type { Ask, Split } from './api.ts';
 import type { Item } from './item.ts';
-import { backoff, isAway, type Later, unasked, type Verdict } from './retry-rules.ts';
+import { backoff, type HandoverOutcome, isAway, type Later, unasked } from './retry-rules.ts';
 
 export interface HandOverOptions {
   readonly ask: Ask;
@@ -37,7 +37,7 @@ export async function handOver(
   { ask, attempts, longestWaitMs, random, clock, pause }: HandOverOptions,
   line: Line,
   signal?: AbortSignal,
-): Promise<Verdict[]> {
+): Promise<HandoverOutcome[]> {
   // What is equal in key and content is sent once and shares its outcome.
   const unique = new Map<string, Item>();
   const asItems = items.map((item) => {
@@ -47,7 +47,7 @@ export async function handOver(
     return first;
   });
   if (clock().getTime() < line.notBefore) return items.map(() => unasked('the API said to wait (Retry-After)'));
-  const verdicts = new Map<Item, Verdict>();
+  const verdicts = new Map<Item, HandoverOutcome>();
   let pending = [...unique.values()];
   const limit = line.dead ? 1 : attempts;
   for (let attempt = 1; !signal?.aborted; attempt++) {
@@ -71,6 +71,6 @@ export async function handOver(
 
 const INTERRUPTED = unasked('interrupted');
 
-function laterOf(verdict: Verdict | undefined): Later | undefined {
+function laterOf(verdict: HandoverOutcome | undefined): Later | undefined {
   return verdict?.state === 'later' ? verdict : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Problem } from './notification.ts';
 
 /** What an answer means for what was asked. */
-export type Verdict =
+export type HandoverOutcome =
   | { readonly state: 'accepted'; readonly log_id: string; readonly repeat: boolean }
   | { readonly state: 'refused'; readonly problem: Problem }
   | Later;
@@ -29,7 +29,7 @@ const OPERATORS = new Set([401, 403]);
 const WRONG_URL = new Set([404, 405]);
 
 /** Judges an answer that is not an acceptance. */
-export function judge(status: number, json: unknown, wait?: number): Verdict {
+export function outcomeOfAnswer(status: number, json: unknown, wait?: number): HandoverOutcome {
   const problem = problemOf(status, json);
   const ours = problem.type.startsWith(PROBLEM);
   const name = ours ? problem.type.slice(PROBLEM.length) : undefined;
@@ -54,7 +54,7 @@ export function unanswered(code: string): Later {
 }
 
 /** Whether a smaller batch may go through: one item fails on the API's side, or it is too much for the line. */
-export function isForTheBatch(verdict: Verdict): boolean {
+export function isForTheBatch(verdict: HandoverOutcome): boolean {
   return (
     verdict.state === 'later' &&
     (verdict.status >= 500 || verdict.status === 408 || verdict.reason === TIMED_OUT.reason)
@@ -69,7 +69,7 @@ export function unasked(reason: string): Later {
 }
 
 /** Whether the API is not there for anybody: no answer, or 5xx. */
-export function isAway(verdict: Verdict): boolean {
+export function isAway(verdict: HandoverOutcome): boolean {
   return verdict.state === 'later' && (verdict.status === 0 || verdict.status >= 500);
 }
 

@@ -1,6 +1,6 @@
 import { type HandOverOptions, handOver, type Line, newLine } from '../handover/hand-over.ts';
 import type { Item } from '../handover/item.ts';
-import type { Later, Verdict } from '../handover/retry-rules.ts';
+import type { HandoverOutcome, Later } from '../handover/retry-rules.ts';
 import { whyFailed } from './durable-files.ts';
 import { type GivenUp, givenUpOf } from './given-up.ts';
 import type { Spool } from './spool.ts';
@@ -49,7 +49,7 @@ export interface FlushDeps extends HandOverOptions {
 /** Goes through the spool, the oldest first. The caller holds the lock. One file never stops the others. */
 export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }: FlushOptions): Promise<FlushReport> {
   const { spool } = deps;
-  const { untold, faults } = await spool.recover();
+  const { unreported, faults } = await spool.recover();
   const listed = (await spool.list('spool')).filter(({ file }) => files === undefined || files.includes(file));
   const total = listed.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   const givenUp: GivenUp[] = [];
@@ -58,18 +58,18 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
   const attempt = async (file: string, run: () => Promise<void>) => {
     await run().catch((error) => skipped.push({ file, because: becauseOf(error) }));
   };
-  const tellUntold = async () => {
-    for (const name of untold.splice(0)) await attempt(name, () => tell(name, deps, givenUp));
+  const reportUnreported = async () => {
+    for (const name of unreported.splice(0)) await attempt(name, () => tell(name, deps, givenUp));
   };
   // Whoever moved these died, or could tell nobody.
-  await tellUntold();
+  await reportUnreported();
   const line: Line = { ...newLine(), split: { failed: 0 } };
   let done = 0;
   for (const { file, header } of listed) {
     const notifications = header?.notifications ?? 0;
     if (!signal?.aborted) {
-      await attempt(file, () => flushFile(file, { ...deps, line, signal, tally, untold, notifications }));
-      await tellUntold();
+      await attempt(file, () => flushFile(file, { ...deps, line, signal, tally, unreported, notifications }));
+      await reportUnreported();
     }
     done += notifications;
     onProgress?.({ done, total });
@@ -82,7 +82,7 @@ interface Work extends FlushDeps {
   readonly signal: AbortSignal | undefined;
   readonly tally: { accepted: number; refused: number; left: number };
   /** What was moved to data/failed, by its name there. */
-  readonly untold: string[];
+  readonly unreported: string[];
   /** In the file, by its first line. */
   readonly notifications: number;
 }
@@ -98,7 +98,7 @@ async function flushFile(file: string, work: Work): Promise<void> {
 
   const verdicts = await handOver(items, work, work.line, work.signal);
   if (verdicts.every((verdict) => verdict.state === 'later' && verdict.unasked)) return;
-  const of = (state: Verdict['state']) => items.filter((_, i) => verdicts[i]?.state === state);
+  const of = (state: HandoverOutcome['state']) => items.filter((_, i) => verdicts[i]?.state === state);
   const accepted = of('accepted').length;
   const refused = items.flatMap((item, i) => refusal(item, verdicts[i]));
   const left = of('later');
@@ -109,7 +109,7 @@ async function flushFile(file: string, work: Work): Promise<void> {
   tally.accepted += accepted;
   tally.left -= accepted;
   if (refused.length > 0) {
-    work.untold.push(await spool.addRefused(file, next, refused, titles(refused)));
+    work.unreported.push(await spool.addRefused(file, next, refused, titles(refused)));
     await putBack(file, next, left, work);
     tally.refused += refused.length;
     tally.left -= refused.length;
@@ -150,7 +150,7 @@ async function open(
     }
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
-    work.untold.push(await spool.setAside(file));
+    work.unreported.push(await spool.setAside(file));
     work.tally.left -= work.notifications;
     return undefined;
   }
@@ -165,7 +165,7 @@ function overdue({ firstAttempt, retryCount, givenUp }: SpoolHeader, { clock, re
 }
 
 async function giveUp(file: string, content: SpoolFile, because: GivenUpBecause, work: Work): Promise<void> {
-  work.untold.push(await work.spool.giveUp(file, content, because));
+  work.unreported.push(await work.spool.giveUp(file, content, because));
   work.tally.left -= content.header.notifications;
 }
 
@@ -174,10 +174,10 @@ async function tell(name: string, { spool, tell: onGivenUp }: FlushDeps, givenUp
   const given = await givenUpOf(spool, name);
   await onGivenUp(given);
   givenUp.push(given);
-  await spool.told(name);
+  await spool.markReported(name);
 }
 
-function refusal(item: Item, verdict: Verdict | undefined): Item[] {
+function refusal(item: Item, verdict: HandoverOutcome | undefined): Item[] {
   return verdict?.state === 'refused' ? [{ ...item, problem: verdict.problem }] : [];
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { SpoolLockedError } from '../not-handed-over-error.ts';
 import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
@@ -123,5 +122,18 @@ function holderOf({ text }: Seen): ProcessIdentity | undefined {
   } catch {
     // Its writer is between creating and writing it, or died there.
     return undefined;
+  }
+}
+
+/** Another process works on the spool. */
+export class SpoolLockedError extends Error {
+  override readonly name = 'SpoolLockedError';
+  /** Undefined when it is not known. */
+  readonly pid: number | undefined;
+
+  constructor(directory: string, pid: number | undefined, host: string | undefined) {
+    const holder = pid === undefined ? 'another process' : `pid ${pid}${host ? ` on ${host}` : ''}`;
+    super(`The spool ${directory} is locked by ${holder}, which is at work on it: wait for its end, then try again.`);
+    this.pid = pid;
   }
 }

@@ -5,7 +5,7 @@ export const SPOOL = '.spool';
 export const CORRUPT = '.corrupt';
 
 /** In data/failed: nobody has been told of it yet. */
-const UNTOLD = 'untold-';
+const UNREPORTED = 'untold-';
 
 const ENDINGS: Readonly<Record<Folder, readonly string[]>> = { spool: [SPOOL], failed: [SPOOL, CORRUPT] };
 
@@ -17,12 +17,12 @@ export function foreign(folder: Folder, file: string): string | undefined {
 }
 
 /** The name in data/failed under which a file waits for somebody to be told of it. */
-export const untoldName = (file: string) => `${UNTOLD}${file}`;
+export const unreportedName = (file: string) => `${UNREPORTED}${file}`;
 
-export const isUntold = (file: string) => file.startsWith(UNTOLD) && foreign('failed', file) === undefined;
+export const isUnreported = (file: string) => file.startsWith(UNREPORTED) && foreign('failed', file) === undefined;
 
 /** The name that it has once somebody was told. */
-export const toldName = (file: string) => (isUntold(file) ? file.slice(UNTOLD.length) : file);
+export const reportedName = (file: string) => (isUnreported(file) ? file.slice(UNREPORTED.length) : file);
 
 /** @param random tells apart what is set aside under the same name twice */
 export const corruptName = (file: string, random: string) => `${file}.${random}${CORRUPT}`;
@@ -33,6 +33,6 @@ export const refusedName = (origin: string, mark: string) =>
 
 /** The name that it had in the spool at first. */
 export const originName = (file: string) =>
-  toldName(file)
+  reportedName(file)
     .replace(/\.[0-9a-f]{8}\.corrupt$/, '')
     .replace(/(-refused-[0-9a-f]{12})+(?=\.spool$)/, '');

@@ -10,7 +10,7 @@ import {
   removeDurably,
 } from './durable-files.ts';
 import { decode } from './spool-file.ts';
-import { type Folder, foreign, isUntold } from './spool-names.ts';
+import { type Folder, foreign, isUnreported } from './spool-names.ts';
 
 /** What could not be put in order: a file, or a whole folder by its path. */
 export interface Fault {
@@ -20,7 +20,7 @@ export interface Fault {
 
 export interface Recovered {
   /** In data/failed: nobody was told of them yet. */
-  readonly untold: string[];
+  readonly unreported: string[];
   readonly faults: readonly Fault[];
 }
 
@@ -35,7 +35,7 @@ export async function recover(
   folders: Readonly<Record<Folder, string>>,
   now: Date,
 ): Promise<Recovered> {
-  const untold: string[] = [];
+  const unreported: string[] = [];
   const faults: Fault[] = [];
   const attempt = async (file: string, run: () => Promise<void>) => {
     // What is gone has been finished by another flush.
@@ -53,11 +53,11 @@ export async function recover(
     await drafts('failed');
     const waiting = new Set(await filesIn(fs, folders.spool));
     for (const file of await filesIn(fs, folders.failed)) {
-      if (isUntold(file)) untold.push(file);
+      if (isUnreported(file)) unreported.push(file);
       else if (waiting.has(file)) await attempt(file, () => removeCopy(fs, folders, file));
     }
   });
-  return { untold, faults };
+  return { unreported, faults };
 }
 
 async function removeCopy(fs: FileSystem, folders: Readonly<Record<Folder, string>>, file: string): Promise<void> {

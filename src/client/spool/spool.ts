@@ -24,7 +24,16 @@ import {
   sealItems,
   UnreadableFileError,
 } from './spool-file.ts';
-import { CORRUPT, corruptName, type Folder, foreign, refusedName, SPOOL, toldName, untoldName } from './spool-names.ts';
+import {
+  CORRUPT,
+  corruptName,
+  type Folder,
+  foreign,
+  refusedName,
+  reportedName,
+  SPOOL,
+  unreportedName,
+} from './spool-names.ts';
 import { recover } from './spool-recovery.ts';
 
 export interface SpoolOptions {
@@ -147,7 +156,7 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
         const givenUp = { at: clock().toISOString(), because };
         await write('spool', file, { ...content, header: { ...header, givenUp } });
       }
-      return moveToFailed(file, untoldName(file));
+      return moveToFailed(file, unreportedName(file));
     },
 
     content: contentOf,
@@ -161,18 +170,18 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
       // Two may have one key: it is the caller's to give.
       const items = JSON.stringify(refused.map(({ problem: _, ...item }) => item));
       const mark = createHash('sha256').update(items).digest('hex').slice(0, 12);
-      const file = untoldName(refusedName(origin, mark));
+      const file = unreportedName(refusedName(origin, mark));
       const content = contentOf({ ...header, lastError: { at, reason }, givenUp: { at, because: 'refused' } }, refused);
       await write('failed', file, content);
       return file;
     },
 
     /** Moves what is not a whole spool file out of the way, as `giveUp` does. @returns its new name in data/failed */
-    setAside: (file: string) => moveToFailed(file, untoldName(corruptName(file, randomBytes(4).toString('hex')))),
+    setAside: (file: string) => moveToFailed(file, unreportedName(corruptName(file, randomBytes(4).toString('hex')))),
 
     /** Marks that somebody was told of a file in data/failed, who may have removed it by now. @returns its name then */
-    async told(file: string): Promise<string> {
-      const name = toldName(file);
+    async markReported(file: string): Promise<string> {
+      const name = reportedName(file);
       if (name !== file) {
         await moveDurably(fs, pathOf('failed', file), pathOf('failed', name)).catch(unlessAbsent);
       }
@@ -186,7 +195,7 @@ export function createSpool({ fs, clock, directory, failedDirectory, keys }: Spo
      */
     async resend(file: string): Promise<string> {
       const content = await this.read('failed', file);
-      const name = await this.told(file);
+      const name = await this.markReported(file);
       const { givenUp: _, ...header } = content.header;
       const firstAttempt = clock().toISOString();
       await write('failed', name, { ...content, header: { ...header, firstAttempt, retryCount: 0 } });

@@ -1,4 +1,4 @@
-import { type Admission, OPEN_GATE, type ProviderGate } from '../delivery/provider-gate.ts';
+import { type Admission, PASS_THROUGH, type ProviderGate } from '../delivery/provider-gate.ts';
 import type { Refused, SendResult } from '../delivery/sender.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
@@ -8,9 +8,9 @@ import { epochMs } from '../model/time.ts';
 import { type Breaker, closed, draining, opened, phaseOf, probing, reopened, returned, slotTime } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
 import { OutcomeWindow } from './outcome-window.ts';
-import { KnownBreakers, type KnownBreakersDeps } from './shared-breakers.ts';
+import { SharedBreakers, type SharedBreakersDeps } from './shared-breakers.ts';
 
-export interface BreakersDeps extends KnownBreakersDeps {
+export interface BreakerGateDeps extends SharedBreakersDeps {
   readonly policy: BreakerPolicy;
   readonly pause: (ms: number) => Promise<void>;
   /**
@@ -31,51 +31,51 @@ const KNOWN_AT_A_FAILURE_MS = 1_000;
  * Longest wait for company: of a failed attempt for those of its batch, so that it is judged by what all have met, and
  * of a notification for the probe that this worker is making.
  */
-const COMPANY_MS = 3_000;
+const BATCH_WAIT_MS = 3_000;
 
 /** Providers that a worker keeps outcomes of, for its memory's sake. */
 const MAX_WINDOWS = 2_000;
 
 /** The failures by which a provider shows that it is down; a limit, or a refusal of one message, shows the contrary. */
-const SIGNS: readonly ProviderErrorType[] = ['NETWORK_TIMEOUT', 'SERVER_OVERLOAD', 'UNKNOWN'];
+const OUTAGE_ERRORS: readonly ProviderErrorType[] = ['NETWORK_TIMEOUT', 'SERVER_OVERLOAD', 'UNKNOWN'];
 
-function isSign(refused: Refused): boolean {
-  return refused.asked !== false && SIGNS.includes(refused.error_type);
+function showsOutage(refused: Refused): boolean {
+  return refused.asked !== false && OUTAGE_ERRORS.includes(refused.error_type);
 }
 
 /** It answered, whatever it said. */
 function isAlive(result: SendResult): boolean {
-  return result.ok || (!isSign(result) && result.response_code !== undefined);
+  return result.ok || (!showsOutage(result) && result.response_code !== undefined);
 }
 
 /** The breakers as one worker sees them: its own window of outcomes a provider, and what the store says of the others'. */
-export class Breakers implements ProviderGate {
-  readonly #deps: BreakersDeps;
-  readonly #known: KnownBreakers;
+export class BreakerGate implements ProviderGate {
+  readonly #deps: BreakerGateDeps;
+  readonly #known: SharedBreakers;
   readonly #windows = new Map<string, OutcomeWindow>();
   readonly #underWay = new Map<string, Set<Promise<unknown>>>();
   /** Made by this worker; each tells whether the provider is back. */
   readonly #probes = new Map<string, { readonly back: Promise<boolean>; readonly until: number }>();
   readonly #opening = new Map<string, Promise<void>>();
 
-  constructor(deps: BreakersDeps) {
+  constructor(deps: BreakerGateDeps) {
     this.#deps = deps;
-    this.#known = new KnownBreakers(deps);
+    this.#known = new SharedBreakers(deps);
   }
 
   async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
     const id = providerKey(row);
-    if (id === undefined) return OPEN_GATE.admit(row, forced);
+    if (id === undefined) return PASS_THROUGH.admit(row, forced);
     await this.#known.refresh(KNOWN_FOR_MS);
     const breaker = this.#known.get(id);
     if (breaker === undefined || this.#known.phase(id) !== 'open') return this.#send(id, row);
-    if ((await this.#deps.mayUse?.(row)) === false) return OPEN_GATE.admit(row, forced);
+    if ((await this.#deps.mayUse?.(row)) === false) return PASS_THROUGH.admit(row, forced);
     this.#windows.delete(id);
     if (forced) return this.#sendForced(id);
     const now = this.#deps.clock().getTime();
     const probe = this.#probes.get(id);
     if (probe !== undefined && probe.until > now) {
-      const back = await Promise.race([probe.back, this.#deps.pause(COMPANY_MS)]);
+      const back = await Promise.race([probe.back, this.#deps.pause(BATCH_WAIT_MS)]);
       return back === true ? this.#send(id, row) : this.#hold(breaker, row);
     }
     return epochMs(breaker.probe_at) > now ? this.#hold(breaker, row) : this.#probe(breaker, row);
@@ -85,14 +85,14 @@ export class Breakers implements ProviderGate {
     const leave = this.#join(id);
     return {
       do: 'send',
-      heard: async (result) => {
+      report: async (result) => {
         this.#observe(id, log_id, result);
         leave();
         if (result.ok) {
           await this.#closeIfDrained(id);
           return false;
         }
-        if (isSign(result)) await this.#judge(id, result);
+        if (showsOutage(result)) await this.#judge(id, result);
         return this.#excuses(id, result);
       },
     };
@@ -102,7 +102,7 @@ export class Breakers implements ProviderGate {
     const leave = this.#join(id);
     return {
       do: 'send',
-      heard: async (result) => {
+      report: async (result) => {
         leave();
         if (isAlive(result)) await this.#drain(id);
         return this.#excuses(id, result);
@@ -126,11 +126,11 @@ export class Breakers implements ProviderGate {
     }
     return {
       do: 'send',
-      heard: async (result) => {
+      report: async (result) => {
         const now = clock();
         const alive = isAlive(result);
         if (alive) await this.#drain(id);
-        else if (!result.ok && isSign(result))
+        else if (!result.ok && showsOutage(result))
           await this.#known.transition(reopened(leased, result.error_type, now, policy));
         else await this.#known.transition(returned(leased, now));
         this.#probes.delete(id);
@@ -171,7 +171,7 @@ export class Breakers implements ProviderGate {
   }
 
   #observe(id: string, log_id: string, result: SendResult): void {
-    if (!result.ok && !isSign(result)) return;
+    if (!result.ok && !showsOutage(result)) return;
     const { clock, policy } = this.#deps;
     if (this.#windows.size >= MAX_WINDOWS) this.#windows.clear();
     const window = this.#windows.get(id) ?? new OutcomeWindow(policy.window_ms);
@@ -183,7 +183,7 @@ export class Breakers implements ProviderGate {
   async #judge(id: string, { error_type }: Refused): Promise<void> {
     const { pause, clock, policy } = this.#deps;
     const company = this.#underWay.get(id);
-    if (company?.size) await Promise.race([Promise.allSettled(company), pause(COMPANY_MS)]);
+    if (company?.size) await Promise.race([Promise.allSettled(company), pause(BATCH_WAIT_MS)]);
     await this.#known.refresh(KNOWN_AT_A_FAILURE_MS);
     if (this.#known.phase(id) === 'open') return;
     const now = clock();

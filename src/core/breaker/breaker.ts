@@ -55,7 +55,7 @@ export function opened(
   if (before !== undefined && phaseOf(before, now) === 'draining') return reopened(before, error_type, now, policy);
   const empty = { from: new Date(0).toISOString(), slots: 0 };
   const lines = before?.lines ?? { express: empty, standard: empty };
-  return putOff(
+  return postponed(
     {
       id,
       state: 'open',
@@ -78,14 +78,14 @@ export function opened(
  * @param lease_ms longer than the attempt can take
  */
 export function probing(breaker: Breaker, now: Date, lease_ms: number, policy: BreakerPolicy): Breaker {
-  return { ...putOff(breaker, now, breaker.interval_ms, policy), probe_at: isoAfter(now, lease_ms) };
+  return { ...postponed(breaker, now, breaker.interval_ms, policy), probe_at: isoAfter(now, lease_ms) };
 }
 
 /** The probe failed, or the provider failed again while the lines were let go. */
 export function reopened(breaker: Breaker, error_type: ErrorType, now: Date, policy: BreakerPolicy): Breaker {
   const interval_ms = Math.min(breaker.interval_ms * 2, policy.max_interval_ms);
   const { drained_at: _, ...open } = breaker;
-  return putOff({ ...open, state: 'open', error_type, interval_ms }, now, interval_ms, policy);
+  return postponed({ ...open, state: 'open', error_type, interval_ms }, now, interval_ms, policy);
 }
 
 /** The probe was not made after all: the next notification makes it. */
@@ -119,7 +119,7 @@ function slotsGiven({ express, standard }: Breaker['lines']): number {
 }
 
 /** No probe, and no slot that is given out from now on, before the interval is over. */
-function putOff(breaker: Breaker, now: Date, interval_ms: number, policy: BreakerPolicy): Breaker {
+function postponed(breaker: Breaker, now: Date, interval_ms: number, policy: BreakerPolicy): Breaker {
   const until = now.getTime() + interval_ms;
   const moved = ({ from, slots }: Line): Line => ({
     from: new Date(Math.max(epochMs(from), until - Math.floor((slots * 1000) / policy.drain_per_second))).toISOString(),

@@ -15,7 +15,7 @@ export interface BreakerStore {
   takeSlot(id: string, lane: Lane): Promise<{ readonly slot: number; readonly breaker: Breaker } | undefined>;
 }
 
-export interface KnownBreakersDeps {
+export interface SharedBreakersDeps {
   readonly store: BreakerStore;
   readonly clock: Clock;
   /** Storage failed; deliveries go on as if nothing had been learnt. */
@@ -23,13 +23,13 @@ export interface KnownBreakersDeps {
 }
 
 /** What one worker knows of the breakers: read now and then, and kept up by its own transitions. */
-export class KnownBreakers {
-  readonly #deps: KnownBreakersDeps;
+export class SharedBreakers {
+  readonly #deps: SharedBreakersDeps;
   readonly #known = new Map<string, Breaker>();
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
 
-  constructor(deps: KnownBreakersDeps) {
+  constructor(deps: SharedBreakersDeps) {
     this.#deps = deps;
   }
 

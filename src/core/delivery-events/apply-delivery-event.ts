@@ -1,12 +1,12 @@
-import type { Random } from '../delivery/backoff.ts';
-import type { RecordStore, RetryQueue } from '../delivery/ports.ts';
+import { CANCELLATION } from '../delivery/cancellation.ts';
+import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { MAX_DELAY_MS } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, messageFor } from '../model/queue-message.ts';
+import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import { CANCELLATION } from '../operator/cancel.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 
@@ -41,9 +41,6 @@ export interface DeliveryEventReport {
   readonly requeue_error?: unknown;
 }
 
-/** How often a row that changes between reading and writing is looked at anew. */
-const TRIES = 3;
-
 /**
  * Applies one delivery event: the record first, then the row, so that whoever dies in between has only written what is
  * true anyway, and the event, seen again, does the rest.
@@ -57,7 +54,7 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     told: told.kind,
     ...(told.kind === 'failed' && { error_type: told.answer.error_type }),
   };
-  for (let tries = 1; tries <= TRIES; tries++) {
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const subject = await read(event, deps);
     if (subject === undefined) return { ...report, outcome: 'ignore', because: 'there is no such notification' };
     const { tenant_id } = subject.row;
@@ -99,7 +96,7 @@ async function read(
 
 /** A message for what is due soon, as after any attempt (design §6.4); of the run that made the attempt. */
 async function queue(
-  { log_id, tenant_id, channel, priority }: NotificationRow,
+  row: NotificationRow,
   due: string,
   run_id: string,
   { retries, clock }: DeliveryEventDeps,
@@ -107,8 +104,7 @@ async function queue(
   const wait = epochMs(due) - clock().getTime();
   if (wait > MAX_DELAY_MS) return {};
   try {
-    const message = { version: 1, log_id, tenant_id, channel, priority, due, run_id } as const;
-    await retries.send(message, Math.max(0, Math.ceil(wait / 1000)));
+    await retries.send(messageFor(row, due, run_id), Math.max(0, Math.ceil(wait / 1000)));
     return {};
   } catch (requeue_error) {
     return { requeue_error };

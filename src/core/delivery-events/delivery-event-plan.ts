@@ -1,4 +1,3 @@
-import type { Random } from '../delivery/backoff.ts';
 import { isClaimed } from '../delivery/claim-plan.ts';
 import { ROW_TEXT, resultOf } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
@@ -6,6 +5,7 @@ import { arrived, withNews } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
+import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';

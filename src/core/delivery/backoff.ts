@@ -1,8 +1,6 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
+import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-
-/** Draws from [0, 1), like Math.random. */
-export type Random = () => number;
 
 /** Doubling stops here: beyond it every delay is far past every retention window, and a date would overflow. */
 const MAX_DOUBLINGS = 20;

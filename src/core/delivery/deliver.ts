@@ -1,18 +1,19 @@
 import { arrived } from '../model/delivery-by-attempt.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { MAX_DELAY_MS, type QueueMessage, type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
+import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { withChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
-import type { Random } from './backoff.ts';
 import { type ClaimStep, planClaim, reasonNotToSend } from './claim-plan.ts';
 import { failOver, type SuccessorStore } from './failover.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import type { ProviderGate } from './provider-gate.ts';
 import { type SendDeps, send } from './send.ts';
 import { type EndedAttempt, recordOf, settlementFromRecord, settlementOf, verdictOf } from './settlement.ts';
-import { giveUp, judge, putOff, type Verdict } from './verdict.ts';
+import { giveUp, heldVerdict, judge, type Verdict } from './verdict.ts';
+
 /** What becomes of a queue message. */
 export type Disposition =
   | { readonly do: 'done' }
@@ -182,7 +183,7 @@ async function makeAttempt(
   const first_attempt_at = row.first_attempt_at ?? started.toISOString();
   const result = admission?.do === 'send' ? await send(row, started, deps) : undefined;
   const ended = deps.clock();
-  const provider_down = admission?.do === 'send' && result ? await admission.heard(result) : false;
+  const provider_down = admission?.do === 'send' && result ? await admission.report(result) : false;
   const attempt = { row, first_attempt_at, now: ended, forced_dead: step.forced_dead ?? false, provider_down };
   const held = admission?.do === 'hold' ? admission : undefined;
   const judged = result
@@ -190,7 +191,7 @@ async function makeAttempt(
     : has_arrived
       ? ({ status: 'SUCCESS' } as const)
       : held
-        ? putOff(held.until, held.error_type, attempt, deps.policy)
+        ? heldVerdict(held.until, held.error_type, attempt, deps.policy)
         : giveUp(step.skip ?? 'UNKNOWN', row.error_type ?? step.skip ?? 'UNKNOWN');
   const { trigger, counted } = step;
   const ending = {

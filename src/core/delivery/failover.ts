@@ -4,7 +4,7 @@ import type { ErrorType } from '../model/error-types.ts';
 import type { ForeignRow } from '../model/foreign-row.ts';
 import { expiresAt, historyKeys } from '../model/history-index.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import type { QueueMessage } from '../model/queue-message.ts';
+import { messageFor, type QueueMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { fnv1a, workQueueOf } from '../model/work-index.ts';
@@ -84,13 +84,9 @@ export async function failOver(
   const successor = await deps.successors.put(successorOf(row, channel, routing, now, deps.policy));
   // Somebody else's row of that name is not this one's successor.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
-  const message = messageFor(successor, run_id);
+  const { work_at } = successor;
+  const message = work_at === undefined ? undefined : messageFor(successor, work_at, run_id);
   return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
-}
-
-function messageFor(successor: NotificationRow, run_id: string): QueueMessage | undefined {
-  const { log_id, tenant_id, channel, priority, work_at: due } = successor;
-  return due === undefined ? undefined : { version: 1, log_id, tenant_id, channel, priority, due, run_id };
 }
 
 export type SuccessorRow = NotificationRow & ForeignRow;

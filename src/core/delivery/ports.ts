@@ -27,3 +27,14 @@ export interface RetryQueue {
   /** @param delay_seconds 0…900 */
   send(message: QueueMessage, delay_seconds: number): Promise<void>;
 }
+
+/** NotificationLog, as an operator's commands need it. */
+export interface RowStore {
+  /** The row as it is now; undefined when there is none. */
+  read(log_id: string): Promise<NotificationRow | undefined>;
+  /** Applies the change if status, attempt and place in the work index are still as they were read; else false. */
+  change(row: NotificationRow, change: RowChange): Promise<boolean>;
+}
+
+/** How often a row that changes between reading and writing is looked at anew. */
+export const CHANGE_TRIES = 3;

@@ -7,7 +7,7 @@ export type Admission =
   | {
       readonly do: 'send';
       /** Takes note of the answer. @returns whether the provider is down, so that a failure is not the notification's. */
-      heard(result: SendResult): Promise<boolean>;
+      report(result: SendResult): Promise<boolean>;
     }
   | {
       readonly do: 'hold';
@@ -24,7 +24,7 @@ export interface ProviderGate {
   admit(row: NotificationRow, forced: boolean): Promise<Admission>;
 }
 
-const send: Admission = { do: 'send', heard: async () => false };
+const send: Admission = { do: 'send', report: async () => false };
 
 /** For what nobody knows the provider of. */
-export const OPEN_GATE: ProviderGate = { admit: async () => send };
+export const PASS_THROUGH: ProviderGate = { admit: async () => send };

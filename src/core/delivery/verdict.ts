@@ -1,8 +1,9 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
-import { backoffDelay, type Random } from './backoff.ts';
+import { backoffDelay } from './backoff.ts';
 import type { Refused, SendResult } from './sender.ts';
 
 /** What becomes of a notification after an attempt. */
@@ -69,7 +70,7 @@ function judgeTransient(result: Refused, attempt: Attempt, policy: RetryPolicy, 
 }
 
 /** The attempt is put off, as the provider is down; it uses no retry up, but the deadline still bounds it. */
-export function putOff(until: string, error_type: ErrorType, attempt: Attempt, policy: RetryPolicy): Verdict {
+export function heldVerdict(until: string, error_type: ErrorType, attempt: Attempt, policy: RetryPolicy): Verdict {
   const late = epochMs(until) > deadlineOf(attempt.first_attempt_at, attempt.row, policy);
   if (late) return giveUp('EXPIRED', error_type);
   return { status: 'RETRY', error_type, next_retry_at: until, counted: false };

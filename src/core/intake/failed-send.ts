@@ -1,7 +1,7 @@
 import { recordOf, settlementOf } from '../delivery/settlement.ts';
 import { judge, type Verdict } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { newRunId } from '../model/queue-message.ts';
+import { messageFor, newRunId } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
@@ -78,8 +78,7 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
   const verdict = judge(result, { row: claimed, first_attempt_at, now }, policy, () => draw);
   // Of no message: the record has to be the same by whomever it is written.
   const run_id = newRunId('intake', claimed.log_id);
-  const { log_id, tenant_id, channel, priority } = claimed;
-  const message = { version: 1, log_id, tenant_id, channel, priority, due: now.toISOString(), run_id } as const;
+  const message = messageFor(claimed, now.toISOString(), run_id);
   const ended = {
     row: claimed,
     first_attempt_at,

@@ -1,4 +1,4 @@
-import type { ClaimStore, RecordStore } from '../delivery/ports.ts';
+import { CHANGE_TRIES, type ClaimStore, type RecordStore } from '../delivery/ports.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
 import { asNotification, type ForeignRow } from '../model/foreign-row.ts';
@@ -6,12 +6,11 @@ import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { TRIES } from '../operator/operator-rows.ts';
 import { type Acceptance, laneMessage } from './accept.ts';
 import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import { Problem } from './problem.ts';
-import { own } from './require-own-row.ts';
+import { requireOwnRow } from './require-own-row.ts';
 
 /** The tables, as a reported failure needs them. */
 export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, IndexStore {
@@ -44,7 +43,7 @@ export async function reportFailure(
 ): Promise<Acceptance> {
   // The same for every try: by the time of its claim a try knows that of the one before, whose answer got lost.
   const now = deps.clock();
-  for (let tries = 1; tries <= TRIES; tries++) {
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const answer = await attempt(log_id, tenant_id, failure, now, deps);
     if (answer !== undefined) return answer;
   }
@@ -65,7 +64,7 @@ async function attempt(
   now: Date,
   deps: ReportDeps,
 ): Promise<Acceptance | undefined> {
-  const image = own(await deps.reports.readRow(log_id), tenant_id, now);
+  const image = requireOwnRow(await deps.reports.readRow(log_id), tenant_id, now);
   const row = asNotification(image);
   const before = await recordOfSame(row, failure, deps);
   // The newest attempt's record on a row that is claimed: the report died before it settled the row.

@@ -6,7 +6,11 @@ import { Problem } from './problem.ts';
  * so that nobody learns what others have.
  * @throws Problem not-found
  */
-export function own<R extends { readonly tenant_id?: unknown }>(row: R | undefined, tenant_id: string, now: Date): R {
+export function requireOwnRow<R extends { readonly tenant_id?: unknown }>(
+  row: R | undefined,
+  tenant_id: string,
+  now: Date,
+): R {
   if (row === undefined || row.tenant_id !== tenant_id || isGone({ ...row }, now)) throw notFound();
   return row;
 }

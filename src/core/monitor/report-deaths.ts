@@ -1,6 +1,6 @@
+import type { RowStore } from '../delivery/ports.ts';
 import { isoAfter } from '../model/time.ts';
 import type { DueIndex } from '../model/work-index.ts';
-import type { OperatorRows } from '../operator/operator-rows.ts';
 import { causesOf, deathNotice, type Notice } from './death-notice.ts';
 import { deathsBetween } from './deaths.ts';
 
@@ -12,7 +12,7 @@ export interface NoticeMark {
 
 export interface ReportDeathsDeps {
   readonly index: DueIndex;
-  readonly rows: Pick<OperatorRows, 'read'>;
+  readonly rows: Pick<RowStore, 'read'>;
   readonly mark: NoticeMark;
   readonly publish: (notice: Notice) => Promise<void>;
   /** Name of the stack, for the commands in the notice. */

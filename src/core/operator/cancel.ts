@@ -1,11 +1,10 @@
-import type { RecordStore } from '../delivery/ports.ts';
+import { CANCELLATION } from '../delivery/cancellation.ts';
+import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
 import { recordOf } from '../delivery/settlement.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { messageFor } from '../model/queue-message.ts';
-import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { type OperatorRows, TRIES } from './operator-rows.ts';
 
 export interface CancelResult {
   readonly log_id: string;
@@ -15,16 +14,10 @@ export interface CancelResult {
 }
 
 export interface CancelDeps {
-  readonly rows: OperatorRows;
+  readonly rows: RowStore;
   readonly records: RecordStore;
   readonly clock: Clock;
 }
-
-/** Leaves the work index for good; a message for it that is still queued finds no work, and so does a redriven one. */
-export const CANCELLATION: RowChange = {
-  set: { send_status: 'FAILED', failure_reason: 'CANCELLED' },
-  remove: ['work_queue', 'next_retry_at', 'give_up', 'dead_message_id', 'dead_run_id'],
-};
 
 /**
  * No more retries. It is one conditional write a notification, so a command that dies in between has cancelled some and
@@ -35,7 +28,7 @@ export function cancel(log_ids: readonly string[], run_id: string, deps: CancelD
 }
 
 async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Promise<CancelResult> {
-  for (let tries = 1; tries <= TRIES; tries++) {
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const row = await deps.rows.read(log_id);
     if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
     const answer = await without(row, run_id, deps);

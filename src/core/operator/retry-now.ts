@@ -1,3 +1,4 @@
+import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { QueuedMessage } from '../model/lanes.ts';
 import type { NotificationRow } from '../model/notification.ts';
@@ -6,7 +7,6 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
-import { type OperatorRows, TRIES } from './operator-rows.ts';
 import { revival } from './revival.ts';
 
 export type RetryPlan =
@@ -64,7 +64,7 @@ export interface RetryResult {
 }
 
 export interface RetryDeps {
-  readonly rows: OperatorRows;
+  readonly rows: RowStore;
   /** Gives back what could not be sent. */
   readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
   readonly policy: RetryPolicy;
@@ -97,7 +97,7 @@ interface Prepared {
 }
 
 async function prepare(log_id: string, run_id: string, { rows, policy, clock }: RetryDeps): Promise<Prepared> {
-  for (let tries = 1; tries <= TRIES; tries++) {
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const row = await rows.read(log_id);
     if (row === undefined) return { result: { log_id, result: 'not_found', because: 'there is no such notification' } };
     const plan = planRetry(row, clock(), policy);

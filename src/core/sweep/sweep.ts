@@ -1,7 +1,7 @@
 import { CHANNELS, type Channel, LANES } from '../model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../model/priorities.ts';
-import { isQueued, MAX_DELAY_MS, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
+import { isQueued, MAX_DELAY_MS, messageFor, type RunOptions } from '../model/queue-message.ts';
 import { type Clock, epochMs, isoAfter } from '../model/time.ts';
 import { allShards, type DueIndex, type DueItem, type PageCursor, type WorkState } from '../model/work-index.ts';
 import { type SweepResult, Tally } from './result.ts';
@@ -182,6 +182,7 @@ class Dispatcher {
     const outgoing: QueuedMessage[] = [];
     const now = this.#run.now.getTime();
     const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
+    const options = optionsOf(this.#request);
     for (const item of items) {
       if (!this.#matches(item)) continue;
       const wait = Math.max(0, epochMs(item.work_at) - now);
@@ -193,7 +194,10 @@ class Dispatcher {
       }
       this.#taken += 1;
       if (this.#request.dry_run) continue;
-      outgoing.push({ message: this.#messageFor(item), delay_seconds: Math.ceil(wait / 1000) });
+      outgoing.push({
+        message: messageFor(item, item.work_at, this.#run.run_id, options),
+        delay_seconds: Math.ceil(wait / 1000),
+      });
     }
     if (outgoing.length === 0) return;
     const refused = new Set(await this.#deps.lanes.send(outgoing));
@@ -212,19 +216,5 @@ class Dispatcher {
   #stillQueued(item: DueItem): boolean {
     const lane = `${item.channel}-${PRIORITY_POLICY[item.priority].lane}`;
     return this.#run.busy.has(lane) && epochMs(item.work_at) <= this.#run.now.getTime() - this.#deps.interval_ms;
-  }
-
-  #messageFor({ log_id, tenant_id, channel, priority, work_at }: DueItem): QueueMessage {
-    const options = optionsOf(this.#request);
-    return {
-      version: 1,
-      log_id,
-      tenant_id,
-      channel,
-      priority,
-      due: work_at,
-      run_id: this.#run.run_id,
-      ...(options && { options }),
-    };
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Channel } from '../../core/model/channels.ts';
 import type { ReceivedLog } from './received.ts';
-import { follow, type Verdict } from './script.ts';
+import { follow, type ScriptedAnswer } from './script.ts';
 
 /** A provider's request, understood. */
 export interface Call {
@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /** How a provider puts a verdict. */
-export type Voice = (verdict: Exclude<Verdict, { kind: 'drop' }>) => Answer | Promise<Answer>;
+export type Voice = (verdict: Exclude<ScriptedAnswer, { kind: 'drop' }>) => Answer | Promise<Answer>;
 
 /** Behaves as the call's word says, and notes what was received. */
 export async function respond(
@@ -33,7 +33,7 @@ export async function respond(
   voice: Voice,
 ): Promise<void> {
   const key = keyOf(call);
-  const { verdict, delayMs } = follow(call.word, received.history(key));
+  const { answer: scripted, delayMs } = follow(call.word, received.history(key));
   const note = (accepted: boolean, answer: string) =>
     received.add(key, {
       channel: call.channel,
@@ -45,15 +45,15 @@ export async function respond(
       body: call.body,
     });
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-  if (verdict.kind === 'drop') {
+  if (scripted.kind === 'drop') {
     note(false, 'dropped');
     request.socket.destroy();
     return;
   }
-  const answer = await voice(verdict);
+  const answer = await voice(scripted);
   const heard = !response.destroyed;
   // What the sender no longer waited for has not been accepted as far as it can know, but it has been received.
-  const accepted = answer.status < 300 && (verdict.kind === 'accept' || verdict.kind === 'status');
+  const accepted = answer.status < 300 && (scripted.kind === 'accept' || scripted.kind === 'status');
   note(accepted, heard ? String(answer.status) : `${answer.status}, unheard`);
   if (heard) response.writeHead(answer.status, answer.headers).end(answer.body);
 }

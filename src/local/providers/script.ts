@@ -22,7 +22,7 @@
  *
  * In a path the parameter may also stand behind a slash: `/webhook/flaky/2/NAME`.
  */
-export type Verdict =
+export type ScriptedAnswer =
   | { readonly kind: 'accept' }
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'limit'; readonly retryAfterSeconds: number }
@@ -42,19 +42,19 @@ export interface History {
 }
 
 export interface Scripted {
-  readonly verdict: Verdict;
+  readonly answer: ScriptedAnswer;
   /** Milliseconds until the answer. */
   readonly delayMs: number;
 }
 
-const ACCEPT: Verdict = { kind: 'accept' };
+const ACCEPT: ScriptedAnswer = { kind: 'accept' };
 
 export function follow(word: string, history: History): Scripted {
   const slow = /^slow[-/](\d+)/.exec(word);
-  return { verdict: verdictOf(word, history), delayMs: Number(slow?.[1] ?? 0) };
+  return { answer: scriptedAnswer(word, history), delayMs: Number(slow?.[1] ?? 0) };
 }
 
-function verdictOf(word: string, history: History): Verdict {
+function scriptedAnswer(word: string, history: History): ScriptedAnswer {
   const [, name = '', parameter = ''] = /^(flaky|rate-limit|status|error)[-/]([^/+]+)/.exec(word) ?? [];
   const amount = Number(parameter);
   if (name === 'flaky') return history.attempts < amount ? { kind: 'status', status: 503 } : ACCEPT;
@@ -69,7 +69,7 @@ function verdictOf(word: string, history: History): Verdict {
   return why === undefined ? ACCEPT : { kind: 'refuse', why };
 }
 
-function limited(seconds: number, { attempts, sinceFirstMs }: History): Verdict {
+function limited(seconds: number, { attempts, sinceFirstMs }: History): ScriptedAnswer {
   const left = seconds - sinceFirstMs / 1000;
   if (attempts > 0 && left <= 0) return ACCEPT;
   return { kind: 'limit', retryAfterSeconds: Math.max(1, Math.ceil(left)) };

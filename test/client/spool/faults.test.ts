@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Notification } from '../../../src/client/handover/notification.ts';
 import { NotHandedOverError } from '../../../src/client/not-handed-over-error.ts';
-import { isUntold } from '../../../src/client/spool/spool-names.ts';
+import { isUnreported } from '../../../src/client/spool/spool-names.ts';
 import { problem } from '../../support/client/api-stand-in.ts';
 import { Died, errno, faultyFs } from '../../support/client/faulty-fs.ts';
 import { notification, startWorld, type World } from '../../support/client/world.ts';
@@ -132,7 +132,7 @@ describe('a process that dies', () => {
         expect(mine(await world.api.delivered()).size).toBe(5);
         expect(mine(idsOf((await world.items('failed')).map(({ body }) => body)))).toEqual(new Set([`R${round}-1`]));
         expect(world.told.splice(0)).toContainEqual(expect.objectContaining({ because: 'refused', notifications: 1 }));
-        expect(world.files('failed').filter(isUntold)).toEqual([]);
+        expect(world.files('failed').filter(isUnreported)).toEqual([]);
       },
     );
     expect(deaths).toBeGreaterThan(20);

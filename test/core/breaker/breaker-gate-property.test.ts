@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
-import { Breakers } from '../../../src/core/breaker/breaker-gate.ts';
+import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
-import { putOff } from '../../../src/core/delivery/verdict.ts';
+import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { PRIORITIES, PRIORITY_POLICY } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
@@ -50,7 +50,7 @@ async function play({ workers, notifications, outage, answer_ms, mortal }: Scene
   const policy = { ...DEFAULT_BREAKER_POLICY, min_samples: 3, drain_per_second: DRAIN_PER_SECOND };
   const gates = Array.from(
     { length: workers },
-    () => new Breakers({ store, policy, clock: time.clock, pause: time.pause, probe_ms: 25 * SECOND }),
+    () => new BreakerGate({ store, policy, clock: time.clock, pause: time.pause, probe_ms: 25 * SECOND }),
   );
   const untils: Record<'express' | 'standard', number[]> = { express: [], standard: [] };
   const seen = { delivered: 0, held: 0, probes: 0, together: 0, deaths: 0 };
@@ -91,7 +91,7 @@ async function play({ workers, notifications, outage, answer_ms, mortal }: Scene
       const result: SendResult = down
         ? { ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message: 'down' }
         : { ok: true, response_code: '200' };
-      await admission.heard(result);
+      await admission.report(result);
       if (result.ok) {
         seen.delivered += 1;
         return;
@@ -134,7 +134,7 @@ describe('what is put off', () => {
       fc.property(fc.constantFrom(...PRIORITIES), fc.nat({ max: 30 * 3600 * SECOND }), (priority, wait) => {
         const until = new Date(T0.getTime() + wait).toISOString();
         const attempt = { row: dueRow({ priority }), first_attempt_at: T0.toISOString(), now: T0 };
-        const verdict = putOff(until, 'NETWORK_TIMEOUT', attempt, DEFAULT_RETRY_POLICY);
+        const verdict = heldVerdict(until, 'NETWORK_TIMEOUT', attempt, DEFAULT_RETRY_POLICY);
         const inTime = wait <= PRIORITY_POLICY[priority].retention_ms;
         ends.add(verdict.status);
         expect(verdict).toMatchObject(

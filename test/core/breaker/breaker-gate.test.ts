@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
-import { Breakers, type BreakersDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { Admission } from '../../../src/core/delivery/provider-gate.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
@@ -26,13 +26,13 @@ let serial = 0;
 const row = (changes: Partial<NotificationRow> = {}) =>
   dueRow({ log_id: `n-${++serial}`, integration_config_id: 'IC1', ...changes });
 
-function setUp(more: Partial<BreakersDeps> = {}) {
+function setUp(more: Partial<BreakerGateDeps> = {}) {
   const time = new VirtualTime(T0);
   const memory = new MemoryBreakers();
   const transitions: string[] = [];
   const faults: unknown[] = [];
-  const worker = (own: Partial<BreakersDeps> = {}) =>
-    new Breakers({
+  const worker = (own: Partial<BreakerGateDeps> = {}) =>
+    new BreakerGate({
       store: memory.store,
       policy: POLICY,
       clock: time.clock,
@@ -44,14 +44,14 @@ function setUp(more: Partial<BreakersDeps> = {}) {
       ...own,
     });
   /** A batch whose sends are all answered alike: what was told of each, whether it counts, or until when it is held. */
-  const batch = async (gate: Breakers, rows: readonly NotificationRow[], answer: SendResult, forced = false) =>
+  const batch = async (gate: BreakerGate, rows: readonly NotificationRow[], answer: SendResult, forced = false) =>
     time.run(
       Promise.all(
         rows.map(async (one) => {
           const admission = await gate.admit(one, forced);
           if (admission.do === 'hold') return admission;
           await time.pause(100);
-          return (await admission.heard(answer)) ? 'uncounted' : 'counted';
+          return (await admission.report(answer)) ? 'uncounted' : 'counted';
         }),
       ),
     );

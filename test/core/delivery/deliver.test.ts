@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { OPEN_GATE } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
@@ -36,7 +36,7 @@ function setUp(
     records: tables.records,
     contents: tables.contents,
     sender,
-    gate: OPEN_GATE,
+    gate: PASS_THROUGH,
     successors: tables.successors,
     retries: { send: async (message, delay_seconds) => void queued.push({ message, delay_seconds }) },
     policy: DEFAULT_RETRY_POLICY,

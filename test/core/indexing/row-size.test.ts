@@ -6,7 +6,7 @@ import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
 import { deliver } from '../../../src/core/delivery/deliver.ts';
-import { OPEN_GATE } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { messageFor, received, T0 } from '../../support/rows.ts';
@@ -38,7 +38,7 @@ describe('a row with every column of the table document', () => {
         records: tables.records,
         contents: tables.contents,
         sender: { send: async () => ({ ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message }) },
-        gate: OPEN_GATE,
+        gate: PASS_THROUGH,
         successors: tables.successors,
         retries: { send: async () => {} },
         policy,

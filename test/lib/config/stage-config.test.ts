@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toBreakerPolicy } from '../../../functions/shared/runtime/clients.ts';
+import { toBreakerPolicy } from '../../../functions/shared/runtime/policies.ts';
 import { parseStageConfig, StageConfigError } from '../../../lib/config/stage-config.ts';
 import { breakerJson } from '../../../lib/constructs/lanes/breaker-config.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';

@@ -2,7 +2,7 @@ import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts'
 import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
 import { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { Breakers } from '../../../src/core/breaker/breaker-gate.ts';
+import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
@@ -247,7 +247,7 @@ export class World {
         send: async (message, delay_seconds) => this.queue.send(message, delay_seconds),
       }),
       sender: this.provider.senderFor(worker),
-      gate: new Breakers({
+      gate: new BreakerGate({
         store: through(worker, 'breakers', this.breakers.store),
         policy: BREAKER_POLICY,
         clock: this.clock,

@@ -1,9 +1,9 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { RowStore } from '../../../core/delivery/ports.ts';
 import type { EventRows } from '../../../core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
 import type { RowChange } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import type { OperatorRows } from '../../../core/operator/operator-rows.ts';
 import { gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { type Item, toValue } from '../table/item.ts';
@@ -21,7 +21,7 @@ interface Change {
 }
 
 /** OperatorRows on NotificationLog. Unlike the pipeline's own store it also changes rows that are in no work index. */
-export function createOperatorRows(client: DynamoDBClient, table: string, clock: Clock): OperatorRows {
+export function createOperatorRows(client: DynamoDBClient, table: string, clock: Clock): RowStore {
   return createRows(client, table, clock, GUARDED);
 }
 
@@ -30,7 +30,7 @@ export function createEventRows(client: DynamoDBClient, table: string, clock: Cl
   return createRows(client, table, clock, [...GUARDED, 'updated_at']);
 }
 
-function createRows(client: DynamoDBClient, table: string, clock: Clock, guarded: Guarded): OperatorRows & EventRows {
+function createRows(client: DynamoDBClient, table: string, clock: Clock, guarded: Guarded): RowStore & EventRows {
   const changeMany = gather<Change, StatementResult>(
     (changes) =>
       executeStatements(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { deleteLetters, type HeldLetter, peekLetters } from '../../../adapters/sqs/dead-letters.ts';
 import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
-import { letGo } from '../../../core/operator/dead-letters/drop-dead-letters.ts';
+import { dropDeadLetter } from '../../../core/operator/dead-letters/drop-dead-letters.ts';
 import { confirmed } from '../../../terminal/confirm.ts';
 import { FAILED, MISUSED, OperatorError } from '../../../terminal/errors.ts';
 import { channelOption } from '../../session/filter-options.ts';
@@ -52,7 +52,7 @@ async function drop(session: Session, options: DropOptions, log_ids: readonly st
     for await (const letters of peekLetters(session.sqs, url)) {
       const chosen = await choose(channel, letters, log_ids, options, session);
       for (const letter of chosen) {
-        await letGo(letter, session.rows, session.clock());
+        await dropDeadLetter(letter, session.rows, session.clock());
         if (letter.message) found.add(letter.message.log_id);
       }
       await deleteLetters(session.sqs, url, chosen);

@@ -70,7 +70,7 @@ export function addApiOptions(command: Command, { localApi }: SpoolContext): Com
 function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, local }: CommonOptions): SpoolSession {
   const { env, clock, terminal, command, localApi } = context;
   const options: ClientOptions = { spoolDirectory: dir, failedDirectory: failedDir };
-  const settings = told(() => spoolSettingsOf(options, env));
+  const settings = asOperatorError(() => spoolSettingsOf(options, env));
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return {
     terminal,
@@ -81,13 +81,13 @@ function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, l
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
     async client(onGivenUp) {
       const api = local ? await localApi?.() : url;
-      return told(() => createNotificationClient({ ...options, url: api, onGivenUp }, env));
+      return asOperatorError(() => createNotificationClient({ ...options, url: api, onGivenUp }, env));
     },
   };
 }
 
 /** What the client says of its settings is what an operator should read. */
-function told<T>(create: () => T): T {
+function asOperatorError<T>(create: () => T): T {
   try {
     return create();
   } catch (error) {

@@ -1,9 +1,9 @@
+import type { RowStore } from '../../delivery/ports.ts';
 import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
 import type { QueuedMessage } from '../../model/lanes.ts';
 import { messageFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Clock } from '../../model/time.ts';
-import type { OperatorRows } from '../operator-rows.ts';
 import { revival } from '../revival.ts';
 import { type NotificationView, viewOf } from '../views/notification-view.ts';
 import { type Exclusion, exclusionOf, type Selection } from './replay-selection.ts';
@@ -19,7 +19,7 @@ export interface ReplayRequest extends Selection {
 }
 
 export interface ReplayDeps {
-  readonly rows: OperatorRows;
+  readonly rows: RowStore;
   /** Gives back what could not be sent. */
   readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
   readonly policy: RetryPolicy;

@@ -6,7 +6,7 @@ import type { Publish } from '../../emulator/events/event-bus.ts';
 import { type HttpServer, serve } from '../../support/http-server.ts';
 import { type Answer, type Call, keyOf, respond } from '../provider.ts';
 import type { ReceivedLog } from '../received.ts';
-import type { Refusal, Verdict } from '../script.ts';
+import type { Refusal, ScriptedAnswer } from '../script.ts';
 import { fateOf, type Happening, isFate, isUnanswered } from './mail-fate.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
 
@@ -127,7 +127,7 @@ const CODES: Readonly<Record<Refusal, readonly [code: string, message: string]>>
   malformed: ['InvalidParameterValue', 'Illegal content'],
 };
 
-function refusal(verdict: Exclude<Verdict, { kind: 'drop' | 'accept' }>): Answer {
+function refusal(verdict: Exclude<ScriptedAnswer, { kind: 'drop' | 'accept' }>): Answer {
   switch (verdict.kind) {
     case 'status':
       return problem(verdict.status, verdict.status < 500 ? 'Sender' : 'Receiver', 'ServiceUnavailable', 'as asked');

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOperatorRows } from '../../../../src/adapters/dynamodb/operator/operator-rows.ts';
+import type { RowStore } from '../../../../src/core/delivery/ports.ts';
 import type { RowChange } from '../../../../src/core/model/row-change.ts';
-import type { OperatorRows } from '../../../../src/core/operator/operator-rows.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 import { availableEngines } from '../../../support/dynamodb.ts';
 
 describe.each(availableEngines())('rows as operators change them, on %s', (engine) => {
   let ops: Operations;
-  let rows: OperatorRows;
+  let rows: RowStore;
   beforeAll(async () => {
     ops = await startOperations(engine);
     rows = createOperatorRows(ops.dynamodb, ops.tables.notification_log, () => new Date('2026-03-01T00:00:00.000Z'));

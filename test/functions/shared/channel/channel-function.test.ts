@@ -14,7 +14,7 @@ import { createHandler } from '../../../../functions/shared/channel/channel-func
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../../../src/adapters/sqs/redelivery.ts';
-import { OPEN_GATE } from '../../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH } from '../../../../src/core/delivery/provider-gate.ts';
 import type { Sender, SendResult } from '../../../../src/core/delivery/sender.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
@@ -65,7 +65,7 @@ describe('a channel function', () => {
           records: tables.records,
           contents: tables.contents,
           sender,
-          gate: OPEN_GATE,
+          gate: PASS_THROUGH,
           successors: tables.successors,
           retries: createRetryQueue(sqs, { email: queues, slack: queues, teams: queues, webhook: queues }),
           policy: DEFAULT_RETRY_POLICY,
