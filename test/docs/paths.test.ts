@@ -1,0 +1,74 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PROJECT_ROOT } from '../support/project-root.ts';
+
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'src/**/*.md'], { cwd: PROJECT_ROOT }).sort();
+
+/** A path of the repository in code style; `<name>` and `*` stand for any name. */
+const REPOSITORY_PATH = /`((?:\.github|bench|bin|docs|examples|functions|lib|scripts|src|test)\/[\w./<>*-]*)`/g;
+const RELATIVE_LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
+const NPM_SCRIPT = /\bnpm (?:run (?:-s )?([\w:-]+)|(start|test)\b)/g;
+
+describe.each(DOCUMENTS)('%s', (document) => {
+  const text = readFileSync(join(PROJECT_ROOT, document), 'utf8');
+
+  it('names only paths that exist', () => {
+    const paths = matches(text, REPOSITORY_PATH);
+    expect(paths.filter((path) => globSync(path.replace(/<[^>]*>/g, '*'), { cwd: PROJECT_ROOT }).length === 0)).toEqual(
+      [],
+    );
+  });
+
+  it('links only to files and sections that exist', () => {
+    expect(matches(text, RELATIVE_LINK).filter((link) => !resolves(document, link))).toEqual([]);
+  });
+
+  it('prints only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
+    expect(matches(text, NPM_SCRIPT).filter((script) => !(script in scripts))).toEqual([]);
+  });
+});
+
+describe('the decisions', () => {
+  const files = globSync('docs/decisions/*.md', { cwd: PROJECT_ROOT });
+  const numbers = files.map((file) => /(\d{4})-[^/]+$/.exec(file)?.[1]);
+
+  it('have a number each, which their title repeats', () => {
+    expect(new Set(numbers).size).toBe(files.length);
+    const titles = files.map((file) => /^# (\d{4}) /.exec(readFileSync(join(PROJECT_ROOT, file), 'utf8'))?.[1]);
+    expect(titles).toEqual(numbers);
+  });
+});
+
+it('finds a missing path, file, section and script', () => {
+  const text = '`src/core/nothing.ts` [a](nothing.md) [b](README.md#nothing) [c](README.md#deploy) npm run nothing';
+  expect(matches(text, REPOSITORY_PATH)).toEqual(['src/core/nothing.ts']);
+  expect(matches(text, RELATIVE_LINK).map((link) => resolves('README.md', link))).toEqual([false, false, true]);
+  expect(matches(text, NPM_SCRIPT)).toEqual(['nothing']);
+});
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? '');
+}
+
+/** Whether the link of a document leads to a file, and to a heading of it where it names one. */
+function resolves(document: string, link: string): boolean {
+  const [path = '', section] = link.split('#');
+  const target = path === '' ? document : join(dirname(document), path);
+  if (!existsSync(join(PROJECT_ROOT, target))) return false;
+  return section === undefined || anchorsOf(target).has(decodeURIComponent(section));
+}
+
+/** The anchors that GitHub gives the headings of a document. */
+function anchorsOf(document: string): Set<string> {
+  const text = readFileSync(join(PROJECT_ROOT, document), 'utf8').replace(/^```.*?^```$/gms, '');
+  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map((match) => anchorOf(match[1] ?? '')));
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+}
