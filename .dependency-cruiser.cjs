@@ -45,18 +45,29 @@ module.exports = {
       to: { path: '^src/core/', pathNot: `^src/core/(${Object.keys(CORE_ROOMS).join('|')})/` },
     },
     ...coreRooms,
-    onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core)/'),
+    onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core|processes)/'),
+    {
+      name: 'processes-stand-alone',
+      comment: "The client's package takes them in: nothing but Node's own modules.",
+      severity: 'error',
+      from: { path: '^src/processes/' },
+      to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
+    },
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
-    onlyTo('cli-knows-client-adapters-and-core', '^src/cli/', '^src/(cli|client|terminal|adapters|core)/'),
+    onlyTo('cli-knows-client-adapters-and-core', '^src/cli/', '^src/(cli|client|terminal|processes|adapters|core)/'),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
-    onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|core)/'),
+    onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|processes|core)/'),
     {
       name: 'client-stands-alone',
-      comment: 'Producers install it: no AWS, no server code; one pure library, which its build takes in.',
+      comment:
+        'Producers install it: no AWS, no server code; one pure library and src/processes, which its build takes in.',
       severity: 'error',
       from: { path: '^src/client/', pathNot: '^src/client/spool/commands/' },
-      to: { pathNot: '^(src/client/|node_modules/canonicalize/)', dependencyTypesNot: ['type-only', 'core'] },
+      to: {
+        pathNot: '^(src/(client|processes)/|node_modules/canonicalize/)',
+        dependencyTypesNot: ['type-only', 'core'],
+      },
     },
     {
       name: 'spool-commands-stand-alone',
@@ -73,7 +84,7 @@ module.exports = {
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|terminal|adapters|core)/|functions/shared/runtime/env\\.ts$)',
+      '^(src/(local|batch|terminal|processes|adapters|core)/|functions/shared/runtime/env\\.ts$)',
     ),
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {

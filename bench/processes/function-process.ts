@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { serveParent } from '../../src/local/processes/child.ts';
+import { serveParent } from '../../src/local/processes/serve-parent.ts';
 
 /**
  * A function's process that measures itself: `function-process.ts BUNDLE EXPORT`. Plain `node` loads it, so it imports

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import type { Announcement } from '../../src/local/processes/child.ts';
 import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
+import type { Announcement } from '../../src/local/processes/serve-parent.ts';
 import type { Series, SeriesOutcome } from '../processes/function-process.ts';
 
 /** A function in a process of its own that measures itself. */

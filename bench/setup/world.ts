@@ -5,7 +5,7 @@ import { type AwsClients, awsClients } from '../../src/local/emulator/aws-client
 import { functionEnvironment, type ServiceEndpoints } from '../../src/local/emulator/lambda/environment.ts';
 import type { FunctionPlan } from '../../src/local/emulator/template/functions.ts';
 import type { LocalPlan } from '../../src/local/emulator/template/plan.ts';
-import { Stopping } from '../../src/local/processes/stopping.ts';
+import { Teardown } from '../../src/local/processes/teardown.ts';
 import { DEFAULT_WORK_DIR } from '../../src/local/runtime/paths.ts';
 import { prepareSecrets } from '../../src/local/runtime/secrets-file.ts';
 import { createQueues } from '../../src/local/stand-ins/create-queues.ts';
@@ -57,11 +57,11 @@ const NO_BREAKER = { min_samples: 1_000_000 };
 
 export async function startWorld(context: BenchContext, options: WorldOptions = {}): Promise<World> {
   const directory = mkdtempSync(join(context.home, 'world-'));
-  const stopping = new Stopping();
+  const teardown = new Teardown();
   try {
-    return await start(context, directory, options, stopping);
+    return await start(context, directory, options, teardown);
   } catch (error) {
-    await stopping.run();
+    await teardown.run();
     throw error;
   }
 }
@@ -70,21 +70,21 @@ async function start(
   { stack, profiles }: BenchContext,
   directory: string,
   { dataDir, email = false }: WorldOptions,
-  stopping: Stopping,
+  teardown: Teardown,
 ): Promise<World> {
   const log = (name: string) => join(directory, `${name}.log`);
   const dynamodb = await startDynamodb(dataDir, log('dynamodb'), join(DEFAULT_WORK_DIR, 'cache'));
-  stopping.add('DynamoDB', () => dynamodb.child.stop());
+  teardown.add('DynamoDB', () => dynamodb.child.stop());
   const sqs = await startSqs(undefined, log('sqs'));
-  stopping.add('SQS', () => sqs.child.stop());
+  teardown.add('SQS', () => sqs.child.stop());
   const ses = email ? await startSes(log('ses')) : undefined;
-  if (ses) stopping.add('SES', () => ses.child.stop());
+  if (ses) teardown.add('SES', () => ses.child.stop());
   const receiver = await startReceiver();
-  stopping.add('receiver', () => receiver.close());
+  teardown.add('receiver', () => receiver.close());
 
   const { plan, planOf, bundleOf } = deployedFunctions(stack, sqs.endpoint);
   const clients = awsClients(dynamodb.endpoint, sqs.endpoint);
-  stopping.add('clients', async () => clients.destroy());
+  teardown.add('clients', async () => clients.destroy());
   await createTables(clients.dynamodb, [...plan.tables.map(withoutStream), ...PLAIN_TABLE_INPUTS]);
   await createQueues(clients.sqs, sqs.endpoint, [...plan.queues, { name: PLAIN_QUEUE, attributes: {} }]);
   const secretsFile = join(directory, 'secrets.json');
@@ -119,10 +119,10 @@ async function start(
           ...profiling(profiles, bundle === undefined ? service : basename(dirname(bundle))),
         ],
       });
-      stopping.add(service, () => started.stop());
+      teardown.add(service, () => started.stop());
       return started;
     },
-    stop: () => stopping.run(),
+    stop: () => teardown.run(),
   };
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
-import { isAlive } from '../is-alive.ts';
+import { pidExists } from '../../processes/process-identity.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { retryPolicyOutput } from './retry-policy-output.ts';
@@ -39,7 +39,7 @@ const START = 'Start it with: npm run local';
 export async function findLocalDeployment(root: string): Promise<Deployment> {
   const path = join(root, '.local', 'endpoints.json');
   const file = await readEndpoints(path);
-  if (!isAlive(file.pid)) {
+  if (!pidExists(file.pid)) {
     throw new DeploymentNotFoundError(`The local runtime that wrote ${path} (pid ${file.pid}) is gone. ${START}`);
   }
   const { region, endpoints, tables } = file;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+import { isRunning, ownIdentity, type ProcessIdentity } from '../../processes/process-identity.ts';
 
 /** What of node:fs/promises is used, so that a test can fail or die at each call. */
 export type FileSystem = Pick<

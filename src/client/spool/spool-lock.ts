@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { isRunning, ownIdentity, parseIdentity } from '../../processes/process-identity.ts';
 import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
-import { isRunning, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
 export interface LockOptions {
   readonly fs: FileSystem;
@@ -36,7 +36,7 @@ export async function lockSpool(
   for (; mine === undefined; mine = await create(fs, path, identity)) {
     const seen = await look(fs, path);
     if (seen === undefined) continue;
-    const holder = holderOf(seen);
+    const holder = parseIdentity(seen.text);
     if (!(await isDead(fs, path, seen, heartbeatMs))) {
       throw new SpoolLockedError(directory, holder?.pid, holder?.scope.split(' ')[0]);
     }
@@ -78,7 +78,7 @@ async function create(fs: FileSystem, path: string, text: string): Promise<strin
 }
 
 async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: number): Promise<boolean> {
-  const holder = holderOf(seen);
+  const holder = parseIdentity(seen.text);
   const running = holder && isRunning(holder);
   if (running !== undefined) return !running;
   for (let beat = 0; beat < MISSED_BEATS; beat++) {
@@ -110,18 +110,6 @@ async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-function holderOf({ text }: Seen): ProcessIdentity | undefined {
-  try {
-    const holder = JSON.parse(text) as Partial<ProcessIdentity>;
-    const whole =
-      typeof holder.pid === 'number' && typeof holder.scope === 'string' && typeof holder.started === 'string';
-    return whole ? (holder as ProcessIdentity) : undefined;
-  } catch {
-    // Its writer is between creating and writing it, or died there.
-    return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import type { Announcement } from './child.ts';
 import { pinnedNode } from './pinned-node.ts';
+import type { Announcement } from './serve-parent.ts';
 
 export interface Child {
   readonly pid: number;

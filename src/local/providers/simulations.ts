@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Publish } from '../emulator/events/event-bus.ts';
 import type { Ports } from '../processes/ports.ts';
-import type { Stopping } from '../processes/stopping.ts';
+import type { Teardown } from '../processes/teardown.ts';
 import { ReceivedLog } from './received.ts';
 import { startSesProxy } from './ses/ses-proxy.ts';
 import { startSimulator } from './simulator.ts';
@@ -11,13 +11,13 @@ export async function startSimulations(
   sesStandIn: string,
   dataDir: string | undefined,
   ports: Ports,
-  stopping: Stopping,
+  teardown: Teardown,
   publish: Publish,
 ): Promise<{ readonly simulator: string; readonly ses: string }> {
   const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
   const simulator = await startSimulator(received, ports.simulator);
-  stopping.add('simulator', () => simulator.close());
+  teardown.add('simulator', () => simulator.close());
   const ses = await startSesProxy(sesStandIn, received, publish, ports.ses);
-  stopping.add('SES proxy', () => ses.close());
+  teardown.add('SES proxy', () => ses.close());
   return { simulator: simulator.url, ses: ses.url };
 }

@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { awsClients } from '../emulator/aws-clients.ts';
 import { eventBus, type Publish } from '../emulator/events/event-bus.ts';
@@ -19,16 +19,16 @@ import { type Sources, startSources } from '../emulator/sources/sources.ts';
 import { readAssembly } from '../emulator/template/assembly.ts';
 import { type LocalPlan, planFrom } from '../emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts';
-import { lockDirectory } from '../processes/directory-lock.ts';
+import { recordProcesses } from '../processes/orphans.ts';
 import { choosePorts } from '../processes/ports.ts';
-import { killStale, recordProcesses } from '../processes/stale.ts';
-import { Stopping } from '../processes/stopping.ts';
+import { Teardown } from '../processes/teardown.ts';
 import { startSimulations } from '../providers/simulations.ts';
 import { createQueues, queueUrl } from '../stand-ins/create-queues.ts';
 import { createTables } from '../stand-ins/create-tables.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';
+import { takeDirectories } from './directories.ts';
 import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
-import { DEFAULT_WORK_DIR, endpointsFile } from './paths.ts';
+import { endpointsFile } from './paths.ts';
 import { prepareSecrets } from './secrets-file.ts';
 import { statusPage } from './status-page.ts';
 import { synthesize } from './synthesize.ts';
@@ -73,41 +73,41 @@ export interface LocalRuntime {
  * @throws Error that names the component and what to do, or the signal's reason; what had been started is stopped again.
  */
 export async function startLocalRuntime(options: LocalRuntimeOptions = {}): Promise<LocalRuntime> {
-  const stopping = new Stopping();
+  const teardown = new Teardown();
   try {
-    return await start(options, stopping);
+    return await start(options, teardown);
   } catch (error) {
-    await stopping.run();
+    await teardown.run();
     throw error;
   }
 }
 
-async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<LocalRuntime> {
+async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<LocalRuntime> {
   const onProgress = (step: string) => {
     options.signal?.throwIfAborted();
     options.onProgress?.(step);
   };
   const timing =
     options.schedule === undefined || options.schedule === 'off' ? undefined : parseSchedule(options.schedule);
-  const directories = takeDirectories(options, stopping);
+  const directories = takeDirectories(options, teardown);
   const { logs, workDir, home, dataDir } = directories;
   const log = (line: string) =>
     appendFileSync(join(logs, 'runtime.log'), `${new Date().toISOString()} ${line.replaceAll('\n', ' ')}\n`);
 
   onProgress('stand-ins for DynamoDB, SQS and SES');
-  const synthesis = synthesized(options, workDir, stopping);
+  const synthesis = synthesized(options, workDir, teardown);
   const ports = await choosePorts(home);
-  const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), ports, stopping);
+  const standIns = await startStandIns(dataDir, logs, join(workDir, 'cache'), ports, teardown);
   // Whatever is sent before the rules are known has nobody to tell.
   let publish: Publish = async () => {};
-  const simulations = await startSimulations(standIns.ses, dataDir, ports, stopping, (event) => publish(event));
+  const simulations = await startSimulations(standIns.ses, dataDir, ports, teardown, (event) => publish(event));
   const secretsFile = join(home, 'secrets.json');
   prepareSecrets(secretsFile, simulations.simulator);
 
   const stack = readAssembly(await synthesis);
   const plan = planFrom(stack, { region: LOCAL_REGION, accountId: LOCAL_ACCOUNT, sqsEndpoint: standIns.sqs });
   const clients = awsClients(standIns.dynamodb, standIns.sqs);
-  stopping.add('clients', async () => clients.destroy());
+  teardown.add('clients', async () => clients.destroy());
   onProgress(`${plan.tables.length} tables and ${plan.queues.length} queues`);
   await Promise.all([
     createTables(clients.dynamodb, plan.tables),
@@ -126,7 +126,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     onNotice: (subject) => options.onNotice?.(subject),
     log,
   });
-  stopping.add('notices', () => notices.stop());
+  teardown.add('notices', () => notices.stop());
 
   onProgress(`${plan.functions.length} functions and their event sources`);
   let endpoints: Endpoints | undefined;
@@ -140,9 +140,9 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     statusPage: () => statusPage(endpoints),
     log,
   });
-  stopping.add('api', () => api.close());
+  teardown.add('api', () => api.close());
   const services = { ...standIns, ...simulations, lambda: api.url };
-  const record = () => recordProcesses(home, [...standIns.processes, ...(fleet?.processes() ?? [])]);
+  const record = () => recordProcesses(home, [...standIns.pids, ...(fleet?.pids() ?? [])]);
   const overrides = {
     secretsFile,
     ...(options.baseIntervalSeconds === undefined ? {} : { baseIntervalSeconds: options.baseIntervalSeconds }),
@@ -151,7 +151,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   };
   fleet = startFunctions(plan, services, logs, record, overrides);
   const functions = fleet;
-  stopping.add('functions', async () => functions.close());
+  teardown.add('functions', async () => functions.close());
   record();
   options.signal?.throwIfAborted();
   sources = startSources(plan, clients, {
@@ -162,9 +162,9 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
     giveUp: put,
   });
   const { caughtUp, stop } = sources;
-  stopping.add('event sources', stop);
+  teardown.add('event sources', stop);
   functions.beforeScheduled(() => caughtUp(10_000));
-  startSchedules(plan, options.schedule === 'off' ? 'off' : timing, functions, stopping, log);
+  startSchedules(plan, options.schedule === 'off' ? 'off' : timing, functions, teardown, log);
 
   const outputs = overridden(plan.outputs, overrides, ['RetryPolicy', 'SweepIntervalSeconds']);
   endpoints = describeRuntime(
@@ -185,13 +185,13 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
   );
   const file = endpointsFile(workDir);
   writeEndpoints(file, endpoints);
-  stopping.add('endpoints file', async () => removeEndpoints(file));
+  teardown.add('endpoints file', async () => removeEndpoints(file));
   return {
     endpoints,
     invoke: functions.invoke,
     caughtUp,
     broken: standIns.broken,
-    stop: () => stopping.run(),
+    stop: () => teardown.run(),
   };
 }
 
@@ -199,7 +199,7 @@ async function start(options: LocalRuntimeOptions, stopping: Stopping): Promise<
 function synthesized(
   { assemblyDir, onProgress, signal }: LocalRuntimeOptions,
   workDir: string,
-  stopping: Stopping,
+  teardown: Teardown,
 ): Promise<string> {
   if (assemblyDir !== undefined) return Promise.resolve(assemblyDir);
   const running = () => onProgress?.('the app, synthesized and bundled: once, until its sources change');
@@ -209,42 +209,18 @@ function synthesized(
     () => {},
     () => {},
   );
-  stopping.add('synthesis', () => {
+  teardown.add('synthesis', () => {
     stop.abort();
     return settled;
   });
   return synthesis;
 }
 
-interface Directories {
-  readonly workDir: string;
-  readonly dataDir: string | undefined;
-  /** Where what belongs to this run goes: the data directory where there is one. */
-  readonly home: string;
-  readonly logs: string;
-}
-
-function takeDirectories(options: LocalRuntimeOptions, stopping: Stopping): Directories {
-  const workDir = resolve(options.workDir ?? DEFAULT_WORK_DIR);
-  const dataDir = options.dataDir === undefined ? undefined : resolve(options.dataDir);
-  const home = dataDir ?? workDir;
-  for (const directory of new Set([workDir, home])) {
-    const unlock = lockDirectory(directory);
-    stopping.add('lock', async () => unlock());
-  }
-  rmSync(endpointsFile(workDir), { force: true });
-  killStale(home);
-  const logs = join(home, 'logs');
-  if (dataDir === undefined) rmSync(logs, { recursive: true, force: true });
-  mkdirSync(logs, { recursive: true });
-  return { workDir, dataDir, home, logs };
-}
-
 function startSchedules(
   plan: LocalPlan,
   sweep: Timing | 'off' | undefined,
   functions: FunctionFleet,
-  stopping: Stopping,
+  teardown: Teardown,
   log: (line: string) => void,
 ): void {
   for (const { schedule, timing } of timedSchedules(plan, sweep)) {
@@ -252,6 +228,6 @@ function startSchedules(
       const result = await functions.invoke(name, event);
       if (result !== undefined && !result.ok) log(`${name}, scheduled: ${result.error.errorMessage}`);
     });
-    stopping.add('schedule', async () => stop());
+    teardown.add('schedule', async () => stop());
   }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { serveParent } from '../processes/child.ts';
+import { serveParent } from '../processes/serve-parent.ts';
 
 /**
  * Runs a DynamoDB stand-in, which is not ours and knows nothing of its parent, and ends it when the runtime is gone:

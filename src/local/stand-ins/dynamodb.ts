@@ -7,7 +7,7 @@ import { dynamodbLocalJar } from './dynamodb-local-jar.ts';
 export interface DynamodbStandIn {
   readonly endpoint: string;
   readonly child: Child;
-  readonly processes: readonly { readonly pid: number; readonly command: string }[];
+  readonly pids: readonly number[];
 }
 
 /**
@@ -36,18 +36,14 @@ export async function startDynamodb(
   return {
     endpoint: `http://127.0.0.1:${port}`,
     child,
-    processes: [
-      { pid: child.pid, command: 'dynamodb-process' },
-      { pid: Number(child.ready['pid']), command: command.name },
-    ],
+    pids: [child.pid, Number(child.ready['pid'])],
   };
 }
 
 export type DynamodbEngine = 'dynoxide' | 'dynamodb-local';
 
 interface Command {
-  /** A part of the command line by which the process can be recognised. */
-  readonly name: string;
+  readonly name: DynamodbEngine;
   readonly line: readonly string[];
 }
 
@@ -66,7 +62,7 @@ async function commandFor(
   const store = dataDir === undefined ? ['-inMemory'] : ['-dbPath', dataDir];
   const library = `-Djava.library.path=${join(jar, '..', 'DynamoDBLocal_lib')}`;
   return {
-    name: 'DynamoDBLocal',
+    name: 'dynamodb-local',
     line: ['java', library, '-jar', jar, '-sharedDb', '-disableTelemetry', '-port', String(port), ...store],
   };
 }

@@ -1,5 +1,5 @@
 import ses from 'aws-ses-v2-local';
-import { serveParent } from '../processes/child.ts';
+import { serveParent } from '../processes/serve-parent.ts';
 
 /** The SES stand-in as a process, on a free port. */
 await serveParent(async () => {

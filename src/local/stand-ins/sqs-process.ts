@@ -1,5 +1,5 @@
 import { startFauxqs } from 'fauxqs';
-import { serveParent } from '../processes/child.ts';
+import { serveParent } from '../processes/serve-parent.ts';
 import { keepReceiveCountOnReturn, listenOnLoopbackOnly } from './fauxqs-repairs.ts';
 
 /** The SQS stand-in as a process: `sqs-process.ts PORT [DATA_DIRECTORY]`. */

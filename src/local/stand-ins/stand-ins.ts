@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Ports } from '../processes/ports.ts';
 import type { Child } from '../processes/start-child.ts';
-import type { Stopping } from '../processes/stopping.ts';
+import type { Teardown } from '../processes/teardown.ts';
 import { startDynamodb } from './dynamodb.ts';
 import { startSes } from './ses.ts';
 import { startSqs } from './sqs.ts';
@@ -11,7 +11,7 @@ export interface StandIns {
   readonly dynamodb: string;
   readonly sqs: string;
   readonly ses: string;
-  readonly processes: readonly { readonly pid: number; readonly command: string }[];
+  readonly pids: readonly number[];
   /** Resolves with what happened when one of them ends by itself. */
   readonly broken: Promise<string>;
 }
@@ -22,12 +22,12 @@ export async function startStandIns(
   logs: string,
   cacheDir: string,
   ports: Ports,
-  stopping: Stopping,
+  teardown: Teardown,
 ): Promise<StandIns> {
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
   const started: { readonly name: string; readonly child: Child }[] = [];
   let expected = false;
-  stopping.add('stand-ins', async () => {
+  teardown.add('stand-ins', async () => {
     expected = true;
     await Promise.all(started.map(({ child }) => child.stop()));
   });
@@ -50,11 +50,7 @@ export async function startStandIns(
     dynamodb: dynamodb.value.endpoint,
     sqs: sqs.value.endpoint,
     ses: ses.value.endpoint,
-    processes: [
-      ...dynamodb.value.processes,
-      { pid: sqs.value.child.pid, command: 'sqs-process' },
-      { pid: ses.value.child.pid, command: 'ses-process' },
-    ],
+    pids: [...dynamodb.value.pids, sqs.value.child.pid, ses.value.child.pid],
     broken: new Promise((resolve) => {
       for (const { name, child } of started) {
         child.exited.then((how) => {

@@ -4,7 +4,7 @@ import * as fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
-import { ownIdentity } from '../../../src/client/spool/process-identity.ts';
+import { ownIdentity } from '../../../src/processes/process-identity.ts';
 import { errno } from '../../support/client/faulty-fs.ts';
 import { notification, startWorld, type World } from '../../support/client/world.ts';
 

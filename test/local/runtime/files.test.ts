@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { commandOf } from '../../../src/local/processes/command-of.ts';
-import { lockDirectory } from '../../../src/local/processes/directory-lock.ts';
+import { lockDirectory } from '../../../src/local/runtime/directories.ts';
 import { describeRuntime, removeEndpoints, writeEndpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import { prepareSecrets, SAMPLE_INTEGRATIONS } from '../../../src/local/runtime/secrets-file.ts';
 import { localContext } from '../../../src/local/runtime/synthesize.ts';
+import { identityOf } from '../../../src/processes/process-identity.ts';
 import { scratch } from '../../support/local/tiny-app.ts';
 
 let directory: ReturnType<typeof scratch>;
@@ -73,7 +73,7 @@ describe('the endpoints file', () => {
 
 describe("a directory's lock", () => {
   it('is refused while its holder runs, naming it and what to do', () => {
-    const holder = { pid: process.ppid, command: commandOf(process.ppid) };
+    const holder = identityOf(process.ppid);
     writeFileSync(join(directory.path, 'runtime.pid'), JSON.stringify(holder));
     expect(() => lockDirectory(directory.path)).toThrow(
       new RegExp(`already up in .* \\(pid ${process.ppid}\\).*kill ${process.ppid}`),
@@ -81,8 +81,13 @@ describe("a directory's lock", () => {
   });
 
   it.each([
-    ['whose pid is by now another program', { pid: process.ppid, command: 'something else entirely' }],
-    ['that no longer runs', { pid: 4_194_303, command: 'node main.ts' }],
+    ['whose pid another process has now', { ...identityOf(process.ppid), started: '1' }],
+    [
+      'of an older version whose pid another process has now',
+      { pid: process.ppid, command: 'something else entirely' },
+    ],
+    ['that no longer runs', { ...identityOf(process.ppid), pid: 4_194_303 }],
+    ['of an older version that no longer runs', { pid: 4_194_303, command: 'node main.ts' }],
   ])('is taken over from a holder %s', (_, holder) => {
     const file = join(directory.path, 'runtime.pid');
     writeFileSync(file, JSON.stringify(holder));

@@ -17,7 +17,8 @@ export interface FunctionFleet {
   beforeScheduled(wait: () => Promise<unknown>): void;
   /** Names by service: the folder under functions/. */
   byService(): Record<string, string>;
-  processes(): readonly { readonly pid: number; readonly command: string }[];
+  /** Of the processes that run, and of some that did. */
+  pids(): readonly number[];
   close(): void;
 }
 
@@ -56,8 +57,7 @@ export function startFunctions(
       before = wait;
     },
     byService: () => services,
-    processes: () =>
-      [...hosts.values()].flatMap((host) => host.pids.map((pid) => ({ pid, command: 'lambda/worker.ts' }))),
+    pids: () => [...hosts.values()].flatMap((host) => host.pids),
     close() {
       for (const host of hosts.values()) host.close();
     },

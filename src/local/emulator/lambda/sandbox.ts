@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import type { Announcement } from '../../processes/child.ts';
 import { pinnedNode } from '../../processes/pinned-node.ts';
+import type { Announcement } from '../../processes/serve-parent.ts';
 import type { FunctionPlan } from '../template/functions.ts';
 import type { FunctionError, Outcome } from './protocol.ts';
 

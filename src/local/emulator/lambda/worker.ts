@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { serveParent } from '../../processes/child.ts';
+import { serveParent } from '../../processes/serve-parent.ts';
 import type { FunctionError, Invocation, Outcome } from './protocol.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** What has to be undone, in reverse order of its doing; one step that fails does not keep the others from running. */
-export class Stopping {
+export class Teardown {
   readonly #steps: { readonly name: string; readonly run: () => Promise<void> }[] = [];
   #running: Promise<void> | undefined;
 

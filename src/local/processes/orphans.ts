@@ -1,0 +1,37 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { identityOf, isRunning, type ProcessIdentity } from '../../processes/process-identity.ts';
+
+/**
+ * Kills the processes that an earlier runtime left in `directory`. Child processes end by themselves with their parent;
+ * this is for a child that could not notice the end, such as a function in an endless loop.
+ */
+export function killOrphans(directory: string): void {
+  for (const identity of recorded(directory)) {
+    // The record of an older version has no start time, so the process cannot be told from a later one: it is left alone.
+    if (isRunning(identity) !== true) continue;
+    try {
+      process.kill(identity.pid, 'SIGKILL');
+    } catch {
+      // It ended in the meantime.
+    }
+  }
+  rmSync(file(directory), { force: true });
+}
+
+/** Records the processes that the next runtime kills if this one is killed; replaces the earlier record. */
+export function recordProcesses(directory: string, pids: readonly number[]): void {
+  writeFileSync(file(directory), JSON.stringify(pids.map(identityOf)));
+}
+
+function recorded(directory: string): readonly ProcessIdentity[] {
+  try {
+    return JSON.parse(readFileSync(file(directory), 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+function file(directory: string): string {
+  return join(directory, 'processes.json');
+}
