@@ -7,10 +7,10 @@ import { readReport, stillWaiting } from './demo/demo-report.ts';
 import { describeDemo } from './demo/demo-summary.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
 import { untilSignal } from './processes/signals.ts';
+import { showError, showStep } from './runtime/output.ts';
 import { PROJECT_ROOT } from './runtime/paths.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';
 import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
-import { showError, showStep } from './runtime/steps.ts';
 import { SAMPLE_COUNT } from './samples/first-run.ts';
 import { putSamples } from './samples/put-samples.ts';
 

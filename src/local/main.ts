@@ -1,9 +1,9 @@
 import { untilSignal } from './processes/signals.ts';
 import { parseCommand, USAGE, UsageError } from './runtime/options.ts';
+import { showEndpoints, showError, showStep } from './runtime/output.ts';
 import { DEFAULT_WORK_DIR, endpointsFile } from './runtime/paths.ts';
 import type { LocalRuntime } from './runtime/runtime.ts';
 import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
-import { showEndpoints, showError, showStep } from './runtime/steps.ts';
 import { firstRun } from './samples/first-run.ts';
 
 /** `npm run local`: starts everything and runs until Ctrl-C; design §8. */

@@ -6,7 +6,7 @@ import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
 import { describeDemo } from '../../src/local/demo/demo-summary.ts';
-import { follow } from '../../src/local/providers/script.ts';
+import { follow } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
 import { FATES, sampleRows } from '../../src/local/samples/sample-rows.ts';
 

@@ -1,5 +1,5 @@
-import type { Answer, Call, Voice } from './provider.ts';
-import { statusOf } from './script.ts';
+import type { Answer, Call, Voice } from './respond.ts';
+import { statusOf } from './scripted-answer.ts';
 
 /** `/webhook/WORD…`; Standard Webhooks says in `webhook-id` which notification it is. */
 export function webhookCall(path: string, id: string | undefined, body: string): Call {

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import type { Channel } from '../../core/model/channels.ts';
-import type { History } from './script.ts';
+import type { History } from './scripted-answer.ts';
 
 /** One request to a simulated provider. */
 export interface Received {

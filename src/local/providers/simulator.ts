@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpServer, sendJson, serve } from '../support/http-server.ts';
 import { teamsCall, teamsVoice, webhookCall, webhookVoice } from './http-receivers.ts';
-import { type Call, respond, type Voice } from './provider.ts';
 import type { ReceivedLog } from './received.ts';
+import { type Call, respond, type Voice } from './respond.ts';
 import { slackApiCall, slackApiVoice, slackWebhookCall, slackWebhookVoice } from './slack.ts';
 
 /**

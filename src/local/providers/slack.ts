@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../support/json.ts';
-import type { Answer, Call, Voice } from './provider.ts';
-import type { Refusal } from './script.ts';
+import type { Answer, Call, Voice } from './respond.ts';
+import type { Refusal } from './scripted-answer.ts';
 
 /** The simulated Slack takes any token but this. */
 export const REVOKED_TOKEN = 'xoxb-revoked';

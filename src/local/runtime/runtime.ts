@@ -22,7 +22,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts'
 import { recordProcesses } from '../processes/orphans.ts';
 import { choosePorts } from '../processes/ports.ts';
 import { Teardown } from '../processes/teardown.ts';
-import { startSimulations } from '../providers/simulations.ts';
+import { startSimulations } from '../providers/start-providers.ts';
 import { createQueues, queueUrl } from '../stand-ins/create-queues.ts';
 import { createTables } from '../stand-ins/create-tables.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
+import { showError, showStep } from './output.ts';
 import { type LocalRuntime, type LocalRuntimeOptions, startLocalRuntime } from './runtime.ts';
-import { showError, showStep } from './steps.ts';
 
 /** A step that cannot be stopped, such as a download, is not waited for any longer: it ends with this process. */
 const GRACE_MS = 10_000;

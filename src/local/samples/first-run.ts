@@ -1,5 +1,5 @@
+import { showStep } from '../runtime/output.ts';
 import type { LocalRuntime } from '../runtime/runtime.ts';
-import { showStep } from '../runtime/steps.ts';
 import { putSamples } from './put-samples.ts';
 
 /** Enough that every channel has every fate. */

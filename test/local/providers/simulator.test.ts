@@ -3,7 +3,7 @@ import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { WebClient } from '@slack/web-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Received, ReceivedLog } from '../../../src/local/providers/received.ts';
-import { startSesProxy } from '../../../src/local/providers/ses/ses-proxy.ts';
+import { startSesProxy } from '../../../src/local/providers/ses/simulated-ses.ts';
 import { startSimulator } from '../../../src/local/providers/simulator.ts';
 import { REVOKED_TOKEN } from '../../../src/local/providers/slack.ts';
 import { type SesStandIn, startSes } from '../../../src/local/stand-ins/ses.ts';

@@ -4,7 +4,7 @@ import { sendJson } from '../../support/http-server.ts';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { HttpApiPlan } from '../template/http-apis.ts';
 import { createAuthorize, type Invoke } from './authorize.ts';
-import { matchRoute, type RouteMatch } from './matching.ts';
+import { matchRoute, type RouteMatch } from './match-route.ts';
 
 /** What API Gateway takes at most, in bytes. */
 const MAX_BODY = 10 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { pinnedNode } from '../../processes/pinned-node.ts';
 import type { Announcement } from '../../processes/serve-parent.ts';
 import type { FunctionPlan } from '../template/functions.ts';
-import type { FunctionError, Outcome } from './protocol.ts';
+import type { FunctionError, Outcome } from './invocation.ts';
 
 export type InvocationResult =
   | { readonly ok: true; readonly result: string }
@@ -21,7 +21,7 @@ export class Sandbox {
   constructor(plan: FunctionPlan, environment: Readonly<Record<string, string>>, logFile: string) {
     this.#plan = plan;
     const log = openSync(logFile, 'a');
-    this.#process = fork(new URL('worker.ts', import.meta.url), [plan.codeDirectory, plan.handler], {
+    this.#process = fork(new URL('function-process.ts', import.meta.url), [plan.codeDirectory, plan.handler], {
       execPath: pinnedNode(),
       // Lambda leaves a tenth of the memory for what is not the heap.
       execArgv: [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../emulator/template/references.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { Happening } from './mail-fate.ts';
+import type { Happening } from './mail-outcome.ts';
 
 /** A mail that SES took, as its events describe it: with everything that nobody else should see. */
 export interface SentMail {

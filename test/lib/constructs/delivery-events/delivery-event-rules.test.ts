@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseDeliveryEvent } from '../../../../src/adapters/email/delivery-event-message.ts';
 import { eventBus, type Publish } from '../../../../src/local/emulator/events/event-bus.ts';
 import { eventRulesFrom } from '../../../../src/local/emulator/template/event-rules.ts';
-import { fateOf } from '../../../../src/local/providers/ses/mail-fate.ts';
+import { fateOf } from '../../../../src/local/providers/ses/mail-outcome.ts';
 import { type SentMail, sesEvent } from '../../../../src/local/providers/ses/ses-events.ts';
 import type { JsonObject } from '../../../../src/local/support/json.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';

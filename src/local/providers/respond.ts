@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Channel } from '../../core/model/channels.ts';
 import type { ReceivedLog } from './received.ts';
-import { follow, type ScriptedAnswer } from './script.ts';
+import { follow, type ScriptedAnswer } from './scripted-answer.ts';
 
 /** A provider's request, understood. */
 export interface Call {

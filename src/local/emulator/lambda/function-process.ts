@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { serveParent } from '../../processes/serve-parent.ts';
-import type { FunctionError, Invocation, Outcome } from './protocol.ts';
+import type { FunctionError, Invocation, Outcome } from './invocation.ts';
 
 /**
  * A function's process: loads the bundle once, then runs one invocation after the other, as a Lambda sandbox does.

@@ -3,7 +3,7 @@ import type { Publish } from '../emulator/events/event-bus.ts';
 import type { Ports } from '../processes/ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { ReceivedLog } from './received.ts';
-import { startSesProxy } from './ses/ses-proxy.ts';
+import { startSesProxy } from './ses/simulated-ses.ts';
 import { startSimulator } from './simulator.ts';
 
 /** Starts the simulated providers; e-mail goes on to the SES stand-in at `sesStandIn`, its events to `publish`. */

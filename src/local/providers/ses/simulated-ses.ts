@@ -4,10 +4,10 @@ import { setTimeout } from 'node:timers/promises';
 import { fromTag } from '../../../adapters/email/message-tag.ts';
 import type { Publish } from '../../emulator/events/event-bus.ts';
 import { type HttpServer, serve } from '../../support/http-server.ts';
-import { type Answer, type Call, keyOf, respond } from '../provider.ts';
 import type { ReceivedLog } from '../received.ts';
-import type { Refusal, ScriptedAnswer } from '../script.ts';
-import { fateOf, type Happening, isFate, isUnanswered } from './mail-fate.ts';
+import { type Answer, type Call, keyOf, respond } from '../respond.ts';
+import type { Refusal, ScriptedAnswer } from '../scripted-answer.ts';
+import { fateOf, type Happening, isFate, isUnanswered } from './mail-outcome.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
 
 /** Milliseconds between a mail and its events, and between these: less than any retry waits. */
