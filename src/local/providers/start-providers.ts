@@ -3,21 +3,36 @@ import type { Publish } from '../emulator/events/event-bus.ts';
 import type { Ports } from '../processes/ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { ReceivedLog } from './received.ts';
-import { startSesProxy } from './ses/simulated-ses.ts';
+import { startSimulatedSes } from './ses/simulated-ses.ts';
 import { startSimulator } from './simulator.ts';
 
-/** Starts the simulated providers; e-mail goes on to the SES stand-in at `sesStandIn`, its events to `publish`. */
-export async function startSimulations(
-  sesStandIn: string,
-  dataDir: string | undefined,
-  ports: Ports,
-  teardown: Teardown,
-  publish: Publish,
-): Promise<{ readonly simulator: string; readonly ses: string }> {
+export interface ProviderOptions {
+  /** URL of the SES stand-in, which gets the e-mails. */
+  readonly sesStandIn: string;
+  /** Takes the events of the e-mails. */
+  readonly publish: Publish;
+  readonly dataDir: string | undefined;
+  readonly ports: Ports;
+  readonly teardown: Teardown;
+}
+
+/** URLs of the simulated providers. */
+export interface Providers {
+  readonly simulator: string;
+  readonly ses: string;
+}
+
+export async function startProviders({
+  sesStandIn,
+  publish,
+  dataDir,
+  ports,
+  teardown,
+}: ProviderOptions): Promise<Providers> {
   const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
   const simulator = await startSimulator(received, ports.simulator);
   teardown.add('simulator', () => simulator.close());
-  const ses = await startSesProxy(sesStandIn, received, publish, ports.ses);
-  teardown.add('SES proxy', () => ses.close());
+  const ses = await startSimulatedSes(sesStandIn, received, publish, ports.ses);
+  teardown.add('simulated SES', () => ses.close());
   return { simulator: simulator.url, ses: ses.url };
 }

@@ -1,8 +1,7 @@
 import type { Endpoints } from './endpoints-file.ts';
 
 /** A page for a browser: what runs where. The secrets file is named, never shown. */
-export function statusPage(endpoints: Endpoints | undefined): string {
-  if (endpoints === undefined) return '<!doctype html><title>notification-retry</title><p>Starting…</p>';
+export function statusPage(endpoints: Endpoints): string {
   const { simulator, ses, api } = endpoints.endpoints;
   const queues = Object.entries(endpoints.queues).flatMap(([channel, lanes]) =>
     Object.entries(lanes).map(([lane, url]) => [`${channel} ${lane}`, url] as const),

@@ -12,18 +12,20 @@ export interface StandIns {
   readonly sqs: string;
   readonly ses: string;
   readonly pids: readonly number[];
-  /** Resolves with what happened when one of them ends by itself. */
+  /** Resolves with what happened when a stand-in ends by itself. */
   readonly broken: Promise<string>;
 }
 
-/** Starts the three of them side by side, each in a process of its own. */
-export async function startStandIns(
-  dataDir: string | undefined,
-  logs: string,
-  cacheDir: string,
-  ports: Ports,
-  teardown: Teardown,
-): Promise<StandIns> {
+export interface StandInOptions {
+  readonly dataDir: string | undefined;
+  readonly logs: string;
+  readonly cacheDir: string;
+  readonly ports: Ports;
+  readonly teardown: Teardown;
+}
+
+/** Starts the three stand-ins side by side, each in a process of its own. */
+export async function startStandIns({ dataDir, logs, cacheDir, ports, teardown }: StandInOptions): Promise<StandIns> {
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true });
   const started: { readonly name: string; readonly child: Child }[] = [];
   let expected = false;
@@ -36,13 +38,12 @@ export async function startStandIns(
     started.push({ name, child: standIn.child });
     return standIn;
   };
-  // Settled rather than all: one that fails must not leave another unnoticed on its way.
-  const settled = await Promise.allSettled([
+  // Waits for all three: when one fails, the teardown must know the others, which may still be starting.
+  const [dynamodb, sqs, ses] = await Promise.allSettled([
     keep('DynamoDB', startDynamodb(dataDir, join(logs, 'dynamodb.log'), cacheDir, undefined, ports.dynamodb)),
     keep('SQS', startSqs(dataDir, join(logs, 'sqs.log'), ports.sqs)),
     keep('SES', startSes(join(logs, 'ses.log'))),
   ]);
-  const [dynamodb, sqs, ses] = settled;
   if (dynamodb.status === 'rejected') throw dynamodb.reason;
   if (sqs.status === 'rejected') throw sqs.reason;
   if (ses.status === 'rejected') throw ses.reason;

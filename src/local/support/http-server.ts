@@ -1,25 +1,37 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
+export type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => Promise<void> | void;
+
 export interface HttpServer {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   close(): Promise<void>;
 }
 
-export type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => Promise<void> | void;
+/** A server that has its port. Requests wait until `serve` gives it a handler. */
+export interface BoundServer extends HttpServer {
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+  serve(handle: Handle): void;
+}
 
-/** SES takes messages of up to 40 MB as base64; nothing else here is as large. */
+/** Upper limit for a request. SES takes messages of up to 40 MB as base64; all other requests are smaller. */
 const MAX_BODY_BYTES = 60 * 1024 * 1024;
 
 /**
- * Serves on loopback. An error of the handler becomes a 500 with its message.
- * @param port 0: any free one
- * @param what is served, for the message when the port is taken
+ * Takes a loopback port, so that its URL is known before the handler exists.
+ * @param port 0: any free port
+ * @param what names the server in the message for a port that is taken
+ * @throws Error that names the port and what to do
  */
-export function serve(handle: Handle, port: number, what: string): Promise<HttpServer> {
+export function bind(port: number, what: string): Promise<BoundServer> {
+  const closing = new AbortController();
+  const handler = Promise.withResolvers<Handle>();
   const server = createServer(async (request, response) => {
     try {
-      await handle(request, response, await bodyOf(request));
+      const body = await bodyOf(request);
+      const handle = await handler.promise;
+      await handle(request, response, body);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (response.headersSent) response.destroy();
@@ -33,14 +45,24 @@ export function serve(handle: Handle, port: number, what: string): Promise<HttpS
       const actual = typeof address === 'object' && address !== null ? address.port : port;
       resolve({
         url: `http://127.0.0.1:${actual}`,
+        closing: closing.signal,
+        serve: (handle) => handler.resolve(handle),
         close: () =>
           new Promise((closed) => {
+            closing.abort();
             server.close(() => closed());
             server.closeAllConnections();
           }),
       });
     });
   });
+}
+
+/** As `bind`, with the handler at once. An error of the handler becomes a 500 with its message. */
+export async function serve(handle: Handle, port: number, what: string): Promise<HttpServer> {
+  const server = await bind(port, what);
+  server.serve(handle);
+  return server;
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {

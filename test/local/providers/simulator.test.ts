@@ -3,7 +3,7 @@ import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { WebClient } from '@slack/web-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Received, ReceivedLog } from '../../../src/local/providers/received.ts';
-import { startSesProxy } from '../../../src/local/providers/ses/simulated-ses.ts';
+import { startSimulatedSes } from '../../../src/local/providers/ses/simulated-ses.ts';
 import { startSimulator } from '../../../src/local/providers/simulator.ts';
 import { REVOKED_TOKEN } from '../../../src/local/providers/slack.ts';
 import { type SesStandIn, startSes } from '../../../src/local/stand-ins/ses.ts';
@@ -23,7 +23,7 @@ describe('the simulated providers', () => {
   beforeAll(async () => {
     simulator = await startSimulator(received);
     ses = await startSes(join(directory.path, 'ses.log'));
-    email = await startSesProxy(ses.endpoint, received, async (event) => void events.push(event));
+    email = await startSimulatedSes(ses.endpoint, received, async (event) => void events.push(event));
   });
   beforeEach(() => received.clear());
   afterAll(async () => {

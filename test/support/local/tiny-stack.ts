@@ -36,7 +36,8 @@ export function writeTinyStack(directory: string, resultFile: string): void {
       Lane: {
         Type: 'AWS::SQS::Queue',
         Properties: {
-          VisibilityTimeout: 3,
+          // Longer than a restart on a busy machine: the next runtime gets other messages before these come back.
+          VisibilityTimeout: 8,
           RedrivePolicy: { deadLetterTargetArn: { 'Fn::GetAtt': ['Dead', 'Arn'] }, maxReceiveCount: 5 },
         },
       },

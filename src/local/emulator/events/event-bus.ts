@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
-import type { Log } from '../lambda/invoker.ts';
+import type { Log } from '../../support/log.ts';
 import type { EventRulePlan, InputTransformer } from '../template/event-rules.ts';
 import { matches } from './event-filter.ts';
 

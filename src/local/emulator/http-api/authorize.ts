@@ -1,16 +1,13 @@
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
-import type { InvocationResult } from '../lambda/sandbox.ts';
+import type { InvokeByName } from '../lambda/invocation.ts';
 import type { AuthorizerPlan } from '../template/http-apis.ts';
-
-/** Undefined: there is no such function. */
-export type Invoke = (functionName: string, event: string) => Promise<InvocationResult> | undefined;
 
 export type Authorization =
   | { readonly allowed: true; readonly context: JsonObject }
   | { readonly allowed: false; readonly status: 401 | 403 | 500 };
 
 /** Asks Lambda authorizers and keeps their answers by the identity source's value, as API Gateway does. */
-export function createAuthorize(invoke: Invoke, now: () => number) {
+export function createAuthorize(invoke: InvokeByName, now: () => number) {
   const kept = new Map<string, { readonly until: number; readonly answer: Promise<Authorization> }>();
 
   async function ask(plan: AuthorizerPlan, event: JsonObject): Promise<Authorization> {

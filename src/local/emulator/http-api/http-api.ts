@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from '../../support/http-server.ts';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
+import type { InvokeByName } from '../lambda/invocation.ts';
 import type { HttpApiPlan } from '../template/http-apis.ts';
-import { createAuthorize, type Invoke } from './authorize.ts';
+import { createAuthorize } from './authorize.ts';
 import { matchRoute, type RouteMatch } from './match-route.ts';
 
 /** What API Gateway takes at most, in bytes. */
@@ -19,7 +20,7 @@ const OWN_ANSWERS = {
 } as const;
 
 /** Answers requests as an HTTP API of API Gateway does, by the functions of the template. */
-export function createHttpApi(plan: HttpApiPlan, invoke: Invoke, now: () => number = Date.now) {
+export function createHttpApi(plan: HttpApiPlan, invoke: InvokeByName, now: () => number = Date.now) {
   const authorize = createAuthorize(invoke, now);
 
   return async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {

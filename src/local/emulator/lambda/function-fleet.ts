@@ -2,62 +2,47 @@ import { join } from 'node:path';
 import type { LocalPlan } from '../template/plan.ts';
 import { functionEnvironment, type LocalOverrides, type ServiceEndpoints } from './environment.ts';
 import { FunctionHost } from './function-host.ts';
-import type { InvocationResult } from './sandbox.ts';
+import type { InvocationResult } from './invocation.ts';
 
 /** All functions of the stack, by name. */
 export interface FunctionFleet {
-  /**
-   * Calls a function as a client does; one that a schedule calls as well waits for `beforeScheduled` first.
-   * @returns undefined when there is no such function
-   */
-  invoke(name: string, event: string): Promise<InvocationResult> | undefined;
-  /** Calls a function as its event source does, without waiting for anything. */
-  invokeNow(name: string, event: string): Promise<InvocationResult>;
-  /** What has to be through before a sweep looks at the table. */
-  beforeScheduled(wait: () => Promise<unknown>): void;
-  /** Names by service: the folder under functions/. */
-  byService(): Record<string, string>;
-  /** Of the processes that run, and of some that did. */
-  pids(): readonly number[];
+  has(name: string): boolean;
+  /** Calls a function. An unknown name is a failed invocation, as on Lambda. */
+  invoke(name: string, event: string): Promise<InvocationResult>;
+  /** Function names by service; a service is a folder under functions/. */
+  readonly byService: Readonly<Record<string, string>>;
   close(): void;
 }
 
-export function startFunctions(
-  plan: LocalPlan,
-  endpoints: ServiceEndpoints,
-  logs: string,
-  onProcessStarted: () => void,
-  overrides: LocalOverrides,
-): FunctionFleet {
-  const scheduled = new Set(plan.schedules.map((schedule) => schedule.functionName));
+export interface FleetOptions {
+  readonly plan: LocalPlan;
+  readonly endpoints: ServiceEndpoints;
+  readonly overrides: LocalOverrides;
+  /** Directory of the functions' logs. */
+  readonly logs: string;
+  /** Is called after each start of a process with the pids of all that run, and of some that have ended. */
+  readonly onProcessStarted: (pids: readonly number[]) => void;
+}
+
+export function startFunctions({ plan, endpoints, overrides, logs, onProcessStarted }: FleetOptions): FunctionFleet {
   const hosts = new Map<string, FunctionHost>();
-  const services: Record<string, string> = {};
+  const byService: Record<string, string> = {};
+  const onStarted = () => onProcessStarted([...hosts.values()].flatMap((host) => host.pids));
   for (const one of plan.functions) {
     const service = one.environment['POWERTOOLS_SERVICE_NAME'] ?? one.name;
-    services[service] = one.name;
+    byService[service] = one.name;
     const environment = functionEnvironment(one, endpoints, overrides);
-    hosts.set(one.name, new FunctionHost(one, environment, join(logs, `${service}.log`), onProcessStarted));
+    hosts.set(one.name, new FunctionHost(one, environment, join(logs, `${service}.log`), onStarted));
   }
-  // The first to be called, each by the first row that someone puts in and the first sweep.
+  // The first row that is put and the first sweep call these functions.
   for (const { functionName } of [...plan.schedules, ...plan.streamMappings]) hosts.get(functionName)?.warmUp();
-
-  let before: () => Promise<unknown> = async () => {};
-  const invokeNow = async (name: string, event: string): Promise<InvocationResult> =>
-    (await hosts.get(name)?.invoke(event)) ?? {
-      ok: false,
-      error: { errorType: 'ResourceNotFoundException', errorMessage: `Function not found: ${name}` },
-    };
   return {
-    invoke(name, event) {
-      if (!hosts.has(name)) return undefined;
-      return scheduled.has(name) ? before().then(() => invokeNow(name, event)) : invokeNow(name, event);
+    has: (name) => hosts.has(name),
+    async invoke(name, event) {
+      const unknown = { errorType: 'ResourceNotFoundException', errorMessage: `Function not found: ${name}` };
+      return (await hosts.get(name)?.invoke(event)) ?? { ok: false, error: unknown };
     },
-    invokeNow,
-    beforeScheduled(wait) {
-      before = wait;
-    },
-    byService: () => services,
-    pids: () => [...hosts.values()].flatMap((host) => host.pids),
+    byService,
     close() {
       for (const host of hosts.values()) host.close();
     },

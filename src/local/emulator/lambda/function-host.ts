@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FunctionPlan } from '../template/functions.ts';
-import { type InvocationResult, Sandbox } from './sandbox.ts';
+import type { InvocationResult } from './invocation.ts';
+import { Sandbox } from './sandbox.ts';
 
 /** A process that idles for this long is ended, unless it is the function's last: each takes some 100 MB. */
 const IDLE_MS = 20_000;

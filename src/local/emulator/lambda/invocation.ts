@@ -1,4 +1,4 @@
-/** What the runtime and a function's process say to each other; events and results travel as JSON text, as on Lambda. */
+/** What the runtime and a function's process send to each other. Events and results are JSON texts, as on Lambda. */
 
 export interface Invocation {
   readonly id: string;
@@ -17,3 +17,13 @@ export interface FunctionError {
   readonly errorMessage: string;
   readonly trace?: readonly string[];
 }
+
+export type InvocationResult =
+  | { readonly ok: true; readonly result: string }
+  | { readonly ok: false; readonly error: FunctionError };
+
+/** Calls one function with an event as JSON; never rejects. */
+export type Invoke = (event: string) => Promise<InvocationResult>;
+
+/** Calls a function of the stack by its name; undefined when there is no such function. */
+export type InvokeByName = (functionName: string, event: string) => Promise<InvocationResult> | undefined;

@@ -1,50 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Handle, type HttpServer, sendJson, serve } from '../../support/http-server.ts';
+import { type Handle, sendJson } from '../../support/http-server.ts';
+import type { Log } from '../../support/log.ts';
+import { pause } from '../../support/pause.ts';
 import { nameInArn } from '../template/references.ts';
-import { type Log, pause } from './invoker.ts';
-import type { InvocationResult } from './sandbox.ts';
+import type { InvocationResult, InvokeByName } from './invocation.ts';
 
 export interface LambdaApiOptions {
-  /** 0: any free port. */
-  readonly port: number;
-  /** undefined: there is no such function. */
-  readonly invoke: (functionName: string, event: string) => Promise<InvocationResult> | undefined;
-  /** Waits until what was written to the tables has been handled; false: not within so many milliseconds. */
+  readonly invoke: InvokeByName;
+  /** Waits until the rows that were put before have been handled; false when this takes longer than `timeoutMs`. */
   readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
-  /** Answers what is below `/v1/`: the stack's own HTTP API. */
+  /** Answers requests below `/v1/`: the stack's own HTTP API. */
   readonly httpApi?: Handle;
   /** The page at `/`. */
   readonly statusPage: () => string;
   readonly log: Log;
-  /** Milliseconds until an asynchronous invocation that failed is tried again: on Lambda one and two minutes. */
+  /** Milliseconds before each further try of a failed asynchronous invocation; on Lambda one and two minutes. */
   readonly retryDelaysMs?: readonly number[];
+  /** Ends the further tries. */
+  readonly signal: AbortSignal;
 }
 
 /** Longest wait of `GET /_caught_up`, in milliseconds. */
 const CATCH_UP_MS = 10_000;
 
 /**
- * Lambda's Invoke as the SDK calls it; `GET /_caught_up`, which answers `{"caught_up":true}` once rows that were put before have
- * been indexed, so that a sweep from outside finds them; and a page that says what runs where. Any other AWS call that a function makes, for
- * want of a stand-in, ends here with an error that names it.
+ * Answers Lambda's Invoke as the SDK calls it, and two requests of our own: `GET /_caught_up` answers
+ * `{"caught_up":true}` once the rows that were put before have been indexed, so that a sweep from outside finds them;
+ * `GET /` shows what runs where. Any other AWS call of a function has no stand-in and gets an error that names it.
  */
-export async function startLambdaApi(options: LambdaApiOptions): Promise<HttpServer> {
-  const stopping = new AbortController();
-  const server = await serve(
-    (request, response, body) =>
-      options.httpApi !== undefined && request.url?.startsWith('/v1/')
-        ? options.httpApi(request, response, body)
-        : route(request, response, body.toString() || '{}', options, stopping.signal),
-    options.port,
-    'the API',
-  );
-  return {
-    url: server.url,
-    close() {
-      stopping.abort();
-      return server.close();
-    },
-  };
+export function createLambdaApi(options: LambdaApiOptions): Handle {
+  return (request, response, body) =>
+    options.httpApi !== undefined && request.url?.startsWith('/v1/')
+      ? options.httpApi(request, response, body)
+      : route(request, response, body.toString() || '{}', options);
 }
 
 async function route(
@@ -52,7 +40,6 @@ async function route(
   response: ServerResponse,
   event: string,
   options: LambdaApiOptions,
-  signal: AbortSignal,
 ): Promise<void> {
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
   if (request.method === 'GET' && path === '/') {
@@ -78,19 +65,18 @@ async function route(
     fail(response, 404, 'ResourceNotFoundException', `Function not found: ${name}`);
   } else if (type === 'Event') {
     response.writeHead(202).end();
-    await retrying(name, event, result, options, signal);
+    await retry(name, event, result, options);
   } else {
     answer(response, await result);
   }
 }
 
-/** Lambda tries an asynchronous invocation that fails twice more. */
-async function retrying(
+/** Lambda makes two more tries of an asynchronous invocation that failed. */
+async function retry(
   name: string,
   event: string,
   first: Promise<InvocationResult>,
-  { invoke, log, retryDelaysMs = [1_000, 2_000] }: LambdaApiOptions,
-  signal: AbortSignal,
+  { invoke, log, retryDelaysMs = [1_000, 2_000], signal }: LambdaApiOptions,
 ): Promise<void> {
   let result = await first;
   for (const delay of retryDelaysMs) {

@@ -3,11 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { pinnedNode } from '../../processes/pinned-node.ts';
 import type { Announcement } from '../../processes/serve-parent.ts';
 import type { FunctionPlan } from '../template/functions.ts';
-import type { FunctionError, Outcome } from './invocation.ts';
-
-export type InvocationResult =
-  | { readonly ok: true; readonly result: string }
-  | { readonly ok: false; readonly error: FunctionError };
+import type { FunctionError, InvocationResult, Outcome } from './invocation.ts';
 
 /** One process of a function: at most one invocation at a time; after a kill or a crash it is `dead` and of no more use. */
 export class Sandbox {

@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs';
 import { CreateTopicCommand, type SNSClient, SubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { queueUrl } from '../../stand-ins/create-queues.ts';
+import type { Log } from '../../support/log.ts';
 import type { AwsClients } from '../aws-clients.ts';
-import type { Log } from '../lambda/invoker.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../template/references.ts';
 import { startSqsEventSource } from './sqs-event-source.ts';
 

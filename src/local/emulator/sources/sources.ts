@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { queueUrl } from '../../stand-ins/create-queues.ts';
+import type { Log } from '../../support/log.ts';
 import type { AwsClients } from '../aws-clients.ts';
-import type { Log } from '../lambda/invoker.ts';
-import type { InvocationResult } from '../lambda/sandbox.ts';
+import type { InvocationResult } from '../lambda/invocation.ts';
 import type { LocalPlan } from '../template/plan.ts';
 import { startSqsEventSource } from './sqs-event-source.ts';
 import { fileCheckpoints, memoryCheckpoints } from './stream-checkpoints.ts';

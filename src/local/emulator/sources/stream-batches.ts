@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../support/json.ts';
+import type { Log } from '../../support/log.ts';
+import { pause } from '../../support/pause.ts';
 import { matchesAny } from '../events/event-filter.ts';
-import { type Invoke, type Log, pause } from '../lambda/invoker.ts';
+import type { Invoke } from '../lambda/invocation.ts';
 import type { StreamMappingPlan } from '../template/event-sources.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 import { failedItems } from './batch-response.ts';

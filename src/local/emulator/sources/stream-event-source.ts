@@ -1,6 +1,7 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DescribeStreamCommand, type DynamoDBStreamsClient, type Shard } from '@aws-sdk/client-dynamodb-streams';
-import { type Log, pause } from '../lambda/invoker.ts';
+import type { Log } from '../../support/log.ts';
+import { pause } from '../../support/pause.ts';
 import type { StreamMappingPlan } from '../template/event-sources.ts';
 import { StreamBatches, type StreamBatchOptions } from './stream-batches.ts';
 import { type Checkpoints, checkpointKey } from './stream-checkpoints.ts';

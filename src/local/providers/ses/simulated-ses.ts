@@ -18,7 +18,7 @@ const EVENT_DELAY_MS = 200;
  * what SES says to a mail is script.ts's, what becomes of one that it took is mail-fate.ts's, and is told to `publish` if
  * the mail names a configuration set. All else goes through unchanged, its web page and `GET /store` too.
  */
-export function startSesProxy(
+export function startSimulatedSes(
   upstream: string,
   received: ReceivedLog,
   publish: Publish,

@@ -1,8 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startLambdaApi } from '../../../../src/local/emulator/lambda/lambda-api.ts';
-import type { InvocationResult } from '../../../../src/local/emulator/lambda/sandbox.ts';
-import type { HttpServer } from '../../../../src/local/support/http-server.ts';
+import type { InvocationResult } from '../../../../src/local/emulator/lambda/invocation.ts';
+import { createLambdaApi } from '../../../../src/local/emulator/lambda/lambda-api.ts';
+import { bind, type HttpServer } from '../../../../src/local/support/http-server.ts';
 import { eventually } from '../../../support/local/tiny-app.ts';
 
 describe("Lambda's Invoke API", () => {
@@ -12,14 +12,16 @@ describe("Lambda's Invoke API", () => {
   });
 
   async function start(run: (event: string) => Promise<InvocationResult>) {
-    const api = await startLambdaApi({
-      port: 0,
+    const api = await bind(0, 'the API');
+    const handle = createLambdaApi({
       invoke: (name, event) => (name === 'f' ? run(event) : undefined),
       caughtUp: async () => true,
       statusPage: () => '<!doctype html><title>status</title>',
       log: () => {},
       retryDelaysMs: [5, 5],
+      signal: api.closing,
     });
+    api.serve(handle);
     servers.push(api);
     const client = new LambdaClient({
       endpoint: api.url,
@@ -90,14 +92,7 @@ describe("Lambda's Invoke API", () => {
   it('says which port is taken and what to do', async () => {
     const { api } = await start(echo);
     const port = Number(new URL(api.url).port);
-    const second = startLambdaApi({
-      port,
-      invoke: () => undefined,
-      caughtUp: async () => true,
-      statusPage: () => '',
-      log: () => {},
-    });
-    await expect(second).rejects.toThrow(
+    await expect(bind(port, 'the API')).rejects.toThrow(
       `Port ${port} for the API is taken: stop what listens there or choose another port with --port`,
     );
   });

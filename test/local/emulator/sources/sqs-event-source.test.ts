@@ -3,7 +3,7 @@ import { GetQueueAttributesCommand, SendMessageBatchCommand, SendMessageCommand 
 import type { SQSEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../../../src/local/emulator/aws-clients.ts';
-import type { InvocationResult } from '../../../../src/local/emulator/lambda/sandbox.ts';
+import type { InvocationResult } from '../../../../src/local/emulator/lambda/invocation.ts';
 import { type SqsEventSource, startSqsEventSource } from '../../../../src/local/emulator/sources/sqs-event-source.ts';
 import type { QueueMappingPlan } from '../../../../src/local/emulator/template/event-sources.ts';
 import type { Child } from '../../../../src/local/processes/start-child.ts';

@@ -4,7 +4,7 @@ import { type DynamoDBStreamsClient, GetRecordsCommand } from '@aws-sdk/client-d
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AwsClients, awsClients } from '../../../../src/local/emulator/aws-clients.ts';
-import type { InvocationResult } from '../../../../src/local/emulator/lambda/sandbox.ts';
+import type { InvocationResult } from '../../../../src/local/emulator/lambda/invocation.ts';
 import {
   type Checkpoints,
   fileCheckpoints,
