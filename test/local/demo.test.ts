@@ -6,7 +6,7 @@ import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
 import { describeDemo } from '../../src/local/demo/demo-summary.ts';
-import { follow } from '../../src/local/providers/scripted-answer.ts';
+import { scriptedAnswerTo } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
 import { FATES, sampleRows } from '../../src/local/samples/sample-rows.ts';
 
@@ -28,7 +28,7 @@ describe('the sample data', () => {
       const own = rows.filter((row) => row['notification_type'] === channel.toUpperCase());
       const words = own.map((row) => String(row['recipient_address']).replace(/^.*\/(?:teams|webhook)\/|^#/, ''));
       const first = { attempts: 0, sinceFirstMs: 0 };
-      const verdicts = new Set(words.map((word) => follow(word, first).answer.kind));
+      const verdicts = new Set(words.map((word) => scriptedAnswerTo(word, first).answer.kind));
       expect(verdicts, channel).toEqual(new Set(['accept', 'status', 'limit', 'refuse']));
       expect(
         own.some((row) => row['max_retry_count'] === row['send_attempts']),

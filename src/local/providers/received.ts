@@ -6,11 +6,11 @@ import type { History } from './scripted-answer.ts';
 export interface Received {
   readonly id: number;
   readonly channel: Channel;
-  /** Where the provider is told it; Slack and Teams are not, so there it is only known when the body names it. */
+  /** Present when the request names it; requests to Slack and Teams do not. */
   readonly log_id?: string;
-  /** Which attempt of this notification at this address it was; the first is 1. */
+  /** Number of the attempt of this notification at this address; the first is 1. */
   readonly attempt: number;
-  /** How often this notification has been accepted at this address, this request included: above 1 is a duplicate. */
+  /** How often this address has accepted this notification, this request included; above 1 is a duplicate. */
   readonly accepted_count: number;
   readonly accepted: boolean;
   readonly answer: string;
@@ -26,7 +26,7 @@ export interface Filter {
   readonly accepted?: string | undefined;
 }
 
-/** How many are kept to be looked at; what was counted of the others stays counted. */
+/** Most requests that are kept for the list. The counts include the requests that are dropped from it. */
 const KEPT = 20_000;
 const CREDENTIAL_HEADERS = ['authorization', 'cookie'];
 
@@ -36,7 +36,7 @@ interface Counts {
   readonly firstAt: number;
 }
 
-/** What the simulated providers received; with a file it survives the runtime. */
+/** The requests that the simulated providers received. With a file they survive the runtime. */
 export class ReceivedLog {
   readonly #file: string | undefined;
   readonly #clock: () => number;
@@ -49,13 +49,13 @@ export class ReceivedLog {
     this.#clock = clock;
     if (file === undefined || !existsSync(file)) return;
     for (const line of readFileSync(file, 'utf8').split('\n')) {
-      // A killed runtime may leave half a line.
+      // A killed runtime may leave an incomplete line.
       const entry = line.endsWith('}') ? (JSON.parse(line) as Received & { key: string }) : undefined;
       if (entry !== undefined) this.#count(entry.key, entry);
     }
   }
 
-  /** @param key tells notifications at one address apart */
+  /** @param key identifies a notification at an address */
   history(key: string): History {
     const counts = this.#counts.get(key);
     return { attempts: counts?.attempts ?? 0, sinceFirstMs: counts === undefined ? 0 : this.#clock() - counts.firstAt };

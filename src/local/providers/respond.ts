@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Channel } from '../../core/model/channels.ts';
 import type { ReceivedLog } from './received.ts';
-import { follow, type ScriptedAnswer } from './scripted-answer.ts';
+import { type ScriptedAnswer, scriptedAnswerTo } from './scripted-answer.ts';
 
-/** A provider's request, understood. */
+/** A parsed request to a provider. */
 export interface Call {
   readonly channel: Channel;
-  /** What decides the behaviour; see script.ts. */
+  /** Decides the answer; see scripted-answer.ts. */
   readonly word: string;
-  /** The address that was written to. */
+  /** The address of the recipient. */
   readonly target: string;
   readonly log_id?: string;
   readonly body: string;
@@ -21,20 +21,20 @@ export interface Answer {
   readonly body: string;
 }
 
-/** How a provider puts a verdict. */
-export type Voice = (verdict: Exclude<ScriptedAnswer, { kind: 'drop' }>) => Answer | Promise<Answer>;
+/** Writes a scripted answer in the form of a provider's protocol. */
+export type FormatAnswer = (scripted: Exclude<ScriptedAnswer, { kind: 'drop' }>) => Answer | Promise<Answer>;
 
-/** Behaves as the call's word says, and notes what was received. */
+/** Answers as the call's word says, and records the request. */
 export async function respond(
   call: Call,
   request: IncomingMessage,
   response: ServerResponse,
   received: ReceivedLog,
-  voice: Voice,
+  format: FormatAnswer,
 ): Promise<void> {
   const key = keyOf(call);
-  const { answer: scripted, delayMs } = follow(call.word, received.history(key));
-  const note = (accepted: boolean, answer: string) =>
+  const { answer: scripted, delayMs } = scriptedAnswerTo(call.word, received.history(key));
+  const record = (accepted: boolean, answer: string) =>
     received.add(key, {
       channel: call.channel,
       ...(call.log_id === undefined ? {} : { log_id: call.log_id }),
@@ -46,22 +46,22 @@ export async function respond(
     });
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
   if (scripted.kind === 'drop') {
-    note(false, 'dropped');
+    record(false, 'dropped');
     request.socket.destroy();
     return;
   }
-  const answer = await voice(scripted);
-  const heard = !response.destroyed;
-  // What the sender no longer waited for has not been accepted as far as it can know, but it has been received.
+  const answer = await format(scripted);
+  const connected = !response.destroyed;
+  // The provider accepts a request even when the sender no longer waits for the answer.
   const accepted = answer.status < 300 && (scripted.kind === 'accept' || scripted.kind === 'status');
-  note(accepted, heard ? String(answer.status) : `${answer.status}, unheard`);
-  if (heard) response.writeHead(answer.status, answer.headers).end(answer.body);
+  record(accepted, connected ? String(answer.status) : `${answer.status}, unheard`);
+  if (connected) response.writeHead(answer.status, answer.headers).end(answer.body);
 }
 
-/** One notification at one address. Retries of Slack and Teams are recognised by being the same, word for word. */
+/** Identifies a notification at an address. Slack and Teams get no id, so there equal bodies are the same notification. */
 export function keyOf({ channel, target, log_id, body }: Call): string {
-  const what = log_id ?? createHash('sha256').update(body).digest('base64url').slice(0, 22);
-  return `${channel} ${target} ${what}`;
+  const id = log_id ?? createHash('sha256').update(body).digest('base64url').slice(0, 22);
+  return `${channel} ${target} ${id}`;
 }
 
 function plainHeaders(headers: IncomingHttpHeaders): Record<string, string> {

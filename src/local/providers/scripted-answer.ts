@@ -1,26 +1,26 @@
 /**
- * How a simulated provider behaves, told by a word in the address: a webhook's or Teams path, the end of a Slack
- * webhook's path, a Slack channel's name, the local part of an e-mail address. What follows further (`/NAME`, `+name`) only keeps
- * addresses apart.
+ * A word in the address decides how a simulated provider answers. The word is the path of a webhook or Teams URL, the end
+ * of a Slack webhook's path, the name of a Slack channel, or the local part of an e-mail address. The rest of the address
+ * (`/NAME`, `+name`) only keeps addresses apart.
  *
- * | word | behaviour |
+ * | word | answer |
  * |---|---|
- * | `ok`, anything else | accepts |
+ * | `ok`, any other word | accepts |
  * | `flaky-2` | fails the first two attempts of each notification (503), then accepts |
  * | `rate-limit-3` | 429 with Retry-After until 3 seconds after the notification's first attempt, then accepts |
- * | `throttle` | as `rate-limit-1` |
- * | `status-503` | always answers that HTTP status |
- * | `slow-30000` | accepts, but only after so many milliseconds |
+ * | `throttle` | same as `rate-limit-1` |
+ * | `status-503` | always this HTTP status |
+ * | `slow-30000` | accepts after that many milliseconds |
  * | `drop` | closes the connection without an answer |
- * | `gone` | the receiver is no more: 410, Slack `is_archived`, e-mail MessageRejected |
+ * | `gone` | the receiver no longer exists: 410, Slack `is_archived`, e-mail MessageRejected |
  * | `missing` | there is no such recipient: 404, Slack `channel_not_found`, e-mail MessageRejected |
- * | `bounce` | as `missing`; an e-mail is accepted, and bounces (mail-fate.ts) |
+ * | `bounce` | same as `missing`; an e-mail is accepted and bounces later (ses/mail-outcome.ts) |
  * | `unauthorized` | the credential is refused: 401, Slack `invalid_auth`, e-mail AccessDenied |
  * | `forbidden` | the permission is missing: 403, Slack `missing_scope`, e-mail MailFromDomainNotVerifiedException |
  * | `malformed` | the message is refused: 400, Slack `invalid_blocks`, e-mail InvalidParameterValue |
  * | `error-CODE` | the provider's own error code: Slack `{"ok":false,"error":"CODE"}`, e-mail `CODE`; elsewhere 400 |
  *
- * In a path the parameter may also stand behind a slash: `/webhook/flaky/2/NAME`.
+ * In a path a slash may separate the parameter, too: `/webhook/flaky/2/NAME`.
  */
 export type ScriptedAnswer =
   | { readonly kind: 'accept' }
@@ -33,11 +33,11 @@ export type ScriptedAnswer =
 export const REFUSALS = ['gone', 'missing', 'unauthorized', 'forbidden', 'malformed'] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** What the same notification has been through at this address. */
+/** Earlier attempts of the same notification at this address. */
 export interface History {
   /** Attempts before this one. */
   readonly attempts: number;
-  /** Milliseconds since the first of them; 0 at the first. */
+  /** Milliseconds since the first attempt; 0 at the first attempt. */
   readonly sinceFirstMs: number;
 }
 
@@ -49,12 +49,12 @@ export interface Scripted {
 
 const ACCEPT: ScriptedAnswer = { kind: 'accept' };
 
-export function follow(word: string, history: History): Scripted {
+export function scriptedAnswerTo(word: string, history: History): Scripted {
   const slow = /^slow[-/](\d+)/.exec(word);
-  return { answer: scriptedAnswer(word, history), delayMs: Number(slow?.[1] ?? 0) };
+  return { answer: answerTo(word, history), delayMs: Number(slow?.[1] ?? 0) };
 }
 
-function scriptedAnswer(word: string, history: History): ScriptedAnswer {
+function answerTo(word: string, history: History): ScriptedAnswer {
   const [, name = '', parameter = ''] = /^(flaky|rate-limit|status|error)[-/]([^/+]+)/.exec(word) ?? [];
   const amount = Number(parameter);
   if (name === 'flaky') return history.attempts < amount ? { kind: 'status', status: 503 } : ACCEPT;
@@ -75,7 +75,7 @@ function limited(seconds: number, { attempts, sinceFirstMs }: History): Scripted
   return { kind: 'limit', retryAfterSeconds: Math.max(1, Math.ceil(left)) };
 }
 
-/** The status with which an HTTP receiver says it. */
+/** The HTTP status for a refusal. */
 export function statusOf(why: Refusal): number {
   return { gone: 410, missing: 404, unauthorized: 401, forbidden: 403, malformed: 400 }[why];
 }

@@ -1,23 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpServer, sendJson, serve } from '../support/http-server.ts';
-import { teamsCall, teamsVoice, webhookCall, webhookVoice } from './http-receivers.ts';
 import type { ReceivedLog } from './received.ts';
-import { type Call, respond, type Voice } from './respond.ts';
-import { slackApiCall, slackApiVoice, slackWebhookCall, slackWebhookVoice } from './slack.ts';
+import { type Call, type FormatAnswer, respond } from './respond.ts';
+import { slackApiAnswer, slackApiCall, slackWebhookAnswer, slackWebhookCall } from './slack.ts';
+import { teamsAnswer, teamsCall } from './teams.ts';
+import { webhookAnswer, webhookCall } from './webhook.ts';
 
 /**
- * Slack, Teams and webhook receivers on one loopback server; script.ts tells how to make them fail.
+ * Simulated Slack, Teams and webhook receivers on one loopback server. scripted-answer.ts describes how to make them fail.
  *
- * | request | plays |
+ * | request | effect |
  * |---|---|
- * | `POST /slack/api/chat.postMessage` | Slack's Web API; the channel's name is the script |
+ * | `POST /slack/api/chat.postMessage` | Slack's Web API; the channel's name is the word |
  * | `POST /slack/services/T…/B…/WORD` | a Slack incoming webhook |
  * | `POST /teams/WORD…` | a Teams Workflows webhook |
  * | `POST /webhook/WORD…` | a webhook receiver |
- * | `GET /_received?channel=&log_id=&accepted=` | what all of them, and the e-mail stand-in, received |
- * | `DELETE /_received` | forgets it |
- * | `PUT /_down/PATH` | from now on every request to a path that begins with `/PATH` is answered 503 |
- * | `DELETE /_down/PATH` | no more |
+ * | `GET /_received?channel=&log_id=&accepted=` | lists the requests that all simulated providers received, e-mail too |
+ * | `DELETE /_received` | empties the list |
+ * | `PUT /_down/PATH` | every request to a path that begins with `/PATH` is answered 503 from now on |
+ * | `DELETE /_down/PATH` | ends that outage |
  */
 export function startSimulator(received: ReceivedLog, port = 0): Promise<HttpServer> {
   const down = new Set<string>();
@@ -42,9 +43,9 @@ async function route(
   if (url.pathname.startsWith(`${OUTAGES}/`)) return toggle(request, response, url, down);
   const match = request.method === 'POST' ? callOf(url.pathname, request, body) : undefined;
   if (match === undefined)
-    return sendJson(response, 404, { message: `nothing plays ${request.method} ${url.pathname}` });
+    return sendJson(response, 404, { message: `the simulator has no receiver for ${request.method} ${url.pathname}` });
   const out = [...down].some((path) => url.pathname.startsWith(path));
-  await respond(out ? { ...match.call, word: 'status-503' } : match.call, request, response, received, match.voice);
+  await respond(out ? { ...match.call, word: 'status-503' } : match.call, request, response, received, match.format);
 }
 
 function toggle({ method }: IncomingMessage, response: ServerResponse, url: URL, down: Set<string>): void {
@@ -54,17 +55,21 @@ function toggle({ method }: IncomingMessage, response: ServerResponse, url: URL,
   sendJson(response, 200, [...down]);
 }
 
-function callOf(path: string, request: IncomingMessage, body: string): { call: Call; voice: Voice } | undefined {
+function callOf(
+  path: string,
+  request: IncomingMessage,
+  body: string,
+): { call: Call; format: FormatAnswer } | undefined {
   const [, part, rest = ''] = /^\/([^/]+)\/(.+)$/.exec(path) ?? [];
   if (part === 'webhook') {
     const id = request.headers['webhook-id'];
-    return { call: webhookCall(rest, typeof id === 'string' ? id : undefined, body), voice: webhookVoice };
+    return { call: webhookCall(rest, typeof id === 'string' ? id : undefined, body), format: webhookAnswer };
   }
-  if (part === 'teams') return { call: teamsCall(rest, body), voice: teamsVoice };
-  if (path.startsWith('/slack/services/')) return { call: slackWebhookCall(path, body), voice: slackWebhookVoice };
+  if (part === 'teams') return { call: teamsCall(rest, body), format: teamsAnswer };
+  if (path.startsWith('/slack/services/')) return { call: slackWebhookCall(path, body), format: slackWebhookAnswer };
   if (path === '/slack/api/chat.postMessage') {
     const { 'content-type': type = '', authorization = '' } = request.headers;
-    return { call: slackApiCall(body, type, authorization), voice: slackApiVoice };
+    return { call: slackApiCall(body, type, authorization), format: slackApiAnswer };
   }
   return undefined;
 }

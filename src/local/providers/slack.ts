@@ -1,8 +1,8 @@
 import { isObject, type Json } from '../support/json.ts';
-import type { Answer, Call, Voice } from './respond.ts';
+import type { Answer, Call, FormatAnswer } from './respond.ts';
 import type { Refusal } from './scripted-answer.ts';
 
-/** The simulated Slack takes any token but this. */
+/** The simulated Slack accepts every token except this one. */
 export const REVOKED_TOKEN = 'xoxb-revoked';
 
 const WEB_API_ERROR: Readonly<Record<Refusal, string>> = {
@@ -13,7 +13,7 @@ const WEB_API_ERROR: Readonly<Record<Refusal, string>> = {
   malformed: 'invalid_blocks',
 };
 
-/** `chat.postMessage`, with the body as JSON or as a form, as SDKs send it. */
+/** `chat.postMessage`. The body is JSON or a form, because SDKs send both. */
 export function slackApiCall(body: string, contentType: string, authorization: string): Call {
   const fields = contentType.includes('json') ? parsed(body) : Object.fromEntries(new URLSearchParams(body));
   const channel = isObject(fields) ? String(fields['channel'] ?? '') : '';
@@ -27,19 +27,19 @@ function wordFor(credential: string, channel: string): string {
   return credential === REVOKED_TOKEN ? 'error-token_revoked' : channel.replace(/^#/, '');
 }
 
-/** Slack's Web API: what it refuses it refuses with 200 and a code. */
-export const slackApiVoice: Voice = (verdict) => {
-  switch (verdict.kind) {
+/** Slack's Web API refuses with status 200 and an error code. */
+export const slackApiAnswer: FormatAnswer = (scripted) => {
+  switch (scripted.kind) {
     case 'accept':
       return json(200, { ok: true, channel: 'C0LOCAL', ts: `${(Date.now() / 1000).toFixed(6)}` });
     case 'status':
-      return json(verdict.status, { ok: false, error: 'internal_error' });
+      return json(scripted.status, { ok: false, error: 'internal_error' });
     case 'limit':
-      return limited(verdict.retryAfterSeconds, JSON.stringify({ ok: false, error: 'ratelimited' }));
+      return limited(scripted.retryAfterSeconds, JSON.stringify({ ok: false, error: 'ratelimited' }));
     case 'refuse':
-      return json(200, { ok: false, error: WEB_API_ERROR[verdict.why], ...NEEDED[verdict.why] });
+      return json(200, { ok: false, error: WEB_API_ERROR[scripted.why], ...NEEDED[scripted.why] });
     case 'error':
-      return json(200, { ok: false, error: verdict.code });
+      return json(200, { ok: false, error: scripted.code });
   }
 };
 
@@ -50,19 +50,19 @@ export function slackWebhookCall(path: string, body: string): Call {
   return { channel: 'slack', word: path.split('/').at(-1) ?? '', target: path, body };
 }
 
-/** Incoming webhooks answer in plain text, and with HTTP statuses. */
-export const slackWebhookVoice: Voice = (verdict) => {
-  switch (verdict.kind) {
+/** Incoming webhooks answer with HTTP statuses and plain text. */
+export const slackWebhookAnswer: FormatAnswer = (scripted) => {
+  switch (scripted.kind) {
     case 'accept':
       return text(200, 'ok');
     case 'status':
-      return text(verdict.status, 'rollup_error');
+      return text(scripted.status, 'rollup_error');
     case 'limit':
-      return limited(verdict.retryAfterSeconds, 'rate_limited');
+      return limited(scripted.retryAfterSeconds, 'rate_limited');
     case 'refuse':
-      return WEBHOOK_REFUSAL[verdict.why];
+      return WEBHOOK_REFUSAL[scripted.why];
     case 'error':
-      return text(400, verdict.code);
+      return text(400, scripted.code);
   }
 };
 

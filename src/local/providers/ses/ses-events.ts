@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../emulator/template/references.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { Happening } from './mail-outcome.ts';
+import type { MailEvent } from './mail-outcome.ts';
 
-/** A mail that SES took, as its events describe it: with everything that nobody else should see. */
+/** An accepted mail as SES's events describe it, with the data that must not reach logs or queues. */
 export interface SentMail {
   readonly message_id: string;
   readonly from: string;
@@ -17,7 +17,7 @@ export interface SentMail {
 interface Kind {
   readonly detailType: string;
   readonly eventType: string;
-  /** Key of the part of `detail` that is this kind's own. */
+  /** Key in `detail` under which the data of this kind is. */
   readonly part: string;
 }
 
@@ -30,8 +30,8 @@ const KINDS: Readonly<Record<'delivery' | 'open' | 'complaint' | 'reject' | 'bou
 };
 
 /** An event as SES publishes it to EventBridge's default bus. */
-export function sesEvent(mail: SentMail, happening: Happening, now: Date): JsonObject {
-  const { detailType, eventType, part } = KINDS[typeof happening === 'string' ? happening : 'bounce'];
+export function sesEvent(mail: SentMail, event: MailEvent, now: Date): JsonObject {
+  const { detailType, eventType, part } = KINDS[typeof event === 'string' ? event : 'bounce'];
   return {
     version: '0',
     id: randomUUID(),
@@ -41,7 +41,7 @@ export function sesEvent(mail: SentMail, happening: Happening, now: Date): JsonO
     time: now.toISOString().replace(/\.\d+Z$/, 'Z'),
     region: LOCAL_REGION,
     resources: [`arn:aws:ses:${LOCAL_REGION}:${LOCAL_ACCOUNT}:configuration-set/${mail.configuration_set}`],
-    detail: { eventType, mail: mailPart(mail), [part]: ownPart(mail, happening, now) },
+    detail: { eventType, mail: mailPart(mail), [part]: ownPart(mail, event, now) },
   };
 }
 
@@ -66,9 +66,9 @@ function mailPart({ message_id, from, to, subject, configuration_set, tags, sent
   };
 }
 
-function ownPart({ to, sent }: SentMail, happening: Happening, now: Date): JsonObject {
+function ownPart({ to, sent }: SentMail, event: MailEvent, now: Date): JsonObject {
   const timestamp = now.toISOString();
-  switch (happening) {
+  switch (event) {
     case 'delivery':
       return {
         timestamp,
@@ -92,10 +92,10 @@ function ownPart({ to, sent }: SentMail, happening: Happening, now: Date): JsonO
     default:
       return {
         timestamp,
-        bounceType: happening.type,
-        bounceSubType: happening.subType,
+        bounceType: event.type,
+        bounceSubType: event.subType,
         bouncedRecipients: [
-          { emailAddress: to, action: 'failed', status: happening.status, diagnosticCode: happening.says(to) },
+          { emailAddress: to, action: 'failed', status: event.status, diagnosticCode: event.diagnostic(to) },
         ],
         feedbackId: randomUUID(),
         reportingMTA: 'dns; mta.example.com',

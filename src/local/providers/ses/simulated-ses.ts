@@ -1,22 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { fromTag } from '../../../adapters/email/message-tag.ts';
 import type { Publish } from '../../emulator/events/event-bus.ts';
 import { type HttpServer, serve } from '../../support/http-server.ts';
 import type { ReceivedLog } from '../received.ts';
 import { type Answer, type Call, keyOf, respond } from '../respond.ts';
-import type { Refusal, ScriptedAnswer } from '../scripted-answer.ts';
-import { fateOf, type Happening, isFate, isUnanswered } from './mail-outcome.ts';
+import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
+import { sesRefusal } from './ses-refusal.ts';
+import { emailCall, sendFields, tagsOf } from './ses-request.ts';
 
-/** Milliseconds between a mail and its events, and between these: less than any retry waits. */
+/** Milliseconds between a mail and its first event, and between two events: shorter than the wait for any retry. */
 const EVENT_DELAY_MS = 200;
 
 /**
- * Stands before the SES stand-in, which accepts everything, and lets scripted recipients fail (the local part is the word):
- * what SES says to a mail is script.ts's, what becomes of one that it took is mail-fate.ts's, and is told to `publish` if
- * the mail names a configuration set. All else goes through unchanged, its web page and `GET /store` too.
+ * The local SES: a proxy in front of the SES stand-in, which accepts every mail. The local part of the recipient's address
+ * decides SES's answer (scripted-answer.ts) and the events of an accepted mail (mail-outcome.ts). Events go to `publish`
+ * when the mail names a configuration set. All other requests pass unchanged, also those for the stand-in's web page and
+ * `GET /store`.
  */
 export function startSimulatedSes(
   upstream: string,
@@ -26,18 +27,16 @@ export function startSimulatedSes(
 ): Promise<HttpServer> {
   return serve(
     async (request, response, body) => {
-      const fields =
-        request.method === 'POST' && request.url === '/' ? new URLSearchParams(body.toString()) : undefined;
-      if (fields === undefined || !fields.get('Action')?.startsWith('Send')) {
-        return write(response, await forward(upstream, request, body));
-      }
+      const fields = sendFields(request.method, request.url, body);
+      if (fields === undefined) return write(response, await forward(upstream, request, body));
       const call = emailCall(fields);
       const { word } = call;
-      const fate = fateOf(word, received.history(keyOf(call)).attempts);
-      await respond(isFate(word) ? { ...call, word: 'ok' } : call, request, response, received, async (verdict) => {
-        if (verdict.kind !== 'accept') return refusal(verdict);
+      const outcome = outcomeOf(word, received.history(keyOf(call)).attempts);
+      const answered = isOutcome(word) ? { ...call, word: 'ok' } : call;
+      await respond(answered, request, response, received, async (scripted) => {
+        if (scripted.kind !== 'accept') return sesRefusal(scripted);
         const answer = await forward(upstream, request, body);
-        void tell(sentMail(fields, call, answer), fate, publish);
+        void publishEvents(sentMail(fields, call, answer), outcome, publish);
         if (isUnanswered(word)) response.destroy();
         return answer;
       });
@@ -47,12 +46,12 @@ export function startSimulatedSes(
   );
 }
 
-/** As SES does, only of mails that name a configuration set. */
-async function tell(mail: SentMail, fate: readonly Happening[], publish: Publish): Promise<void> {
+/** As SES does, publishes events only for mails that name a configuration set. */
+async function publishEvents(mail: SentMail, outcome: readonly MailEvent[], publish: Publish): Promise<void> {
   if (mail.configuration_set === '') return;
-  for (const happening of fate) {
+  for (const event of outcome) {
     await setTimeout(EVENT_DELAY_MS, undefined, { ref: false });
-    await publish(sesEvent(mail, happening, new Date()));
+    await publish(sesEvent(mail, event, new Date()));
   }
 }
 
@@ -65,42 +64,6 @@ function sentMail(fields: URLSearchParams, { target }: Call, { body }: Answer): 
     configuration_set: fields.get('ConfigurationSetName') ?? '',
     tags: tagsOf(fields),
     sent: new Date(),
-  };
-}
-
-function emailCall(fields: URLSearchParams): Call {
-  const raw = Buffer.from(fields.get('RawMessage.Data') ?? '', 'base64').toString();
-  const recipient =
-    fields.get('Destination.ToAddresses.member.1') ??
-    fields.get('Destinations.member.1') ??
-    /^To:\s*(?:.*<)?([^<>\s]+@[^<>\s]+)/im.exec(raw)?.[1] ??
-    '';
-  const id = tagsOf(fields)['log_id'] ?? /^X-SES-MESSAGE-TAGS:.*\blog_id=([\w-]+)/im.exec(raw)?.[1];
-  const body = raw === '' ? JSON.stringify(readable(fields)) : raw;
-  return {
-    channel: 'email',
-    word: recipient.replace(/@.*/, ''),
-    target: recipient,
-    body,
-    ...(id === undefined ? {} : { log_id: fromTag(id) }),
-  };
-}
-
-function tagsOf(fields: URLSearchParams): Record<string, string> {
-  const tags: Record<string, string> = {};
-  for (let index = 1; fields.has(`Tags.member.${index}.Name`); index++) {
-    tags[fields.get(`Tags.member.${index}.Name`) ?? ''] = fields.get(`Tags.member.${index}.Value`) ?? '';
-  }
-  return tags;
-}
-
-function readable(fields: URLSearchParams) {
-  return {
-    from: fields.get('Source'),
-    subject: fields.get('Message.Subject.Data'),
-    text: fields.get('Message.Body.Text.Data'),
-    html: fields.get('Message.Body.Html.Data'),
-    configuration_set: fields.get('ConfigurationSetName'),
   };
 }
 
@@ -117,37 +80,4 @@ async function forward(upstream: string, request: IncomingMessage, body: Buffer)
 
 function write(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, answer.headers).end(answer.body);
-}
-
-const CODES: Readonly<Record<Refusal, readonly [code: string, message: string]>> = {
-  gone: ['MessageRejected', 'Address is no longer in use'],
-  missing: ['MessageRejected', 'Address blacklisted'],
-  unauthorized: ['AccessDenied', 'Not authorized to perform ses:SendEmail'],
-  forbidden: ['MailFromDomainNotVerifiedException', 'The MAIL FROM domain is not verified'],
-  malformed: ['InvalidParameterValue', 'Illegal content'],
-};
-
-function refusal(verdict: Exclude<ScriptedAnswer, { kind: 'drop' | 'accept' }>): Answer {
-  switch (verdict.kind) {
-    case 'status':
-      return problem(verdict.status, verdict.status < 500 ? 'Sender' : 'Receiver', 'ServiceUnavailable', 'as asked');
-    case 'limit':
-      return problem(400, 'Sender', 'Throttling', 'Maximum sending rate exceeded.');
-    case 'refuse':
-      return problem(400, 'Sender', ...CODES[verdict.why]);
-    case 'error':
-      return problem(400, 'Sender', verdict.code, 'as asked');
-  }
-}
-
-/** An error as SES's query protocol writes it. */
-function problem(status: number, type: string, code: string, message: string): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'text/xml' },
-    body:
-      '<ErrorResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><Error>' +
-      `<Type>${type}</Type><Code>${code.replaceAll(/[^\w.]/g, '')}</Code><Message>${message}</Message>` +
-      `</Error><RequestId>${randomUUID()}</RequestId></ErrorResponse>`,
-  };
 }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseDeliveryEvent } from '../../../../src/adapters/email/delivery-event-message.ts';
 import { eventBus, type Publish } from '../../../../src/local/emulator/events/event-bus.ts';
 import { eventRulesFrom } from '../../../../src/local/emulator/template/event-rules.ts';
-import { fateOf } from '../../../../src/local/providers/ses/mail-outcome.ts';
+import { outcomeOf } from '../../../../src/local/providers/ses/mail-outcome.ts';
 import { type SentMail, sesEvent } from '../../../../src/local/providers/ses/ses-events.ts';
 import type { JsonObject } from '../../../../src/local/support/json.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
@@ -45,7 +45,7 @@ describe('the rules for SES’s events', () => {
     ['reject', 0, [{ kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } }]],
   ])('hand on what the function can read: %s, after %i attempts', async (word, attempts, told) => {
     const read = [];
-    for (const happening of fateOf(word, attempts)) {
+    for (const happening of outcomeOf(word, attempts)) {
       const [body, ...more] = await passed(sesEvent(MAIL, happening, NOW));
       expect(more).toEqual([]);
       read.push(parseDeliveryEvent(body ?? ''));
@@ -56,7 +56,7 @@ describe('the rules for SES’s events', () => {
   });
 
   it('hand on a bounce of which the receiving server gave no status', async () => {
-    const [happening] = fateOf('bounce', 0);
+    const [happening] = outcomeOf('bounce', 0);
     const event = sesEvent(MAIL, happening ?? 'delivery', NOW);
     const text = JSON.stringify(event).replace('"status":"5.1.1",', '');
     const [body, ...more] = await passed(JSON.parse(text));
@@ -69,7 +69,7 @@ describe('the rules for SES’s events', () => {
   it.each(['ok', 'open', 'complaint', 'bounce', 'softbounce', 'suppressionlist', 'reject'])(
     'let neither recipient nor subject into the queue: %s',
     async (word) => {
-      for (const happening of fateOf(word, 0)) {
+      for (const happening of outcomeOf(word, 0)) {
         expect(JSON.stringify(sesEvent(MAIL, happening, NOW))).toMatch(/hanako.*private/);
         expect((await passed(sesEvent(MAIL, happening, NOW))).join()).not.toMatch(/hanako|private|@/);
       }
