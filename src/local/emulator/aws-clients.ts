@@ -4,14 +4,14 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { LOCAL_REGION } from './template/references.ts';
 
-/** The stand-ins check no signature, but the SDK insists on signing. */
+/** The SDK needs credentials to sign requests. The stand-ins do not check signatures. */
 const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 
 export interface AwsClients {
   readonly dynamodb: DynamoDBClient;
   readonly streams: DynamoDBStreamsClient;
   readonly sqs: SQSClient;
-  /** The SQS stand-in is one of SNS as well. */
+  /** The SQS stand-in serves SNS, too. */
   readonly sns: SNSClient;
   destroy(): void;
 }
@@ -24,7 +24,7 @@ export function awsClients(dynamodbEndpoint: string, sqsEndpoint: string): AwsCl
     region: LOCAL_REGION,
     credentials,
     useQueueUrlAsEndpoint: false,
-    // A long poll a lane: the default pool of sockets would be enough, its warnings would not be.
+    // Each lane has a long poll. The default pool of sockets would suffice, but the SDK would log warnings.
     requestHandler: { httpsAgent: { maxSockets: 200 }, httpAgent: { maxSockets: 200 } },
   });
   const sns = new SNSClient({ endpoint: sqsEndpoint, region: LOCAL_REGION, credentials });

@@ -3,7 +3,7 @@ import type { Log } from '../../support/log.ts';
 import type { EventRulePlan, InputTransformer } from '../template/event-rules.ts';
 import { matches } from './event-filter.ts';
 
-/** EventBridge's default bus: hands an event to the queue of each rule that it matches. Never rejects. */
+/** EventBridge's default bus: sends an event to the queue of each rule that matches it. Never rejects. */
 export type Publish = (event: JsonObject) => Promise<void>;
 
 export function eventBus(
@@ -23,7 +23,7 @@ export function eventBus(
   };
 }
 
-/** As EventBridge does it, a variable whose path leads nowhere leaves its place empty, and so makes bad JSON of the template. */
+/** As on EventBridge, a variable whose path finds no value becomes empty text, which makes the JSON invalid. */
 export function transformed({ paths, template }: InputTransformer, event: JsonObject): string {
   return template.replaceAll(/<([\w-]+)>/g, (_, variable: string) => {
     const path = paths[variable];

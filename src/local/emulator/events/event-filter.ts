@@ -1,15 +1,15 @@
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 
 /**
- * Whether an event source mapping's FilterCriteria lets a record through: any one pattern suffices.
- * @param patterns the `Pattern` texts; none lets everything through.
- * @throws Error that quotes the operator it does not know, rather than letting through what AWS would not.
+ * Whether the FilterCriteria of an event source mapping accept a record: one matching pattern suffices.
+ * @param patterns the parsed `Pattern` texts; an empty list accepts every record
+ * @throws Error that quotes an unknown operator, because to ignore it would accept records that AWS does not
  */
 export function matchesAny(patterns: readonly JsonObject[], event: JsonObject): boolean {
   return patterns.length === 0 || patterns.some((pattern) => matches(pattern, event));
 }
 
-/** EventBridge's matching, which Lambda uses: keys are all required, values of a list are alternatives. */
+/** EventBridge's matching, which Lambda uses, too: every key is required, the values of a list are alternatives. */
 export function matches(pattern: JsonObject, event: Json | undefined): boolean {
   return Object.entries(pattern).every(([key, wanted]) => {
     if (key === '$or' && Array.isArray(wanted)) {
@@ -29,9 +29,10 @@ function matchesNested(pattern: JsonObject, actual: Json | undefined): boolean {
 function matchesLeaf(alternative: Json, actual: Json | undefined): boolean {
   if (isObject(alternative)) {
     const [operator, ...others] = Object.keys(alternative);
-    if (operator === undefined || others.length > 0) throw new Error('filter: exactly one operator an alternative');
+    if (operator === undefined || others.length > 0)
+      throw new Error('filter: each alternative must have exactly one operator');
     const operand = alternative[operator] ?? null;
-    // AWS sees only leaves: an attribute whose value is an object (`{"S":"x"}`) does not exist for this operator.
+    // AWS looks at leaves only: for this operator an attribute whose value is an object (`{"S":"x"}`) does not exist.
     if (operator === 'exists') return operand === (actual !== undefined && !isObject(actual));
     return leaves(actual).some((leaf) => applies(operator, operand, leaf));
   }

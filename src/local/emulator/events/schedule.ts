@@ -6,13 +6,13 @@ import type { SchedulePlan } from '../template/schedules.ts';
 
 const UNITS = { second: 1, minute: 60, hour: 3600, day: 86_400 } as const;
 
-/** A schedule expression, read: seconds between runs, or a calendar. */
+/** A parsed schedule expression: seconds between runs, or a cron pattern. */
 export type Timing = { readonly everySeconds: number } | { readonly pattern: string };
 
 /**
- * Reads `rate(5 minutes)` or `cron(30 * * * ? *)` as EventBridge does. Beyond that it takes `rate(10 seconds)`, which
- * AWS has not, because locally one wants to see something happen.
- * @throws Error that quotes the expression and says what would be right.
+ * Parses `rate(5 minutes)` or `cron(30 * * * ? *)` as EventBridge does. It also accepts `rate(10 seconds)`, which AWS
+ * does not know, because a local user wants to see sweeps soon.
+ * @throws Error that quotes the expression and says what would be right
  */
 export function parseSchedule(expression: string): Timing {
   const [, kind, inner = ''] = /^(rate|cron)\((.+)\)$/.exec(expression.trim()) ?? [];
@@ -33,7 +33,7 @@ export function parseSchedule(expression: string): Timing {
   );
 }
 
-/** Whole seconds between the next two runs after `from`; at least 1. */
+/** Whole seconds between the next two runs after `from`, at least 1. */
 export function secondsBetweenRuns(timing: Timing, from: Date): number {
   if ('everySeconds' in timing) return timing.everySeconds;
   const [first, second] = new Cron(timing.pattern, { ...CRON_OPTIONS, paused: true }).nextRuns(2, from);
@@ -42,9 +42,8 @@ export function secondsBetweenRuns(timing: Timing, from: Date): number {
 }
 
 /**
- * When each schedule of the stack runs.
- * @param sweep what the sweep does in place of what the stack says, which then has no use for looks ahead between its sweeps;
- * other schedules keep their own. The sweep's function is the one that is told how long its schedule pauses.
+ * The timing of each schedule of the stack. The sweep's function is the one with the variable SWEEP_INTERVAL_SECONDS.
+ * @param sweep replaces the schedule of the sweep, and removes the look-ahead between sweeps; other schedules are unchanged
  */
 export function timedSchedules(
   { schedules, functions }: Pick<LocalPlan, 'schedules' | 'functions'>,
@@ -58,7 +57,7 @@ export function timedSchedules(
   });
 }
 
-/** Runs `fire` at every time of the schedule with the event for its target. @returns what stops it */
+/** Calls `fire` at every time of the schedule, with the event for its target. @returns a function that stops it */
 export function startSchedule(
   plan: SchedulePlan,
   timing: Timing,
@@ -73,7 +72,7 @@ export function startSchedule(
   return () => job.stop();
 }
 
-/** EventBridge counts Sunday as 1. */
+/** On EventBridge, Sunday is day 1. */
 const CRON_OPTIONS = { mode: '7-part', timezone: 'UTC', alternativeWeekdays: true, sloppyRanges: true } as const;
 
 function isPattern(pattern: string): boolean {

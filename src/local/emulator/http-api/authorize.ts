@@ -6,9 +6,9 @@ export type Authorization =
   | { readonly allowed: true; readonly context: JsonObject }
   | { readonly allowed: false; readonly status: 401 | 403 | 500 };
 
-/** Asks Lambda authorizers and keeps their answers by the identity source's value, as API Gateway does. */
+/** Calls Lambda authorizers and caches their answers by the value of the identity source, as API Gateway does. */
 export function createAuthorize(invoke: InvokeByName, now: () => number) {
-  const kept = new Map<string, { readonly until: number; readonly answer: Promise<Authorization> }>();
+  const cache = new Map<string, { readonly until: number; readonly answer: Promise<Authorization> }>();
 
   async function ask(plan: AuthorizerPlan, event: JsonObject): Promise<Authorization> {
     const result = await invoke(plan.functionName, JSON.stringify(event));
@@ -19,16 +19,16 @@ export function createAuthorize(invoke: InvokeByName, now: () => number) {
     return { allowed: true, context: isObject(context) ? context : {} };
   }
 
-  /** @param event of payload format 2.0, as the function behind will get it */
+  /** @param event in payload format 2.0, as the route's function gets it */
   return async (plan: AuthorizerPlan, identity: string | undefined, event: JsonObject): Promise<Authorization> => {
     if (identity === undefined || identity === '') return { allowed: false, status: 401 };
     const key = `${plan.functionName} ${identity}`;
-    const before = kept.get(key);
+    const before = cache.get(key);
     if (before !== undefined && before.until > now()) return before.answer;
     const answer = ask(plan, { ...event, type: 'REQUEST', identitySource: [identity] });
-    kept.set(key, { until: now() + plan.ttlSeconds * 1000, answer });
+    cache.set(key, { until: now() + plan.ttlSeconds * 1000, answer });
     const settled = await answer;
-    if (!settled.allowed && settled.status === 500) kept.delete(key);
+    if (!settled.allowed && settled.status === 500) cache.delete(key);
     return settled;
   };
 }

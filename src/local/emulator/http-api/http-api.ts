@@ -7,10 +7,10 @@ import type { HttpApiPlan } from '../template/http-apis.ts';
 import { createAuthorize } from './authorize.ts';
 import { matchRoute, type RouteMatch } from './match-route.ts';
 
-/** What API Gateway takes at most, in bytes. */
+/** Largest request body that API Gateway accepts, in bytes. */
 const MAX_BODY = 10 * 1024 * 1024;
 
-/** API Gateway's own answers: an HTTP API cannot be taught others. */
+/** API Gateway's own answers. An HTTP API cannot be configured to give others. */
 const OWN_ANSWERS = {
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -19,7 +19,7 @@ const OWN_ANSWERS = {
   500: 'Internal Server Error',
 } as const;
 
-/** Answers requests as an HTTP API of API Gateway does, by the functions of the template. */
+/** Answers requests as an HTTP API of API Gateway does, with the functions of the template. */
 export function createHttpApi(plan: HttpApiPlan, invoke: InvokeByName, now: () => number = Date.now) {
   const authorize = createAuthorize(invoke, now);
 
@@ -61,7 +61,7 @@ function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Bu
   const headers = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(',')] as const);
   const query = [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]);
   const type = request.headers['content-type'] ?? '';
-  // API Gateway hands on what is text as text.
+  // API Gateway passes text on as text, and all else as base64.
   const isText = body.length === 0 || /^(text\/|application\/(json|.*\+json|xml|javascript))/i.test(type);
   return {
     version: '2.0',

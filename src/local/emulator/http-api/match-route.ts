@@ -5,7 +5,7 @@ export interface RouteMatch {
   readonly pathParameters: Readonly<Record<string, string>>;
 }
 
-/** The route for a request; one without parameters goes before one with, and `$default` last, as on API Gateway. */
+/** The route for a request. As on API Gateway, a route with fewer parameters comes first and `$default` comes last. */
 export function matchRoute(routes: readonly HttpRoutePlan[], method: string, path: string): RouteMatch | undefined {
   const matches = routes.flatMap((route) => {
     const [wanted = '', pattern = ''] = route.routeKey.split(' ');

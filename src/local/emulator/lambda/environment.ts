@@ -2,7 +2,7 @@ import type { BreakerConfig, LocalOnlyEnv } from '../../../../functions/shared/r
 import type { FunctionPlan } from '../template/functions.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 
-/** Where a function finds the services that it calls. */
+/** URLs of the services that functions call. */
 export interface ServiceEndpoints {
   readonly dynamodb: string;
   /** SQS and SNS. */
@@ -14,15 +14,15 @@ export interface ServiceEndpoints {
 
 export interface LocalOverrides {
   readonly secretsFile: string;
-  /** Replaces the template's unit of backoff, in seconds; the rest of the retry policy stays. */
+  /** Replaces the template's unit of backoff, in seconds. The rest of the retry policy stays. */
   readonly baseIntervalSeconds?: number;
-  /** Replaces settings of the breakers, by the names of the variable BREAKER. */
+  /** Replaces settings of the breakers; the keys are those of the variable BREAKER. */
   readonly breaker?: Partial<BreakerConfig>;
-  /** Seconds between two sweeps where the schedule was replaced. */
+  /** Seconds between two sweeps; present when the schedule was replaced. */
   readonly sweepIntervalSeconds?: number;
 }
 
-/** A function's whole environment: nothing is inherited from this process, whose AWS_* could lead to a real account. */
+/** A function's whole environment. Nothing is inherited from this process, whose AWS_* could lead to a real account. */
 export function functionEnvironment(
   plan: FunctionPlan,
   endpoints: ServiceEndpoints,
@@ -44,7 +44,7 @@ export function functionEnvironment(
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_EC2_METADATA_DISABLED: 'true',
-    // Whatever has no stand-in is answered by the runtime itself with an error, and never by AWS.
+    // Calls of services that have no stand-in get an error from the runtime itself and never reach AWS.
     AWS_ENDPOINT_URL: endpoints.lambda,
     AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamodb,
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
@@ -71,9 +71,9 @@ function reserved(plan: FunctionPlan): Record<string, string> {
 }
 
 /**
- * What the runtime's options change is changed here and not in the CDK context, because another context would need
- * another synthesis, which takes longer than the whole start.
- * @param keys how the values call the retry policy and the sweep interval: a function's environment, or the stack's outputs
+ * Applies the runtime's options to a function's environment or to the stack's outputs. The CDK context could not carry
+ * them, because another context needs another synthesis, which takes longer than the whole start.
+ * @param keys names of the retry policy and the sweep interval among the values
  */
 export function overridden(
   values: Readonly<Record<string, string>>,
@@ -95,7 +95,7 @@ export function overridden(
   return changed;
 }
 
-/** As retries come sooner, so do probes; but not more often than SQS, which delays by whole seconds, can bring them. */
+/** Probes come sooner in proportion to retries, but at most once per second, because SQS delays by whole seconds. */
 function shortened(config: BreakerConfig, policy: string | undefined, base: number | undefined): BreakerConfig {
   if (policy === undefined || base === undefined) return config;
   const { base_interval_seconds } = JSON.parse(policy) as { base_interval_seconds: number };

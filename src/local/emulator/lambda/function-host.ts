@@ -3,12 +3,12 @@ import type { FunctionPlan } from '../template/functions.ts';
 import type { InvocationResult } from './invocation.ts';
 import { Sandbox } from './sandbox.ts';
 
-/** A process that idles for this long is ended, unless it is the function's last: each takes some 100 MB. */
+/** A process that is idle for this long is ended, unless it is the function's last. Each takes about 100 MB. */
 const IDLE_MS = 20_000;
 
 /**
- * Runs a function as Lambda does: a process an invocation, kept warm for the next one, at most `limit` at once; what
- * exceeds that waits its turn.
+ * Runs a function as Lambda does: one process per concurrent invocation, kept warm for the next. At most `limit`
+ * invocations run at once; further ones wait.
  */
 export class FunctionHost {
   readonly #plan: FunctionPlan;
@@ -40,12 +40,12 @@ export class FunctionHost {
     return this.#plan.name;
   }
 
-  /** Of the processes that run, and of some that did. */
+  /** Pids of the processes that run, and of some that have ended. */
   get pids(): number[] {
     return this.#started.map((sandbox) => sandbox.pid);
   }
 
-  /** Never rejects: what goes wrong is the invocation's failure, as on Lambda. @param event JSON */
+  /** Never rejects: an error becomes a failed invocation, as on Lambda. @param event JSON */
   async invoke(event: string): Promise<InvocationResult> {
     while (this.#busy.size >= this.#limit && !this.#closed) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -64,12 +64,12 @@ export class FunctionHost {
     }
   }
 
-  /** Starts a process ahead of the first invocation. */
+  /** Starts a process before the first invocation. */
   warmUp(): void {
     if (this.#warm.length + this.#busy.size === 0) this.#warm.push(this.#start());
   }
 
-  /** Kills every process, whatever it does. */
+  /** Kills every process, also during an invocation. */
   close(): void {
     this.#closed = true;
     for (const sandbox of [...this.#warm, ...this.#busy]) sandbox.kill();
@@ -88,7 +88,7 @@ export class FunctionHost {
   }
 
   #take(): Sandbox {
-    // The last one used is the likeliest to have its pages in memory and its connections open.
+    // The process that was used last most likely still has its pages in memory and its connections open.
     for (let sandbox = this.#warm.pop(); sandbox !== undefined; sandbox = this.#warm.pop()) {
       if (!sandbox.dead) return sandbox;
     }

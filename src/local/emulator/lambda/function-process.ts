@@ -6,14 +6,14 @@ import { serveParent } from '../../processes/serve-parent.ts';
 import type { FunctionError, Invocation, Outcome } from './invocation.ts';
 
 /**
- * A function's process: loads the bundle once, then runs one invocation after the other, as a Lambda sandbox does.
- * `worker.ts CODE_DIRECTORY HANDLER`; plain `node` loads it, so it imports nothing that is not as plain.
+ * A function's process: loads the bundle once, then runs one invocation after the other, as a Lambda sandbox does:
+ * `function-process.ts CODE_DIRECTORY HANDLER`. Plain `node` runs this file, so its imports must need no build either.
  */
 type Handler = (event: unknown, context: object) => unknown;
 
 const [directory = '', handlerName = ''] = process.argv.slice(2);
 
-// The same few bundles are loaded over and over: half of a process's start is compiling them.
+// Every process loads one of the same few bundles. Without the cache half of its start is compiling.
 enableCompileCache();
 
 await serveParent(async () => {

@@ -5,7 +5,7 @@ import type { Announcement } from '../../processes/serve-parent.ts';
 import type { FunctionPlan } from '../template/functions.ts';
 import type { FunctionError, InvocationResult, Outcome } from './invocation.ts';
 
-/** One process of a function: at most one invocation at a time; after a kill or a crash it is `dead` and of no more use. */
+/** One process of a function. It runs one invocation at a time. After a kill or a crash it is `dead` and cannot be used. */
 export class Sandbox {
   readonly #process: ChildProcess;
   readonly #plan: FunctionPlan;
@@ -19,7 +19,7 @@ export class Sandbox {
     const log = openSync(logFile, 'a');
     this.#process = fork(new URL('function-process.ts', import.meta.url), [plan.codeDirectory, plan.handler], {
       execPath: pinnedNode(),
-      // Lambda leaves a tenth of the memory for what is not the heap.
+      // On Lambda, too, a tenth of the memory is not available to the heap.
       execArgv: [
         `--max-old-space-size=${Math.floor(plan.memoryMegabytes * 0.9)}`,
         '--disable-warning=ExperimentalWarning',
@@ -50,7 +50,7 @@ export class Sandbox {
     return this.#dead;
   }
 
-  /** How many were begun. */
+  /** Number of invocations that have started. */
   get invocations(): number {
     return this.#invocations;
   }
@@ -59,7 +59,7 @@ export class Sandbox {
     return this.#process.pid ?? 0;
   }
 
-  /** Runs one invocation and never rejects; a process over its time is killed. */
+  /** Runs one invocation; never rejects. A process that exceeds its time limit is killed. */
   async invoke(id: string, event: string): Promise<InvocationResult> {
     this.#invocations += 1;
     const failure = await this.#loaded;

@@ -1,8 +1,8 @@
 import { isObject, type Json } from '../../support/json.ts';
 
 /**
- * The records of a batch that the function reported as failed, as Lambda reads a `ReportBatchItemFailures` response:
- * nothing, or an empty list, is success; what cannot be understood or names an unknown record fails the whole batch.
+ * The failed records of a batch, as Lambda reads a `ReportBatchItemFailures` response: no list, or an empty one, means
+ * success. A response that is malformed or names an unknown record means that the whole batch failed.
  * @param result the function's result as JSON
  * @returns the failed ids, or `all`
  */

@@ -12,16 +12,16 @@ export interface NoticesOptions {
   readonly sqsEndpoint: string;
   /** Names of the stack's SNS topics. */
   readonly topics: readonly string[];
-  /** The file that takes everything published. */
+  /** File to which every notice is appended. */
   readonly file: string;
-  /** Hears each notice's subject. */
+  /** Takes the subject of each notice. */
   readonly onNotice: (subject: string) => void;
   readonly log: Log;
 }
 
 const QUEUE = 'local-notices';
 
-/** Creates the stack's topics, and is their one subscriber: on AWS that would be somebody's mailbox. */
+/** Creates the stack's SNS topics and subscribes to them in place of the mailboxes that subscribe on AWS. */
 export async function showNotices({ clients, sqsEndpoint, topics, file, onNotice, log }: NoticesOptions) {
   await clients.sqs.send(new CreateQueueCommand({ QueueName: QUEUE }));
   const queueArn = `arn:aws:sqs:${LOCAL_REGION}:${LOCAL_ACCOUNT}:${QUEUE}`;
@@ -63,7 +63,7 @@ interface Envelope {
   readonly Timestamp: string;
 }
 
-/** SNS wraps what it hands to a queue in an envelope of its own. */
+/** SNS wraps each message to a queue in an envelope. */
 function published(event: string): Envelope[] {
   const { Records } = JSON.parse(event) as { readonly Records: readonly { readonly body: string }[] };
   return Records.map(({ body }) => JSON.parse(body) as Envelope);

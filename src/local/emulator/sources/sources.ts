@@ -8,14 +8,14 @@ import { startSqsEventSource } from './sqs-event-source.ts';
 import { fileCheckpoints, memoryCheckpoints } from './stream-checkpoints.ts';
 import { StreamEventSource } from './stream-event-source.ts';
 
-/** Batches of a queue at once, where its mapping allows as many: two lanes fill a function's four processes. */
+/** Concurrent batches per queue, unless its mapping allows fewer. Two lanes thus use a function's four processes. */
 const BATCHES_AT_ONCE = 2;
-/** How long a stop waits for batches under way; an attempt that is cut off is made again once its claim has run out. */
+/** Longest wait of a stop for running batches, in milliseconds. An interrupted attempt is repeated after its claim expires. */
 const DRAIN_MS = 10_000;
 
 export interface SourcesOptions {
   readonly sqsEndpoint: string;
-  /** Keeps the positions in the streams. */
+  /** Directory that keeps the positions in the streams. */
   readonly dataDir?: string;
   readonly invoke: (functionName: string, event: string) => Promise<InvocationResult>;
   readonly giveUp: (queueName: string, message: string) => Promise<void>;

@@ -9,7 +9,7 @@ import { LOCAL_REGION } from '../template/references.ts';
 import { failedItems } from './batch-response.ts';
 import { sqsEvent } from './sqs-event.ts';
 
-/** Seconds of a long poll; short enough that a clean stop needs not break one off often. */
+/** Seconds of a long poll: short, so that a clean stop seldom has to abort one. */
 const LONG_POLL_SECONDS = 10;
 const AFTER_ERROR_MS = 500;
 
@@ -19,18 +19,18 @@ export interface SqsEventSourceOptions {
   readonly mapping: QueueMappingPlan;
   readonly invoke: Invoke;
   readonly log: Log;
-  /** Batches at once, where the mapping allows as many. */
+  /** Concurrent batches, unless the mapping allows fewer. */
   readonly concurrency: number;
 }
 
 export interface SqsEventSource {
-  /** Receives nothing more and waits for the batches under way. */
+  /** Stops receiving and waits for the running batches. */
   stop(): Promise<void>;
 }
 
 /**
- * Feeds a queue to a function as Lambda does: batches, filter, partial failures. Failed messages are left to their
- * visibility timeout, and so to the queue's maxReceiveCount.
+ * Gives a queue's messages to a function as Lambda does, with batches, filters and partial failures. Failed messages
+ * become visible again after their visibility timeout, until the queue's maxReceiveCount moves them.
  */
 export function startSqsEventSource(options: SqsEventSourceOptions): SqsEventSource {
   const stopping = new AbortController();
@@ -57,7 +57,7 @@ async function poll(options: SqsEventSourceOptions, signal: AbortSignal): Promis
   }
 }
 
-/** A batch: what the first receive brings, and with a batch window what comes until it is full or the window closes. */
+/** Receives a batch. With a batch window it receives more until the batch is full or the window closes. */
 async function gather(options: SqsEventSourceOptions, signal: AbortSignal): Promise<Message[]> {
   const { batchSize, batchWindowSeconds } = options.mapping;
   const messages = await receive(options, Math.min(10, batchSize), LONG_POLL_SECONDS, signal);
@@ -114,14 +114,14 @@ async function handle(options: SqsEventSourceOptions, received: readonly Message
   await deleteAll(options, done);
 }
 
-/** SQS filters see the body as JSON where it is JSON. */
+/** A filter sees the body as JSON when it is JSON, else as text. */
 function filterable(message: Message): JsonObject {
   let body: Json = message.Body ?? '';
   try {
     const parsed: Json = JSON.parse(body);
     if (isObject(parsed)) body = parsed;
   } catch {
-    // Plain text is matched as it is.
+    // The body is plain text.
   }
   return { body, messageId: message.MessageId, attributes: { ...message.Attributes } };
 }

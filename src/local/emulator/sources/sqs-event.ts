@@ -11,7 +11,7 @@ function sqsRecord(message: Message, eventSourceARN: string, awsRegion: string):
     messageId: message.MessageId ?? '',
     receiptHandle: message.ReceiptHandle ?? '',
     body: message.Body ?? '',
-    // Lambda passes on what SQS says, whichever system attributes there are.
+    // Lambda passes on every system attribute that SQS returns.
     attributes: { ...message.Attributes } as unknown as SQSRecordAttributes,
     messageAttributes: messageAttributes(message),
     md5OfBody: message.MD5OfBody ?? '',

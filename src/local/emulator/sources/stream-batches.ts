@@ -10,7 +10,7 @@ import { type Checkpoints, checkpointKey } from './stream-checkpoints.ts';
 import { sequenceNumber, streamRecord } from './stream-event.ts';
 import type { ShardReader } from './stream-shard.ts';
 
-/** Most records of a GetRecords call. */
+/** Most records that one GetRecords call returns. */
 const MAX_READ = 1000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
@@ -21,16 +21,16 @@ export interface StreamBatchOptions {
   readonly checkpoints: Checkpoints;
   readonly invoke: Invoke;
   readonly log: Log;
-  /** Takes the JSON that tells of a batch given up. */
+  /** Takes the JSON that describes a batch whose retries are used up. */
   readonly giveUp: (message: string) => Promise<void>;
 }
 
-/** Hands one shard's records to the function, batch by batch, each until it succeeds or its retries are used up. */
+/** Gives the records of one shard to the function in batches. Each batch is retried until it succeeds or has no retries left. */
 export class StreamBatches {
   readonly #reader: ShardReader;
   readonly #options: StreamBatchOptions;
   #limit: number;
-  /** Invocations of the batch at the current position that failed. */
+  /** Failed invocations of the batch at the current position. */
   #failures = 0;
 
   constructor(reader: ShardReader, options: StreamBatchOptions) {
@@ -43,7 +43,7 @@ export class StreamBatches {
     return Math.min(MAX_READ, this.#options.mapping.batchSize);
   }
 
-  /** Handles the next batch. `busy`: there was one; `idle`: nothing new; `closed`: there will never be more. */
+  /** Handles the next batch. `busy`: it had records; `idle`: no new records; `closed`: the shard has ended. */
   async next(signal: AbortSignal): Promise<'busy' | 'idle' | 'closed'> {
     const { mapping, streamArn } = this.#options;
     const { records, closed } = await this.#reader.read(this.#limit);
@@ -63,7 +63,7 @@ export class StreamBatches {
     return 'busy';
   }
 
-  /** @returns sequence number of the first record that failed; undefined: none did. */
+  /** @returns the sequence number of the first failed record; undefined when none failed */
   async #invoke(wanted: readonly JsonObject[]): Promise<string | undefined> {
     const { mapping, invoke, log } = this.#options;
     const [first] = wanted.map(sequenceNumber);
@@ -117,7 +117,7 @@ export class StreamBatches {
     this.#options.checkpoints.set(checkpointKey(this.#options.streamArn, this.#reader.shardId), position);
   }
 
-  /** What Lambda sends to an on-failure destination: where the records are, not the records. */
+  /** Lambda's message to an on-failure destination. It names the records' position, but does not contain them. */
   #notice(records: readonly JsonObject[]): string {
     const [first, last] = [records[0], records.at(-1)];
     return JSON.stringify({

@@ -1,18 +1,18 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** How far each shard of a stream was handled. */
+/** The last handled position per shard of a stream. */
 export interface Checkpoints {
   get(key: string): string | undefined;
   set(key: string, sequenceNumber: string): void;
 }
 
-/** A table that was made anew has another stream, whose numbers begin anew. */
+/** The stream's ARN is part of the key, because a table that was created again has a new stream with other numbers. */
 export function checkpointKey(streamArn: string, shardId: string): string {
   return `${streamArn} ${shardId}`;
 }
 
-/** Kept in memory: a fresh runtime has fresh streams. */
+/** Checkpoints in memory, for a runtime whose tables do not survive it. */
 export function memoryCheckpoints(): Checkpoints {
   const positions = new Map<string, string>();
   return {
@@ -22,8 +22,8 @@ export function memoryCheckpoints(): Checkpoints {
 }
 
 /**
- * Kept in a file, so that a restarted runtime goes on where the last one was. A kill between handling and noting gives a
- * batch twice, as Lambda may; it never skips one.
+ * Checkpoints in a file, so that a restarted runtime continues where the last one stopped. A kill between handling a batch
+ * and recording it repeats the batch, as Lambda may; no batch is skipped.
  */
 export function fileCheckpoints(path: string): Checkpoints {
   const positions = new Map(Object.entries(read(path)));

@@ -19,7 +19,7 @@ export interface StreamEventSourceOptions extends Omit<StreamBatchOptions, 'stre
   readonly log: Log;
 }
 
-/** Feeds a table's stream to a function as Lambda does: in order, filtered, from the last record that succeeded. */
+/** Gives a table's stream to a function as Lambda does: in order, filtered, after the last record that succeeded. */
 export class StreamEventSource {
   readonly #options: StreamEventSourceOptions;
   readonly #stopping = new AbortController();
@@ -36,11 +36,11 @@ export class StreamEventSource {
   }
 
   /**
-   * Waits until everything written before this call has been handled.
+   * Waits until every record that was written before this call has been handled.
    * @returns false when that takes longer than `timeoutMs`
    */
   async caughtUp(timeoutMs: number): Promise<boolean> {
-    // A pass that is under way may have read before the write: only one that begins from now on proves anything.
+    // The running pass may have read before the write. Only a pass that starts after this call is proof.
     const since = this.#passes + 1;
     return new Promise((resolve) => {
       const entry = { since, resolve: () => done(true) };
@@ -76,7 +76,7 @@ export class StreamEventSource {
     }
   }
 
-  /** @returns whether any shard had records, so that there may be more. */
+  /** @returns whether a shard had records, in which case more may follow */
   async #readAll(signal: AbortSignal): Promise<boolean> {
     let busy = false;
     for (const [shardId, batches] of this.#readers) {
@@ -86,7 +86,7 @@ export class StreamEventSource {
         this.#readers.delete(shardId);
         this.#closed.add(shardId);
         this.#discoveredAt = Number.NEGATIVE_INFINITY;
-        // Its children may already hold records.
+        // The shard's children may already hold records.
         busy = true;
       }
     }
@@ -109,7 +109,7 @@ export class StreamEventSource {
     );
     for (const { ShardId, ParentShardId } of shards) {
       if (ShardId === undefined || !unread.has(ShardId) || this.#readers.has(ShardId)) continue;
-      // Order holds across a split only if the parent is read to its end first.
+      // The order of records holds across a split only if the parent shard is read to its end first.
       if (ParentShardId !== undefined && unread.has(ParentShardId)) continue;
       const reader = new ShardReader(streams, streamArn, ShardId, checkpoints.get(checkpointKey(streamArn, ShardId)));
       this.#readers.set(ShardId, new StreamBatches(reader, { ...this.#options, streamArn }));

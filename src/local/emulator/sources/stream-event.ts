@@ -1,7 +1,7 @@
 import type { _Record, AttributeValue as StreamValue } from '@aws-sdk/client-dynamodb-streams';
 import { type Json, type JsonObject, objectAt } from '../../support/json.ts';
 
-/** A stream record as Lambda gives it to a function: binary as base64, times as epoch seconds. */
+/** A stream record as Lambda passes it to a function: binary values in base64, times in epoch seconds. */
 export function streamRecord(record: _Record, streamArn: string, awsRegion: string): JsonObject {
   const change = record.dynamodb ?? {};
   const images: Record<string, Json> = {};
@@ -37,7 +37,7 @@ function plain(image: Record<string, StreamValue>): Json {
   return JSON.parse(text);
 }
 
-/** JSON.stringify has already asked a Buffer for its own form, but not a plain Uint8Array. */
+/** JSON.stringify calls toJSON of a Buffer before it gets here; a plain Uint8Array has none. */
 function isBytes(value: unknown): value is Uint8Array {
   return value instanceof Uint8Array;
 }

@@ -5,7 +5,7 @@ import {
   GetShardIteratorCommand,
 } from '@aws-sdk/client-dynamodb-streams';
 
-/** Reads one shard in order from a position; the position moves only with `commit`. */
+/** Reads one shard in order from a position. Only `commit` moves the position. */
 export class ShardReader {
   readonly #client: DynamoDBStreamsClient;
   readonly #streamArn: string;
@@ -13,7 +13,7 @@ export class ShardReader {
   #position: string | undefined;
   #iterator: string | undefined;
 
-  /** @param position the last record that is done; undefined: from the stream's beginning. */
+  /** @param position the last handled record; undefined: the beginning of the stream */
   constructor(client: DynamoDBStreamsClient, streamArn: string, shardId: string, position: string | undefined) {
     this.#client = client;
     this.#streamArn = streamArn;
@@ -21,7 +21,7 @@ export class ShardReader {
     this.#position = position;
   }
 
-  /** The next records; `closed` when the shard will never have more. */
+  /** Reads the next records. `closed`: the shard has ended. */
   async read(limit: number): Promise<{ readonly records: readonly _Record[]; readonly closed: boolean }> {
     try {
       this.#iterator ??= await this.#iteratorAt(this.#position);
@@ -29,20 +29,23 @@ export class ShardReader {
       this.#iterator = answer.NextShardIterator;
       return { records: answer.Records ?? [], closed: answer.NextShardIterator === undefined };
     } catch (error) {
-      // An iterator lives for minutes: the next read takes a new one from the position.
+      // An iterator expires after minutes. The next read gets a new one for the position.
       this.#iterator = undefined;
       if (error instanceof Error && error.name === 'TrimmedDataAccessException') this.#position = undefined;
       throw error;
     }
   }
 
-  /** Everything up to this record is done; the next read goes on behind it, also when more had been read. */
+  /**
+   * Marks every record up to this one as handled.
+   * @param rereadRest the next read starts after this record, although later records have been read
+   */
   commit(sequenceNumber: string, rereadRest: boolean): void {
     this.#position = sequenceNumber;
     if (rereadRest) this.#iterator = undefined;
   }
 
-  /** Nothing of what was read last is done. */
+  /** The next read returns the last records again. */
   reread(): void {
     this.#iterator = undefined;
   }

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, objectAt, textAt } from '../../support/json.ts';
 
-/** A synthesized stack: what `cdk synth` wrote, as it will be deployed. */
+/** A stack as `cdk synth` wrote it. */
 export interface SynthesizedStack {
   readonly name: string;
-  /** The cloud assembly's directory; asset paths of the template are relative to it. */
+  /** The cloud assembly's directory. Asset paths of the template are relative to it. */
   readonly directory: string;
   readonly resources: Readonly<Record<string, JsonObject>>;
   readonly parameters: Readonly<Record<string, JsonObject>>;
@@ -13,8 +13,8 @@ export interface SynthesizedStack {
 }
 
 /**
- * Reads the one stack with Lambda functions out of a cloud assembly.
- * @throws Error that names the file and what is wrong with it.
+ * Reads the one stack with Lambda functions from a cloud assembly.
+ * @throws Error that names the file and what is wrong with it
  */
 export function readAssembly(directory: string): SynthesizedStack {
   const manifest = readObject(join(directory, 'manifest.json'));

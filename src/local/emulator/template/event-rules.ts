@@ -1,23 +1,23 @@
 import { isObject, type JsonObject, listAt, objectAt, textAt } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
-/** An EventBridge rule that waits for events, with one of its targets. */
+/** An EventBridge rule with an event pattern, and one of its targets. */
 export interface EventRulePlan {
   readonly id: string;
   readonly pattern: JsonObject;
   readonly queueName: string;
-  /** What of the event the target gets; undefined: all of it. */
+  /** Makes the target's message from the event; undefined: the message is the whole event. */
   readonly transformer?: InputTransformer;
 }
 
 export interface InputTransformer {
-  /** JSON path by variable, of EventBridge's kind: `$.a.b[0]`. */
+  /** JSON path per variable, in EventBridge's form: `$.a.b[0]`. */
   readonly paths: Readonly<Record<string, string>>;
-  /** JSON with `<variable>` in the places of values. */
+  /** JSON in which `<variable>` stands for a value. */
   readonly template: string;
 }
 
-/** @throws Error that names a target which is no queue. */
+/** @throws Error that names a target which is not a queue */
 export function eventRulesFrom(id: string, properties: JsonObject): EventRulePlan[] {
   const pattern = properties['EventPattern'];
   if (!isObject(pattern) || properties['State'] === 'DISABLED') return [];

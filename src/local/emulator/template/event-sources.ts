@@ -10,28 +10,28 @@ interface MappingPlan {
   readonly batchWindowSeconds: number;
   /** Whether the function reports which records of a batch failed. */
   readonly reportsBatchItemFailures: boolean;
-  /** Alternatives of which a record must match one; empty: all records. */
+  /** A record must match one of these patterns; an empty list accepts all records. */
   readonly filters: readonly JsonObject[];
 }
 
 export interface QueueMappingPlan extends MappingPlan {
   readonly source: 'queue';
   readonly queueName: string;
-  /** Invocations at once; undefined: as many as there are processes. */
+  /** Most concurrent invocations; undefined: no limit in the template. */
   readonly maximumConcurrency?: number;
 }
 
 export interface StreamMappingPlan extends MappingPlan {
   readonly source: 'stream';
   readonly tableName: string;
-  /** How often a failed batch is tried again; −1: until its records expire. */
+  /** Retries of a failed batch; −1: until its records expire. */
   readonly maximumRetryAttempts: number;
   readonly bisectBatchOnFunctionError: boolean;
-  /** Queue that is told of batches given up. */
+  /** Queue that gets a message about each batch whose retries are used up. */
   readonly onFailureQueue?: string;
 }
 
-/** @returns undefined for a mapping that is switched off. */
+/** @returns undefined for a disabled mapping */
 export function mappingFrom(id: string, properties: JsonObject): QueueMappingPlan | StreamMappingPlan | undefined {
   if (properties['Enabled'] === false) return undefined;
   const sourceArn = textAt(properties['EventSourceArn'], `${id}.EventSourceArn`);

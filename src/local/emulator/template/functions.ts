@@ -13,7 +13,7 @@ export interface FunctionPlan {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** @throws Error that names the function and what is missing, such as an asset that was not bundled. */
+/** @throws Error that names the function and what is missing, such as an asset that was not bundled */
 export function functionFrom(
   name: string,
   properties: JsonObject,

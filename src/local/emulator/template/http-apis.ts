@@ -1,13 +1,13 @@
 import { type JsonObject, listAt, numberAt, textAt } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
-/** Of an HTTP API what a request meets: routes, the function behind each, and who checks its caller. */
+/** An HTTP API's routes, each with its function and its authorizer. */
 export interface HttpApiPlan {
   readonly routes: readonly HttpRoutePlan[];
 }
 
 export interface HttpRoutePlan {
-  /** `GET /v1/things/{id}`, as the template has it. */
+  /** As in the template: `GET /v1/things/{id}`. */
   readonly routeKey: string;
   readonly functionName: string;
   readonly authorizer?: AuthorizerPlan;
@@ -15,19 +15,19 @@ export interface HttpRoutePlan {
 
 export interface AuthorizerPlan {
   readonly functionName: string;
-  /** Header in lower case, without which a request is refused and by whose value answers are kept. */
+  /** Header in lower case. A request without it is refused; the authorizer's answers are cached by its value. */
   readonly header: string;
   readonly ttlSeconds: number;
 }
 
-/** A resource with what `Ref` gives for it, and its properties with every reference resolved. */
+/** A resource with the value of its `Ref` and its resolved properties. */
 export interface NamedResource {
   readonly id: string;
   readonly ref: string;
   readonly properties: JsonObject;
 }
 
-/** @throws Error that names the resource and what the local runtime cannot do. */
+/** @throws Error that names the resource and what the local runtime does not support */
 export function httpApiFrom(
   routes: readonly NamedResource[],
   integrations: readonly NamedResource[],

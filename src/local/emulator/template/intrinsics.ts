@@ -1,16 +1,16 @@
 import { isObject, type Json, type JsonObject, listAt, textAt } from '../../support/json.ts';
 
-/** What references of a template stand for on this machine. */
+/** Values of a template's references on this machine. */
 export interface References {
-  /** Value of `Ref: id`; undefined when there is nothing of that name. */
+  /** Value of `Ref: id`; undefined when nothing has that name. */
   ref(id: string): string | undefined;
-  /** Value of `Fn::GetAtt: [id, attribute]`; undefined when there is nothing of that name. */
+  /** Value of `Fn::GetAtt: [id, attribute]`; undefined when nothing has that name. */
   getAtt(id: string, attribute: string): string | undefined;
 }
 
 /**
- * Replaces every CloudFormation intrinsic function in `value` by its result.
- * @throws Error that names the place in the template and the function or reference that cannot be resolved here.
+ * Replaces every CloudFormation intrinsic function in `value` with its result.
+ * @throws Error that names the place in the template and the function or reference that cannot be resolved
  */
 export function resolve(value: Json, references: References, at: string): Json {
   if (Array.isArray(value)) return value.map((item: Json, index) => resolve(item, references, `${at}[${index}]`));

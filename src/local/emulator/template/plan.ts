@@ -10,12 +10,12 @@ import { type QueuePlan, queueFrom } from './queues.ts';
 import { localReferences, type Place, physicalName } from './references.ts';
 import { type SchedulePlan, schedulesOfRule, schedulesOfScheduler } from './schedules.ts';
 import { tableFrom } from './tables.ts';
-import { subscribesMachine } from './topics.ts';
+import { needsStandIn } from './topics.ts';
 
-/** What of a stack is run locally, with every reference resolved. */
+/** The resources of a stack that run locally, with every reference resolved. */
 export interface LocalPlan {
   readonly tables: readonly CreateTableCommandInput[];
-  /** Dead-letter queues before the queues that name them. */
+  /** Dead-letter queues come before the queues that name them. */
   readonly queues: readonly QueuePlan[];
   /** Names of the SNS topics. */
   readonly topics: readonly string[];
@@ -29,7 +29,7 @@ export interface LocalPlan {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-/** Types that would have work to do and that nothing here does: to ignore them would be to run something else. */
+/** Types that do work on AWS and that the runtime does not support. To ignore them would run a different system. */
 const NEEDED_BUT_UNKNOWN = [
   'AWS::StepFunctions::StateMachine',
   'AWS::Pipes::Pipe',
@@ -38,7 +38,7 @@ const NEEDED_BUT_UNKNOWN = [
   'AWS::ECS::Service',
 ];
 
-/** @throws Error that names the resource and what cannot be run. */
+/** @throws Error that names the resource which cannot be run */
 export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
   const references = localReferences(stack, place);
   const ofType = (...types: string[]) =>
@@ -58,11 +58,13 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
 
   const [unknown] = [
     ...ofType(...NEEDED_BUT_UNKNOWN),
-    ...ofType('AWS::SNS::Subscription').filter((one) => subscribesMachine(one.properties())),
+    ...ofType('AWS::SNS::Subscription').filter((one) => needsStandIn(one.properties())),
   ];
   if (unknown !== undefined) {
     const type = String(stack.resources[unknown.id]?.['Type']);
-    throw new Error(`${unknown.id} is an ${type}, which the local runtime cannot run: add it to src/local/template`);
+    throw new Error(
+      `${unknown.id} is an ${type}, which the local runtime cannot run: add it to src/local/emulator/template`,
+    );
   }
   const mappings = ofType('AWS::Lambda::EventSourceMapping')
     .map(({ id, properties }) => mappingFrom(id, properties()))
@@ -75,7 +77,7 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       .map((one) => queueFrom(one.name, one.properties()))
       .sort((one, other) => Number(one.deadLetterQueue !== undefined) - Number(other.deadLetterQueue !== undefined)),
     topics: ofType('AWS::SNS::Topic').map(({ name }) => name),
-    // A function without an asset of ours is the CDK's own helper, such as the one that sets log retention.
+    // A function without a bundled asset is a helper of the CDK, such as the one that sets log retention.
     functions: ofType('AWS::Lambda::Function')
       .filter((one) => one.metadata['aws:asset:path'] !== undefined && one.metadata['aws:asset:is-bundled'] !== false)
       .map((one) => functionFrom(one.name, one.properties(), one.metadata, stack.directory)),

@@ -5,11 +5,11 @@ export interface QueuePlan {
   readonly name: string;
   /** CreateQueue's attributes. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** Name of the queue that takes what was received too often. */
+  /** Name of the queue that gets messages which were received too often. */
   readonly deadLetterQueue?: string;
 }
 
-/** Those that change what a queue does; encryption and policies do nothing on a stand-in. */
+/** Attributes that change a queue's behaviour. Encryption and policies have no effect on a stand-in. */
 const ATTRIBUTES = [
   'VisibilityTimeout',
   'DelaySeconds',
@@ -23,7 +23,7 @@ const ATTRIBUTES = [
 export function queueFrom(name: string, properties: JsonObject): QueuePlan {
   const attributes: Record<string, string> = {};
   for (const key of ATTRIBUTES) {
-    // CloudFormation calls it MessageRetentionPeriod as SQS does, but MaximumMessageSize and DelaySeconds may be numbers.
+    // CloudFormation allows numbers, SQS wants texts.
     if (properties[key] !== undefined) attributes[key] = String(properties[key]);
   }
   const redrive = properties['RedrivePolicy'];

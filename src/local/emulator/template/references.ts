@@ -2,7 +2,7 @@ import { type JsonObject, objectAt } from '../../support/json.ts';
 import type { SynthesizedStack } from './assembly.ts';
 import type { References } from './intrinsics.ts';
 
-/** Where the stack "is deployed" locally. The account is the one that the SQS stand-in uses. */
+/** Region, account and queue URLs of the local stack. The account is the one that the SQS stand-in uses. */
 export interface Place {
   readonly region: string;
   readonly accountId: string;
@@ -17,7 +17,7 @@ interface NamedType {
   readonly nameProperty: string;
   readonly maxLength: number;
   readonly arn: (name: string, place: Place) => string;
-  /** What `Ref` gives. */
+  /** Value of `Ref`. */
   readonly ref: (name: string, place: Place) => string;
 }
 
@@ -62,16 +62,16 @@ const NAMED_TYPES: Readonly<Record<string, NamedType>> = {
   },
 };
 
-/** Names that nothing on this machine looks up, such as an alarm's: any stable text will do. */
+/** For resources whose name nothing on this machine looks up, such as alarms. Any stable text will do. */
 const OTHER: NamedType = { nameProperty: '-', maxLength: 255, arn: arn('local', ''), ref: itself };
 
-/** The physical name of a resource: the template's own, else made from stack and logical id as CloudFormation does. */
+/** The physical name of a resource: from the template, else from the stack's name and the logical id, as in CloudFormation. */
 export function physicalName(stack: SynthesizedStack, id: string, resource: JsonObject): string {
   const type = NAMED_TYPES[String(resource['Type'])] ?? OTHER;
   const given = objectAt(resource['Properties'] ?? {}, `${id}.Properties`)[type.nameProperty];
   if (typeof given === 'string') return given;
   const name = `${stack.name}-${id}`;
-  // The end of a logical id is its hash, which keeps shortened names distinct.
+  // A logical id ends with its hash, which keeps shortened names distinct.
   return name.length <= type.maxLength ? name : `${name.slice(0, type.maxLength - 9)}-${id.slice(-8)}`;
 }
 
@@ -107,7 +107,7 @@ export function localReferences(stack: SynthesizedStack, place: Place): Referenc
   };
 }
 
-/** The name in an ARN of a table (or its stream), queue or function (or its alias), or the text itself when it is no ARN. */
+/** The name in the ARN of a table, stream, queue, function or alias; a text that is not an ARN is returned unchanged. */
 export function nameInArn(text: string): string {
   if (!text.startsWith('arn:')) return text;
   const [, , service = '', , , first = '', second = ''] = text.split(':');

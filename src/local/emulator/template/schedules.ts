@@ -3,15 +3,15 @@ import { nameInArn } from './references.ts';
 
 export interface SchedulePlan {
   readonly id: string;
-  /** `cron(…)` or `rate(…)`, as AWS writes them. */
+  /** `cron(…)` or `rate(…)`, as on AWS. */
   readonly expression: string;
   readonly timezone: string;
   readonly functionName: string;
-  /** The event; undefined: EventBridge's own. */
+  /** The event; undefined: EventBridge's scheduled event. */
   readonly input?: Json;
 }
 
-/** An EventBridge rule: one plan a Lambda target. Rules that wait for events instead of the clock have none. */
+/** The schedules of an EventBridge rule, one per Lambda target. A rule with an event pattern has none. */
 export function schedulesOfRule(id: string, properties: JsonObject): SchedulePlan[] {
   const expression = properties['ScheduleExpression'];
   if (typeof expression !== 'string' || properties['State'] === 'DISABLED') return [];
@@ -21,7 +21,7 @@ export function schedulesOfRule(id: string, properties: JsonObject): SchedulePla
     .map((target) => ({ id, expression, timezone: 'UTC', ...lambdaTarget(target, id) }));
 }
 
-/** An EventBridge Scheduler schedule. */
+/** The schedule of an EventBridge Scheduler resource; none when it is disabled or its target is not a function. */
 export function schedulesOfScheduler(id: string, properties: JsonObject): SchedulePlan[] {
   if (properties['State'] === 'DISABLED') return [];
   const target = objectAt(properties['Target'], `${id}.Target`);

@@ -2,8 +2,8 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type JsonObject, listAt, objectAt } from '../../support/json.ts';
 
 /**
- * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and
- * are left out; everything that decides what can be asked of the table is kept as it is.
+ * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and are
+ * left out. Keys, indexes and stream are taken over unchanged.
  */
 export function tableFrom(name: string, properties: JsonObject): CreateTableCommandInput {
   const at = (key: string) => `${name}.${key}`;
@@ -24,7 +24,7 @@ export function tableFrom(name: string, properties: JsonObject): CreateTableComm
           },
         }),
   };
-  // The template's key names and values are CreateTable's own; the service checks them.
+  // The template uses the names and values of CreateTable; the service checks them.
   return input as unknown as CreateTableCommandInput;
 }
 
