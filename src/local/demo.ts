@@ -14,11 +14,11 @@ import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
 import { SAMPLE_COUNT } from './samples/first-run.ts';
 import { putSamples } from './samples/put-samples.ts';
 
-/** So short that the retries after the first are over within the time that one watches a demo: on AWS it is five minutes. */
+/** Short, so that all retries end while the user watches the demo. On AWS it is five minutes. */
 const BASE_INTERVAL_SECONDS = 0.5;
 const WATCH_RETRIES_MS = 60_000;
-/** Longest wait for the job's last words. */
-const FAREWELL_MS = 5_000;
+/** Longest wait for the job's last output. */
+const LAST_OUTPUT_MS = 5_000;
 
 const USAGE = `Usage: npm start -- [--keep|--exit]
 
@@ -26,7 +26,7 @@ const USAGE = `Usage: npm start -- [--keep|--exit]
   --exit   stop after the summary; the default elsewhere
 `;
 
-/** `npm start`: the local runtime with sample failures, one run of the job, and what became of them (design §8). */
+/** `npm start`: starts the local runtime with sample failures, runs the job once and shows the outcome (design §8). */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: { keep: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } },
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
   const runtime = await startUnlessStopped(
     {
       baseIntervalSeconds: BASE_INTERVAL_SECONDS,
-      // The demo is one sweep: another one at half past would be confusing.
+      // The demo is one sweep. A second one at minute 30 would confuse the user.
       schedule: 'off',
       onProgress: showStep,
     },
@@ -60,14 +60,14 @@ async function main(): Promise<number> {
   } finally {
     showStep('stopping');
     stop.abort();
-    // The job says what it did until now; what else fails because of the stop is of no interest.
-    await Promise.race([demonstration.catch(() => {}), setTimeout(FAREWELL_MS, undefined, { ref: false })]);
+    // Lets the job print what it did so far. Errors that the stop causes are not shown.
+    await Promise.race([demonstration.catch(() => {}), setTimeout(LAST_OUTPUT_MS, undefined, { ref: false })]);
     await runtime.stop();
     showStep('stopped');
   }
 }
 
-/** @returns an exit code when there is nothing to show; undefined when all went well */
+/** @returns undefined on success, else the exit code of the job */
 async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<number | undefined> {
   await putSamples(runtime.endpoints, SAMPLE_COUNT);
   signal.throwIfAborted();
@@ -84,13 +84,13 @@ async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<
   return undefined;
 }
 
-/** The command itself, in a process of its own, as an operator starts it. */
+/** Runs the job as an operator does, as a command in its own process. */
 function runJob(signal: AbortSignal): Promise<number> {
   const command = ['--import', 'tsx', join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts'), '--local', '--wait'];
   const child = spawn(pinnedNode(), command, {
     cwd: PROJECT_ROOT,
     stdio: ['ignore', 'inherit', 'inherit'],
-    // In a group of its own, so that it is interrupted once, by us, however this process is.
+    // In its own process group Ctrl-C does not reach the job, so it is interrupted only once: by this process.
     detached: true,
   });
   const interrupt = () => child.kill('SIGINT');

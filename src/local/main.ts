@@ -6,7 +6,7 @@ import type { LocalRuntime } from './runtime/runtime.ts';
 import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
 import { firstRun } from './samples/first-run.ts';
 
-/** `npm run local`: starts everything and runs until Ctrl-C; design §8. */
+/** `npm run local`: starts everything and runs until Ctrl-C (design §8). */
 async function main(): Promise<number> {
   const command = parseCommand(process.argv.slice(2));
   if (command.help) {
@@ -51,5 +51,5 @@ try {
   if (error instanceof UsageError) process.stderr.write(`\n${USAGE}`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }
-// Whatever a component left open must not keep a stopped runtime alive.
+// A handle that a component left open must not keep a stopped runtime alive.
 process.exit();

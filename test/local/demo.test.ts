@@ -8,7 +8,7 @@ import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
 import { describeDemo } from '../../src/local/demo/demo-summary.ts';
 import { scriptedAnswerTo } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
-import { FATES, sampleRows } from '../../src/local/samples/sample-rows.ts';
+import { SAMPLE_OUTCOMES, sampleRows } from '../../src/local/samples/sample-rows.ts';
 
 const rows = sampleRows(SAMPLE_COUNT, 'http://127.0.0.1:1', new Date('2026-01-01T00:00:00Z'));
 
@@ -35,7 +35,7 @@ describe('the sample data', () => {
         channel,
       ).toBe(true);
     }
-    expect(FATES.reduce((sum, { share }) => sum + share, 0)).toBe(100);
+    expect(SAMPLE_OUTCOMES.reduce((sum, { share }) => sum + share, 0)).toBe(100);
   });
 
   it('speaks both languages', () => {

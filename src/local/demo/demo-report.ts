@@ -6,13 +6,13 @@ import { policyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 
-/** What became of a notification, as the demo tells it. */
+/** Outcomes of a notification, in the demo's words. */
 export const FINDINGS = ['delivered', 'delivered later', 'waiting', 'permanent error', 'dead letter'] as const;
 export type Finding = (typeof FINDINGS)[number];
 
 export interface DemoReport {
   readonly counts: Readonly<Record<Channel, Readonly<Record<Finding, number>>>>;
-  /** One notification for each finding that occurred. */
+  /** One notification per finding that occurred. */
   readonly examples: Partial<Readonly<Record<Finding, NotificationRow>>>;
   /** Messages in the dead-letter queues. */
   readonly deadLetters: Readonly<Record<Channel, number>>;
@@ -33,7 +33,7 @@ export async function readReport(endpoints: Endpoints): Promise<DemoReport> {
   return { counts, examples, deadLetters: await countDeadLetters(endpoints) };
 }
 
-/** Retries that have been scheduled, and attempts under way. */
+/** Number of scheduled retries and running attempts. */
 export function stillWaiting({ counts }: DemoReport): number {
   return CHANNELS.reduce((sum, channel) => sum + counts[channel].waiting, 0);
 }
@@ -53,7 +53,7 @@ async function readRows({ endpoints, region, tables }: Endpoints): Promise<Notif
       const page = await client.send(
         new ScanCommand({ TableName: tables.notification_log, ...(start && { ExclusiveStartKey: start }) }),
       );
-      // Rows that the indexer has not seen yet have no channel of ours; in a demo there are none after the sweep.
+      // A row that the indexer has not seen yet has no `channel`. After the demo's sweep there is none.
       rows.push(...(page.Items ?? []).map((item) => unmarshall(item) as NotificationRow).filter((row) => row.channel));
       start = page.LastEvaluatedKey as typeof start;
     } while (start !== undefined);

@@ -5,7 +5,7 @@ import type { Colors } from '../../terminal/colors.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import { type DemoReport, FINDINGS, type Finding } from './demo-report.ts';
 
-/** The demo's last words: what became of the samples, an example of each, and where to look next. */
+/** The demo's summary: the outcomes of the samples, an example of each outcome, and where to look next. */
 export function describeDemo(report: DemoReport, endpoints: Endpoints, colors: Colors): string {
   return [
     colors.bold('What became of them'),

@@ -8,7 +8,8 @@ import { identityOf, isRunning, type ProcessIdentity } from '../../processes/pro
  */
 export function killOrphans(directory: string): void {
   for (const identity of recorded(directory)) {
-    // The record of an older version has no start time, so the process cannot be told from a later one: it is left alone.
+    // The record of an older version has no start time, so the process cannot be told from a later one: it is left
+    // alone.
     if (isRunning(identity) !== true) continue;
     try {
       process.kill(identity.pid, 'SIGKILL');

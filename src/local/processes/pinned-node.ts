@@ -1,13 +1,15 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Oldest Node that runs TypeScript files and has node:sqlite, which the stand-ins need; Lambda's is the same. */
+/**
+ * Oldest Node that runs TypeScript files and has node:sqlite, which the stand-ins need. Lambda runs the same version.
+ */
 const NEEDED_MAJOR = 24;
 
 /**
- * The Node for our child processes: this one when it is recent enough, else the one that the `node` package brings,
- * so that functions run on Lambda's version whatever Node started npm.
- * @throws Error that says what to install.
+ * The Node for child processes: the current one when it is recent enough, else the one of the `node` package. Functions
+ * thus run on Lambda's version, whichever Node started npm.
+ * @throws Error that says what to install
  */
 export function pinnedNode(): string {
   if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) return process.execPath;

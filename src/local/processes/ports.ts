@@ -7,15 +7,15 @@ const SERVICES = ['dynamodb', 'sqs', 'ses', 'simulator', 'api'] as const;
 export type Ports = Readonly<Record<(typeof SERVICES)[number], number>>;
 
 /**
- * Below those that systems give to outgoing connections (Linux from 32768 on, others from 49152 on): one of these would hold the
- * port of a stopped runtime for as long as a minute after it was closed.
+ * Ports below the ranges for outgoing connections (Linux from 32768 on, other systems from 49152 on). An outgoing
+ * connection could hold the port of a stopped runtime for up to a minute.
  */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_767;
 
 /**
- * Ports for a runtime: those that it had before in this directory, where they are free. A row that waits for its retry may
- * name the simulator, so a restarted runtime has to be found where the last one was.
+ * Chooses the ports that the last runtime of this directory had, as far as they are free. A row that waits for its
+ * retry may contain the simulator's URL, so a restarted runtime needs the same ports.
  */
 export async function choosePorts(directory: string): Promise<Ports> {
   const file = join(directory, 'ports.json');

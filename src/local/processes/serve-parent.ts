@@ -1,11 +1,11 @@
-/** The child's side of a process that `startChild` started. Stand-ins are loaded by plain `node`, so no other import here. */
+/** The child's side of `startChild`. Plain `node` runs the stand-ins, so this file imports nothing. */
 
-/** What a child says once: that it is up, with what its users need, or why it cannot be. */
+/** A child's only message about its start: it is ready, with data for its users, or it failed. */
 export type Announcement = { readonly ready: Readonly<Record<string, unknown>> } | { readonly failed: string };
 
 /**
- * Starts what this process is for and says so to its parent. When the parent is gone, however it ended, this process ends too:
- * nothing may go on writing to a data directory that the next runtime already uses.
+ * Runs `start` and announces the result to the parent. This process ends when its parent ends for any reason, because
+ * it must not write to a data directory that the next runtime already uses.
  */
 export async function serveParent(
   start: () => Promise<Readonly<Record<string, unknown>>>,

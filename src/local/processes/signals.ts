@@ -1,7 +1,13 @@
-/** Within this time a second signal is the first one again: npm and tsx pass on what the terminal has sent already. */
+/**
+ * A second signal within this time is a copy of the first: npm and tsx pass on the signal that the terminal sent to
+ * all.
+ */
 const SAME_MS = 300;
 
-/** Resolves with the exit code at the first SIGINT (130) or SIGTERM (0); at a second one this process ends at once. */
+/**
+ * Resolves with the exit code at the first SIGINT (130), SIGTERM (0) or SIGHUP (129). A second signal ends this
+ * process.
+ */
 export function untilSignal(): Promise<number> {
   return new Promise((resolve) => {
     let since: number | undefined;
@@ -14,7 +20,7 @@ export function untilSignal(): Promise<number> {
     };
     on('SIGINT', 130);
     on('SIGTERM', 0);
-    // A closed terminal.
+    // The terminal was closed.
     on('SIGHUP', 129);
   });
 }

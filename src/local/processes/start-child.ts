@@ -5,28 +5,28 @@ import type { Announcement } from './serve-parent.ts';
 
 export interface Child {
   readonly pid: number;
-  /** What the child announced: for a server, its port. */
+  /** The data that the child announced; for a server, its port. */
   readonly ready: Readonly<Record<string, unknown>>;
-  /** Resolves when the process is gone, with a description of how it ended. */
+  /** Resolves with a description of how the process ended. */
   readonly exited: Promise<string>;
-  /** Asks it to end, and kills it after three seconds. */
+  /** Asks the process to end, and kills it after three seconds. */
   stop(): Promise<void>;
 }
 
 export interface ChildOptions {
-  /** What it is, for messages: `the SQS stand-in`. */
+  /** Name in messages: `the SQS stand-in`. */
   readonly name: string;
   readonly entry: URL;
   readonly args: readonly string[];
-  /** Takes what the child prints. */
+  /** File to which the child's output is appended. */
   readonly logFile: string;
-  /** Longest wait for its announcement, in milliseconds. */
+  /** Longest wait for the child's announcement, in milliseconds. */
   readonly startTimeoutMs?: number;
 }
 
 /**
- * Starts a module of ours as a process that ends with this one.
- * @throws Error that names the component, why it did not start, and where its log is.
+ * Starts one of our modules as a process that ends with this one.
+ * @throws Error that names the component, why it did not start, and its log
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const log = openSync(options.logFile, 'a');
@@ -34,7 +34,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     execPath: pinnedNode(),
     execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', log, log, 'ipc'],
-    // In a group of its own Ctrl-C does not reach it: the runtime drains first and then ends its children.
+    // In its own process group Ctrl-C does not reach the child: the runtime drains first and then ends its children.
     detached: true,
   });
   closeSync(log);

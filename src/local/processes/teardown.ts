@@ -1,4 +1,4 @@
-/** What has to be undone, in reverse order of its doing; one step that fails does not keep the others from running. */
+/** Steps that undo a start, in reverse order. A step that fails does not keep the others from running. */
 export class Teardown {
   readonly #steps: { readonly name: string; readonly run: () => Promise<void> }[] = [];
   #running: Promise<void> | undefined;
@@ -8,8 +8,8 @@ export class Teardown {
   }
 
   /**
-   * Runs the steps once, however often it is asked to.
-   * @throws AggregateError of the steps that failed, after all have run
+   * Runs the steps; a second call returns the result of the first.
+   * @throws AggregateError of the failed steps, after all steps have run
    */
   run(): Promise<void> {
     this.#running ??= this.#runAll();

@@ -58,7 +58,9 @@ export async function respond(
   if (connected) response.writeHead(answer.status, answer.headers).end(answer.body);
 }
 
-/** Identifies a notification at an address. Slack and Teams get no id, so there equal bodies are the same notification. */
+/**
+ * Identifies a notification at an address. Slack and Teams get no id, so there equal bodies are the same notification.
+ */
 export function keyOf({ channel, target, log_id, body }: Call): string {
   const id = log_id ?? createHash('sha256').update(body).digest('base64url').slice(0, 22);
   return `${channel} ${target} ${id}`;

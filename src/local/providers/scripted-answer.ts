@@ -1,7 +1,7 @@
 /**
- * A word in the address decides how a simulated provider answers. The word is the path of a webhook or Teams URL, the end
- * of a Slack webhook's path, the name of a Slack channel, or the local part of an e-mail address. The rest of the address
- * (`/NAME`, `+name`) only keeps addresses apart.
+ * A word in the address decides how a simulated provider answers. The word is the path of a webhook or Teams URL, the
+ * end of a Slack webhook's path, the name of a Slack channel, or the local part of an e-mail address. The rest of the
+ * address (`/NAME`, `+name`) only keeps addresses apart.
  *
  * | word | answer |
  * |---|---|

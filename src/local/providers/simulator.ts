@@ -7,7 +7,8 @@ import { teamsAnswer, teamsCall } from './teams.ts';
 import { webhookAnswer, webhookCall } from './webhook.ts';
 
 /**
- * Simulated Slack, Teams and webhook receivers on one loopback server. scripted-answer.ts describes how to make them fail.
+ * Simulated Slack, Teams and webhook receivers on one loopback server. scripted-answer.ts describes how to make them
+ * fail.
  *
  * | request | effect |
  * |---|---|
@@ -15,7 +16,7 @@ import { webhookAnswer, webhookCall } from './webhook.ts';
  * | `POST /slack/services/T…/B…/WORD` | a Slack incoming webhook |
  * | `POST /teams/WORD…` | a Teams Workflows webhook |
  * | `POST /webhook/WORD…` | a webhook receiver |
- * | `GET /_received?channel=&log_id=&accepted=` | lists the requests that all simulated providers received, e-mail too |
+ * | `GET /_received?channel=&log_id=&accepted=` | the requests that all simulated providers received, e-mail too |
  * | `DELETE /_received` | empties the list |
  * | `PUT /_down/PATH` | every request to a path that begins with `/PATH` is answered 503 from now on |
  * | `DELETE /_down/PATH` | ends that outage |

@@ -4,7 +4,7 @@ import { CHANNELS, type Channel, type Lane } from '../../core/model/channels.ts'
 import { LOCAL_REGION } from '../emulator/template/references.ts';
 import { isObject, type Json, objectAt, textAt } from '../support/json.ts';
 
-/** What a running runtime tells its clients: design §8; keys are added, never removed. */
+/** What clients need to know about a running runtime (design §8). Keys are added, never removed. */
 export interface Endpoints {
   readonly pid: number;
   readonly region: string;
@@ -12,7 +12,7 @@ export interface Endpoints {
     readonly dynamodb: string;
     readonly sqs: string;
     readonly ses: string;
-    /** The service's API (`/v1/…`), and Lambda's Invoke API. */
+    /** The service's API (`/v1/…`) and Lambda's Invoke API. */
     readonly api: string;
     readonly console: string;
     readonly simulator: string;
@@ -26,17 +26,17 @@ export interface Endpoints {
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
-  /** Function names by the service they are: `dispatcher`, `due-indexer`, `send-email`, … */
+  /** Function names by service: `dispatcher`, `due-indexer`, `send-email`, … */
   readonly functions: Readonly<Record<string, string>>;
   /** The stack's outputs. */
   readonly stack: Readonly<Record<string, string>>;
-  /** The functions' logs. */
+  /** Directory of the functions' logs. */
   readonly logs: string;
-  /** Credentials by integration_config_id, and the local keys. */
+  /** File with the credentials by integration_config_id, and the local keys. */
   readonly secrets_file: string;
 }
 
-/** @throws Error that names the output which the stack lacks, or that cannot be read. */
+/** @throws Error that names the output which is missing or cannot be parsed */
 export function describeRuntime(
   outputs: Readonly<Record<string, string>>,
   rest: Pick<Endpoints, 'endpoints' | 'functions' | 'logs' | 'secrets_file'>,
@@ -74,14 +74,14 @@ export function describeRuntime(
   };
 }
 
-/** Written whole or not at all: whoever waits for the file may read it the moment it appears. */
+/** Writes the file atomically, because a client may read it as soon as it appears. */
 export function writeEndpoints(path: string, endpoints: Endpoints): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, `${JSON.stringify(endpoints, null, 2)}\n`);
   renameSync(`${path}.new`, path);
 }
 
-/** Removes the file, unless it is by now another runtime's. */
+/** Removes the file, unless another runtime has replaced it. */
 export function removeEndpoints(path: string): void {
   if (pidIn(path) === process.pid) rmSync(path, { force: true });
 }

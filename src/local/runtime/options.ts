@@ -9,7 +9,7 @@ export interface LocalCommand
   readonly help: boolean;
 }
 
-/** A command line that cannot be followed: exit code 2. */
+/** An invalid command line; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -23,7 +23,7 @@ export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-int
   --port N                 port of the API and the status page (default: any free one)
 `;
 
-/** @throws UsageError that names the flag and what would be right. */
+/** @throws UsageError that names the flag and what would be right */
 export function parseCommand(args: readonly string[]): LocalCommand {
   const { values } = read(args);
   return {
@@ -62,7 +62,9 @@ function directory(text: string): string {
 function interval(text: string): number {
   const seconds = Number(text);
   if (text.trim() === '' || !(seconds >= 0.001 && seconds <= 86_400)) {
-    throw new UsageError(`--base-interval must be a number of seconds from 0.001 to 86400, is ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--base-interval must be a number of seconds from 0.001 to 86400, but is ${JSON.stringify(text)}`,
+    );
   }
   return seconds;
 }
@@ -79,7 +81,7 @@ function schedule(text: string): string {
 
 function port(text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > 65_535) {
-    throw new UsageError(`--port must be a port number from 0 to 65535, is ${JSON.stringify(text)}`);
+    throw new UsageError(`--port must be a port number from 0 to 65535, but is ${JSON.stringify(text)}`);
   }
   return Number(text);
 }

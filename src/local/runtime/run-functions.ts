@@ -30,7 +30,9 @@ export interface RunOptions {
 
 export interface RunningFunctions {
   readonly byService: FunctionFleet['byService'];
-  /** Calls a function as a client does. A function that a schedule calls first waits for the rows that were put before. */
+  /**
+   * Calls a function as a client does. A function that a schedule calls first waits for the rows that were put before.
+   */
   readonly invoke: InvokeByName;
   readonly caughtUp: Sources['caughtUp'];
 }

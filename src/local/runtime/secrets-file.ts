@@ -5,10 +5,10 @@ import { REVOKED_TOKEN } from '../providers/slack.ts';
 import { isObject, type Json, type JsonObject } from '../support/json.ts';
 
 /**
- * Makes sure that the secrets file is there, with the keys for recipients and the integrations of the sample data.
- * What it already holds stays: keys, because what they encrypted is in the data directory, and the integrations that someone
- * added. Only the samples follow the simulator to its new port.
- * @throws Error that says what is wrong with the file, without quoting it.
+ * Creates or completes the secrets file: the keys for recipients, and the integrations of the sample data. Existing
+ * keys stay, because the data directory holds data encrypted with them. Integrations that a user added stay, too. Only
+ * the URLs of the sample integrations change with the simulator's port.
+ * @throws Error that says what is wrong with the file, without quoting it
  */
 export function prepareSecrets(path: string, simulator: string): void {
   const known = read(path);
@@ -24,7 +24,7 @@ export function prepareSecrets(path: string, simulator: string): void {
   chmodSync(path, 0o600);
 }
 
-/** The ids that sample rows name in `integration_config_id`. */
+/** Values of `integration_config_id` in the sample rows. */
 export const SAMPLE_INTEGRATIONS = {
   slack: 'local-slack',
   slackRevoked: 'local-slack-revoked',

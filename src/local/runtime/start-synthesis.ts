@@ -9,8 +9,8 @@ export interface SynthesisOptions {
 }
 
 /**
- * Synthesizes the app while the stand-ins start. The caller awaits the result later; until then a failure does not count
- * as an unhandled rejection.
+ * Synthesizes the app while the stand-ins start. The caller awaits the result later; until then a failure does not
+ * count as an unhandled rejection.
  * @returns the directory of the synthesized app
  */
 export function startSynthesis(

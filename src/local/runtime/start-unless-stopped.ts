@@ -2,14 +2,15 @@ import { setTimeout } from 'node:timers/promises';
 import { showError, showStep } from './output.ts';
 import { type LocalRuntime, type LocalRuntimeOptions, startLocalRuntime } from './runtime.ts';
 
-/** A step that cannot be stopped, such as a download, is not waited for any longer: it ends with this process. */
+/**
+ * Longest wait after a signal for a step that cannot be stopped, such as a download. It then ends with this process.
+ */
 const GRACE_MS = 10_000;
-/** Ctrl-C reaches our children too: one that it ended may be noticed before the signal is. */
-const NOTICE_MS = 100;
+/** Ctrl-C also reaches child processes. Their end may be noticed this long before the signal. */
+const SIGNAL_DELAY_MS = 100;
 
 /**
- * Starts a runtime, unless a signal comes first: then what was begun is undone, and what fails because of that is not
- * shown.
+ * Starts a runtime. When a signal comes first, the start is undone, and errors that the signal causes are not shown.
  * @param stopped resolves with the exit code when a signal comes
  * @returns the runtime, or that exit code
  * @throws Error that names the component that did not start and what to do
@@ -34,9 +35,9 @@ export async function startUnlessStopped(
     if (exitCode === undefined && runtime !== undefined) return runtime;
     await runtime?.stop();
   } catch (error) {
-    await Promise.race([stopped, setTimeout(NOTICE_MS)]);
+    await Promise.race([stopped, setTimeout(SIGNAL_DELAY_MS)]);
     if (exitCode === undefined) throw error;
-    // Not what did not start, but what could not be stopped.
+    // An AggregateError names what could not be stopped, so it is shown all the same.
     if (error instanceof AggregateError) showError(error);
   }
   showStep('stopped');

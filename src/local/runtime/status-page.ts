@@ -1,6 +1,6 @@
 import type { Endpoints } from './endpoints-file.ts';
 
-/** A page for a browser: what runs where. The secrets file is named, never shown. */
+/** An HTML page that shows what runs where. It does not show the secrets. */
 export function statusPage(endpoints: Endpoints): string {
   const { simulator, ses, api } = endpoints.endpoints;
   const queues = Object.entries(endpoints.queues).flatMap(([channel, lanes]) =>

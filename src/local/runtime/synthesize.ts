@@ -6,7 +6,7 @@ import { pinnedNode } from '../processes/pinned-node.ts';
 import { isObject, type JsonObject, objectAt } from '../support/json.ts';
 import { PROJECT_ROOT } from './paths.ts';
 
-/** Everything that the synthesized app, bundles included, is made of. */
+/** The sources of the synthesized app and of its bundles. */
 const SOURCES = [
   'cdk.json',
   'package-lock.json',
@@ -20,11 +20,11 @@ const SOURCES = [
 const KEPT_SYNTHESES = 3;
 
 /**
- * Runs the CDK app, as `cdk synth` does, for the stage `local`: the `local` stage of cdk.json where there is one, else its `dev`.
- * The result is kept until a source changes, because bundling takes many seconds.
- * @param signal ends the app; waits for the bundler that it may have left
+ * Runs the CDK app, as `cdk synth` does, for the stage `local` of cdk.json, or with the configuration of `dev` when
+ * there is none. The result is kept until a source changes, because bundling takes many seconds.
+ * @param signal kills the app; the promise then still waits for the bundler's end
  * @returns the cloud assembly's directory
- * @throws Error with what the app printed, when it fails; the signal's reason, when that aborted
+ * @throws Error with the app's output when the app fails; the signal's reason after an abort
  */
 export async function synthesize(
   workDir: string,
@@ -48,7 +48,7 @@ export async function synthesize(
   return directory;
 }
 
-/** The context of cdk.json with the stage `local` in it. */
+/** The context of cdk.json, with the stage `local` added and selected. */
 export function localContext(cdkJson: JsonObject): JsonObject {
   const context = objectAt(cdkJson['context'] ?? {}, 'context in cdk.json');
   const root = context['notification-retry'];

@@ -2,18 +2,18 @@ import { showStep } from '../runtime/output.ts';
 import type { LocalRuntime } from '../runtime/runtime.ts';
 import { putSamples } from './put-samples.ts';
 
-/** Enough that every channel has every fate. */
+/** Enough samples that every channel has every outcome. */
 export const SAMPLE_COUNT = 240;
 
 /**
- * Puts the sample data in, unless there is data already, and lets the dispatcher sweep once.
+ * Puts the sample data, unless there is data already, and runs one sweep.
  * @throws Error with the dispatcher's own message when the sweep failed
  */
 export async function firstRun(runtime: LocalRuntime): Promise<void> {
   const count = await putSamples(runtime.endpoints, SAMPLE_COUNT);
   if (count > 0) showStep(`${count} sample failures put into ${runtime.endpoints.tables.notification_log}`);
   const dispatcher = runtime.endpoints.functions['dispatcher'];
-  if (dispatcher === undefined) throw new Error('The stack has no function that calls itself dispatcher');
+  if (dispatcher === undefined) throw new Error('The stack has no function of the service dispatcher');
   const swept = await runtime.invoke(dispatcher, '{}');
   if (swept === undefined) throw new Error(`There is no function ${dispatcher}`);
   if (!swept.ok) throw new Error(`The first sweep failed: ${swept.error.errorType}: ${swept.error.errorMessage}`);

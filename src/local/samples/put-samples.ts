@@ -6,8 +6,8 @@ import { type SampleRow, sampleRows } from './sample-rows.ts';
 const BATCH = 25;
 
 /**
- * Puts sample failures into NotificationLog as any other program would, with nothing but its columns.
- * @returns how many; 0 when the table is not empty, because a data directory has them from before
+ * Puts sample failures into NotificationLog with the specified columns only, as other programs do.
+ * @returns the number of rows; 0 when the table is not empty, because a data directory keeps the earlier ones
  */
 export async function putSamples(
   { endpoints, tables, region }: Endpoints,

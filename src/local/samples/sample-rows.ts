@@ -4,11 +4,13 @@ import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
 import { SAMPLE_INTEGRATIONS } from '../runtime/secrets-file.ts';
 import { SAMPLE_TEXTS } from './sample-texts.ts';
 
-/** A row as BATCH-951 leaves it: only columns of his-notification-log-table.md, `log_id` for its `id`, and `priority`. */
+/**
+ * A row as BATCH-951 writes it: only columns of his-notification-log-table.md (`log_id` is its `id`), and `priority`.
+ */
 export type SampleRow = Readonly<Record<string, string | number | boolean | null>>;
 
-/** How a sample fares, and how many out of a hundred fare so. */
-export interface Fate {
+/** What happens to a sample. */
+export interface SampleOutcome {
   readonly name:
     | 'delivered'
     | 'delivered later'
@@ -16,10 +18,11 @@ export interface Fate {
     | 'wrong recipient'
     | 'needs an operator'
     | 'exhausted';
+  /** Samples with this outcome, per hundred. */
   readonly share: number;
 }
 
-export const FATES: readonly Fate[] = [
+export const SAMPLE_OUTCOMES: readonly SampleOutcome[] = [
   { name: 'delivered', share: 70 },
   { name: 'delivered later', share: 12 },
   { name: 'rate limited', share: 4 },
@@ -29,24 +32,24 @@ export const FATES: readonly Fate[] = [
 ];
 
 /**
- * Failed notifications over all channels and priorities. Their recipients are scripts of the simulated providers
- * (simulator/script.ts), so that each meets its fate.
- * @param now when the sender failed: a minute before
+ * Failed notifications on all channels with all priorities. A word in each address (providers/scripted-answer.ts) makes
+ * the simulated provider answer as the sample's outcome needs.
+ * @param now one minute after the sender failed
  */
 export function sampleRows(count: number, simulator: string, now: Date): SampleRow[] {
   const channels = Object.keys(RECIPIENTS) as Channel[];
   return Array.from({ length: count }, (_, index) => {
     const channel = channels[index % channels.length] ?? 'email';
     const priority = PRIORITIES[Math.floor(index / channels.length) % PRIORITIES.length] ?? 'normal';
-    // By channel and priority in turn, so that every fate meets every channel early on.
+    // Mixes channels and outcomes, so that even a few samples have every outcome on every channel.
     const turn = Math.floor(index / channels.length);
-    return row(index, channel, priority, fateOf((turn * 37 + (index % channels.length) * 11) % 100), simulator, now);
+    return row(index, channel, priority, outcomeOf((turn * 37 + (index % channels.length) * 11) % 100), simulator, now);
   });
 }
 
-function fateOf(percentile: number): Fate['name'] {
+function outcomeOf(percentile: number): SampleOutcome['name'] {
   let end = 0;
-  for (const { name, share } of FATES) {
+  for (const { name, share } of SAMPLE_OUTCOMES) {
     end += share;
     if (percentile < end) return name;
   }
@@ -70,8 +73,8 @@ const RECIPIENTS: Readonly<Record<Channel, Recipient>> = {
   },
 };
 
-/** The script word for a fate. */
-const WORDS: Readonly<Record<Fate['name'], string>> = {
+/** The word in the address that causes an outcome. */
+const WORDS: Readonly<Record<SampleOutcome['name'], string>> = {
   delivered: 'ok',
   'delivered later': 'flaky-1',
   'rate limited': 'rate-limit-3',
@@ -84,14 +87,14 @@ function row(
   index: number,
   channel: Channel,
   priority: Priority,
-  fate: Fate['name'],
+  outcome: SampleOutcome['name'],
   simulator: string,
   now: Date,
 ): SampleRow {
   const recipient = RECIPIENTS[channel];
   const text = SAMPLE_TEXTS[index % SAMPLE_TEXTS.length] ?? { subject: '', body: '-', format: 'PLAIN' };
   const failed = new Date(now.getTime() - 60_000).toISOString();
-  const revoked = fate === 'needs an operator' && channel === 'slack';
+  const revoked = outcome === 'needs an operator' && channel === 'slack';
   const integration = revoked ? SAMPLE_INTEGRATIONS.slackRevoked : recipient.integration;
   return {
     log_id: `sample-${String(index + 1).padStart(4, '0')}`,
@@ -101,15 +104,15 @@ function row(
     notification_type: channel.toUpperCase(),
     priority,
     recipient_type: recipient.type,
-    recipient_address: recipient.address(revoked ? 'ok' : WORDS[fate], simulator, index),
+    recipient_address: recipient.address(revoked ? 'ok' : WORDS[outcome], simulator, index),
     subject: text.subject,
-    // Slack and Teams are told nothing but the text: a number keeps two notifications from being the same.
+    // Slack and Teams get the text only. The number keeps two notifications from being equal.
     message_body: `${text.body}\n\n#${index + 1}`,
     message_format: text.format,
     send_status: 'FAILED',
     send_attempts: 1,
-    // One that is at its last retry: it fails, and waits for an operator.
-    ...(fate === 'exhausted' ? { max_retry_count: 1 } : {}),
+    // The next attempt is the last one: it fails, and the dead letter waits for an operator.
+    ...(outcome === 'exhausted' ? { max_retry_count: 1 } : {}),
     scheduled_at: failed,
     sent_at: null,
     response_code: '503',

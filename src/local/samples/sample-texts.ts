@@ -6,7 +6,7 @@ export interface SampleText {
   readonly format: MessageFormat;
 }
 
-/** What the sample notifications say: both languages of the source documents, all three formats. */
+/** Texts of the sample notifications, in both languages of the source documents and in all three formats. */
 export const SAMPLE_TEXTS: readonly SampleText[] = [
   {
     subject: '【スキル更新】佐々木さんのスキル情報が更新されました',

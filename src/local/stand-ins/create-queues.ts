@@ -2,14 +2,14 @@ import { CreateQueueCommand, SetQueueAttributesCommand, type SQSClient } from '@
 import type { QueuePlan } from '../emulator/template/queues.ts';
 import { LOCAL_ACCOUNT } from '../emulator/template/references.ts';
 
-/** Creates the queues that do not exist yet; those that do get the template's attributes and keep their messages. */
+/** Creates the missing queues. Existing queues get the template's attributes and keep their messages. */
 export async function createQueues(client: SQSClient, endpoint: string, queues: readonly QueuePlan[]): Promise<void> {
   for (const queue of queues) {
     const attributes = { ...queue.attributes };
     try {
       await client.send(new CreateQueueCommand({ QueueName: queue.name, Attributes: attributes }));
     } catch (error) {
-      // The stand-in puts the service's name before the error's, by which the SDK does not know its class.
+      // The stand-in puts the service's name before the error's name, so the SDK does not recognise its class.
       if (!(error instanceof Error && error.name.endsWith('QueueNameExists'))) throw error;
       const QueueUrl = queueUrl(endpoint, queue.name);
       await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: attributes }));
@@ -18,8 +18,8 @@ export async function createQueues(client: SQSClient, endpoint: string, queues: 
 }
 
 /**
- * A queue's URL. The stand-in's own answers name a host that few machines resolve (`sqs.us-east-1.localhost`) and, from a data
- * directory, the port of an earlier run; it accepts any host.
+ * A queue's URL. The URLs in the stand-in's answers have a host that few machines resolve (`sqs.us-east-1.localhost`)
+ * and, with a data directory, the port of an earlier run. The stand-in accepts any host.
  */
 export function queueUrl(endpoint: string, name: string): string {
   return `${endpoint}/${LOCAL_ACCOUNT}/${name}`;

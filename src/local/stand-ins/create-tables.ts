@@ -6,7 +6,7 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 
-/** Creates the tables that do not exist yet, so that a data directory can be used again. */
+/** Creates the missing tables. With a data directory the tables of an earlier run exist. */
 export async function createTables(client: DynamoDBClient, tables: readonly CreateTableCommandInput[]): Promise<void> {
   await Promise.all(
     tables.map(async (table) => {

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The npm package that ships Amazon's jar: 57 MB, so it is fetched only where nothing smaller runs. */
+/** The npm package that ships Amazon's jar. It has 57 MB, so it is fetched only where nothing smaller runs. */
 const PACKAGE = 'amplify-dynamodb-simulator@2.9.30';
 
 /**
- * Path of DynamoDBLocal.jar: `DYNAMODB_LOCAL_JAR` when set, else fetched once into `cacheDir`.
- * @throws Error that says what to install.
+ * Path of DynamoDBLocal.jar: `DYNAMODB_LOCAL_JAR` when it is set, else the jar in `cacheDir`, which is fetched once.
+ * @throws Error that says what to install
  */
 export async function dynamodbLocalJar(cacheDir: string): Promise<string> {
   const given = process.env['DYNAMODB_LOCAL_JAR'];
@@ -48,7 +48,7 @@ async function fetchInto(directory: string): Promise<void> {
     renameSync(partial, directory);
   } catch (cause) {
     rmSync(partial, { recursive: true, force: true });
-    // Another process that fetched it at the same time was faster.
+    // Another process has fetched it at the same time.
     if (existsSync(directory)) return;
     throw new Error(
       `DynamoDB Local could not be fetched (npm pack ${PACKAGE}). Check the network, ` +

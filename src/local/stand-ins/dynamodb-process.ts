@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { serveParent } from '../processes/serve-parent.ts';
 
 /**
- * Runs a DynamoDB stand-in, which is not ours and knows nothing of its parent, and ends it when the runtime is gone:
+ * Runs a DynamoDB stand-in and ends it with the runtime, because a foreign program does not notice its parent's end:
  * `dynamodb-process.ts PORT COMMAND ARGUMENTS…`.
  */
 const [port, command = '', ...args] = process.argv.slice(2);
@@ -29,13 +29,13 @@ await serveParent(
     clearTimeout(timer);
   },
 );
-// Without its server this process is of no use, and its end tells the parent.
+// This process ends with its server, so that the parent notices.
 gone.then(() => process.exit(1));
 
 async function answering(): Promise<void> {
   for (;;) {
     try {
-      // Any answer will do: an unsigned request is refused by whoever listens.
+      // Any answer will do, also the refusal of this unsigned request.
       await fetch(`http://127.0.0.1:${port}/`);
       return;
     } catch {

@@ -12,11 +12,11 @@ export interface DynamodbStandIn {
 
 /**
  * Starts a DynamoDB stand-in on loopback: dynoxide where its binary is installed, else Amazon's DynamoDB Local.
- * @param dataDir keeps the tables there; undefined: in memory.
- * @param cacheDir where DynamoDB Local is unpacked when it has to be fetched.
- * @param engine takes this one, whatever else is there.
- * @param fixedPort where it listens; undefined: on any free port.
- * @throws Error that says what to install when this machine can run neither.
+ * @param dataDir keeps the tables; undefined: in memory
+ * @param cacheDir keeps DynamoDB Local when it has to be fetched
+ * @param engine undefined: the first one that this machine can run
+ * @param fixedPort undefined: any free port
+ * @throws Error that says what to install when this machine can run neither
  */
 export async function startDynamodb(
   dataDir: string | undefined,
@@ -67,7 +67,7 @@ async function commandFor(
   };
 }
 
-/** The binary of an optional dependency, which npm installs only on the platforms that it exists for. */
+/** The binary of an optional dependency, which npm installs only on the platforms that it supports. */
 function dynoxideBinary(): string | undefined {
   const name = process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide';
   try {

@@ -1,7 +1,10 @@
 import { Server } from 'node:net';
 import type { DatabaseSync } from 'node:sqlite';
 
-/** fauxqs listens on every interface and has no option for it. For a process whose only server it is. */
+/**
+ * fauxqs listens on every interface and has no option to change that. Works only where fauxqs is the process's only
+ * server.
+ */
 export function listenOnLoopbackOnly(): void {
   const listen = Server.prototype.listen;
   Object.defineProperty(Server.prototype, 'listen', {
@@ -12,8 +15,8 @@ export function listenOnLoopbackOnly(): void {
 }
 
 /**
- * fauxqs 2.4.1 with a data directory: ChangeMessageVisibility to 0 sets the NOT NULL receive count to NULL, so that it fails
- * and the message is in no list any more until a restart. Without this no dead letter would ever reach its queue.
+ * Repairs fauxqs 2.4.1 with a data directory: its ChangeMessageVisibility to 0 sets the NOT NULL receive count to NULL,
+ * fails, and hides the message until a restart. No dead letter would ever reach its queue.
  */
 export async function keepReceiveCountOnReturn(): Promise<void> {
   const { PersistenceManager } = await import(new URL('persistence.js', import.meta.resolve('fauxqs')).href);

@@ -5,6 +5,9 @@ export interface SesStandIn {
   readonly child: Child;
 }
 
+/**
+ * Starts the stand-in that stores e-mails. It accepts every mail; providers/ses/ simulates SES's answers and events.
+ */
 export async function startSes(logFile: string): Promise<SesStandIn> {
   const child = await startChild({
     name: 'the SES stand-in (aws-ses-v2-local)',

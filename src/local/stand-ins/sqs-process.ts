@@ -2,7 +2,7 @@ import { startFauxqs } from 'fauxqs';
 import { serveParent } from '../processes/serve-parent.ts';
 import { keepReceiveCountOnReturn, listenOnLoopbackOnly } from './fauxqs-repairs.ts';
 
-/** The SQS stand-in as a process: `sqs-process.ts PORT [DATA_DIRECTORY]`. */
+/** Runs the SQS stand-in: `sqs-process.ts PORT [DATA_DIRECTORY]`. */
 const [port = '0', dataDir] = process.argv.slice(2);
 
 await serveParent(async () => {

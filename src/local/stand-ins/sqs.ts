@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { type Child, startChild } from '../processes/start-child.ts';
 
 export interface SqsStandIn {
-  /** Without a slash at the end; queue URLs start with it. */
+  /** Base of the queue URLs, without a slash at the end. */
   readonly endpoint: string;
   readonly child: Child;
 }
 
-/** @param dataDir keeps queues and messages there, those in flight too; undefined: in memory. */
+/** @param dataDir keeps queues and messages, those in flight too; undefined: in memory */
 export async function startSqs(dataDir: string | undefined, logFile: string, port = 0): Promise<SqsStandIn> {
   const child = await startChild({
     name: 'the SQS stand-in (fauxqs)',

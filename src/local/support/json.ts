@@ -1,4 +1,4 @@
-/** Anything that JSON.parse can give. */
+/** Any result of JSON.parse. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
@@ -8,19 +8,19 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** @throws Error that names `what` when it is not an object. */
+/** @throws Error that names `what` when the value is not an object */
 export function objectAt(value: Json | undefined, what: string): JsonObject {
   if (!isObject(value)) throw new Error(`${what} should be an object, but is ${describe(value)}`);
   return value;
 }
 
-/** @throws Error that names `what` when it is not text. */
+/** @throws Error that names `what` when the value is not a string */
 export function textAt(value: Json | undefined, what: string): string {
   if (typeof value !== 'string') throw new Error(`${what} should be a string, but is ${describe(value)}`);
   return value;
 }
 
-/** A number, also when CloudFormation wrote it as text; `fallback` when it is absent. */
+/** A number, which CloudFormation may have written as text; `fallback` when it is absent. */
 export function numberAt(value: Json | undefined, what: string, fallback?: number): number {
   if (value === undefined && fallback !== undefined) return fallback;
   const number = typeof value === 'string' ? Number(value) : value;

@@ -43,7 +43,8 @@ export function secondsBetweenRuns(timing: Timing, from: Date): number {
 
 /**
  * The timing of each schedule of the stack. The sweep's function is the one with the variable SWEEP_INTERVAL_SECONDS.
- * @param sweep replaces the schedule of the sweep, and removes the look-ahead between sweeps; other schedules are unchanged
+ * @param sweep replaces the schedule of the sweep, and removes the look-ahead between sweeps; other schedules are
+ * unchanged
  */
 export function timedSchedules(
   { schedules, functions }: Pick<LocalPlan, 'schedules' | 'functions'>,

@@ -5,7 +5,9 @@ import type { Announcement } from '../../processes/serve-parent.ts';
 import type { FunctionPlan } from '../template/functions.ts';
 import type { FunctionError, InvocationResult, Outcome } from './invocation.ts';
 
-/** One process of a function. It runs one invocation at a time. After a kill or a crash it is `dead` and cannot be used. */
+/**
+ * One process of a function. It runs one invocation at a time. After a kill or a crash it is `dead` and cannot be used.
+ */
 export class Sandbox {
   readonly #process: ChildProcess;
   readonly #plan: FunctionPlan;

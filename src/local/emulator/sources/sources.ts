@@ -10,7 +10,10 @@ import { StreamEventSource } from './stream-event-source.ts';
 
 /** Concurrent batches per queue, unless its mapping allows fewer. Two lanes thus use a function's four processes. */
 const BATCHES_AT_ONCE = 2;
-/** Longest wait of a stop for running batches, in milliseconds. An interrupted attempt is repeated after its claim expires. */
+/**
+ * Longest wait of a stop for running batches, in milliseconds. An interrupted attempt is repeated after its claim
+ * expires.
+ */
 const DRAIN_MS = 10_000;
 
 export interface SourcesOptions {

@@ -25,7 +25,10 @@ export interface StreamBatchOptions {
   readonly giveUp: (message: string) => Promise<void>;
 }
 
-/** Gives the records of one shard to the function in batches. Each batch is retried until it succeeds or has no retries left. */
+/**
+ * Gives the records of one shard to the function in batches. Each batch is retried until it succeeds or has no retries
+ * left.
+ */
 export class StreamBatches {
   readonly #reader: ShardReader;
   readonly #options: StreamBatchOptions;

@@ -22,8 +22,8 @@ export function memoryCheckpoints(): Checkpoints {
 }
 
 /**
- * Checkpoints in a file, so that a restarted runtime continues where the last one stopped. A kill between handling a batch
- * and recording it repeats the batch, as Lambda may; no batch is skipped.
+ * Checkpoints in a file, so that a restarted runtime continues where the last one stopped. A kill between handling a
+ * batch and recording it repeats the batch, as Lambda may; no batch is skipped.
  */
 export function fileCheckpoints(path: string): Checkpoints {
   const positions = new Map(Object.entries(read(path)));

@@ -65,7 +65,10 @@ const NAMED_TYPES: Readonly<Record<string, NamedType>> = {
 /** For resources whose name nothing on this machine looks up, such as alarms. Any stable text will do. */
 const OTHER: NamedType = { nameProperty: '-', maxLength: 255, arn: arn('local', ''), ref: itself };
 
-/** The physical name of a resource: from the template, else from the stack's name and the logical id, as in CloudFormation. */
+/**
+ * The physical name of a resource: from the template, else from the stack's name and the logical id, as in
+ * CloudFormation.
+ */
 export function physicalName(stack: SynthesizedStack, id: string, resource: JsonObject): string {
   const type = NAMED_TYPES[String(resource['Type'])] ?? OTHER;
   const given = objectAt(resource['Properties'] ?? {}, `${id}.Properties`)[type.nameProperty];
@@ -107,7 +110,9 @@ export function localReferences(stack: SynthesizedStack, place: Place): Referenc
   };
 }
 
-/** The name in the ARN of a table, stream, queue, function or alias; a text that is not an ARN is returned unchanged. */
+/**
+ * The name in the ARN of a table, stream, queue, function or alias; a text that is not an ARN is returned unchanged.
+ */
 export function nameInArn(text: string): string {
   if (!text.startsWith('arn:')) return text;
   const [, , service = '', , , first = '', second = ''] = text.split(':');

@@ -2,8 +2,8 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type JsonObject, listAt, objectAt } from '../../support/json.ts';
 
 /**
- * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and are
- * left out. Keys, indexes and stream are taken over unchanged.
+ * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and
+ * are left out. Keys, indexes and stream are taken over unchanged.
  */
 export function tableFrom(name: string, properties: JsonObject): CreateTableCommandInput {
   const at = (key: string) => `${name}.${key}`;

@@ -1,6 +1,6 @@
 /**
- * A word in the address decides what happens to an e-mail after SES has accepted it. Most of the words are those of SES's
- * own mailbox simulator.
+ * A word in the address decides what happens to an e-mail after SES has accepted it. Most of the words are those of
+ * SES's own mailbox simulator.
  *
  * | word | outcome |
  * |---|---|

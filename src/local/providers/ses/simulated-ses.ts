@@ -14,10 +14,10 @@ import { emailCall, sendFields, tagsOf } from './ses-request.ts';
 const EVENT_DELAY_MS = 200;
 
 /**
- * The local SES: a proxy in front of the SES stand-in, which accepts every mail. The local part of the recipient's address
- * decides SES's answer (scripted-answer.ts) and the events of an accepted mail (mail-outcome.ts). Events go to `publish`
- * when the mail names a configuration set. All other requests pass unchanged, also those for the stand-in's web page and
- * `GET /store`.
+ * The local SES: a proxy in front of the SES stand-in, which accepts every mail. The local part of the recipient's
+ * address decides SES's answer (scripted-answer.ts) and the events of an accepted mail (mail-outcome.ts). Events go to
+ * `publish` when the mail names a configuration set. All other requests pass unchanged, also those for the stand-in's
+ * web page and `GET /store`.
  */
 export function startSimulatedSes(
   upstream: string,
