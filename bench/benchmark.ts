@@ -2,22 +2,22 @@ import type { SynthesizedStack } from '../src/local/emulator/template/assembly.t
 import type { Measurement } from './figure.ts';
 
 export interface BenchContext {
-  /** The stack as `cdk synth` makes it: its bundles are what is measured. */
+  /** The synthesized stack; the benchmarks measure its bundles. */
   readonly stack: SynthesizedStack;
-  /** A directory of this run, removed at its end. */
+  /** Temporary directory of this run, removed at its end. */
   readonly home: string;
-  /** Where CPU profiles of the functions go; undefined: none are made. */
+  /** Directory for CPU profiles of the functions; undefined: no profiles. */
   readonly profiles?: string;
-  /** Tells what is being done now. */
+  /** Reports the current step. */
   readonly step: (text: string) => void;
 }
 
 /** One or more budgets of design §9 that are measured together. */
 export interface Benchmark {
-  /** As `--only` names it. */
+  /** Name for `--only`. */
   readonly name: string;
   readonly describes: string;
-  /** Work that may go on beside earlier benchmarks that only count. */
+  /** Work that may run beside earlier benchmarks, as these only count. */
   readonly prepare?: (context: BenchContext) => Promise<void>;
   readonly run: (context: BenchContext) => Promise<Measurement[]>;
 }

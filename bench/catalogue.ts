@@ -8,7 +8,7 @@ import { sweepReads } from './cases/sweep-reads.ts';
 import { usage } from './cases/usage.ts';
 import { webhookCpu } from './cases/webhook-cpu.ts';
 
-/** In the order in which they run: those that only count come first, beside what the second prepares. */
+/** The benchmarks in the order of their run. Those that only count come first, while later ones prepare. */
 export const BENCHMARKS: readonly Benchmark[] = [
   usage,
   intake,

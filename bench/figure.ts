@@ -1,15 +1,15 @@
-/** What a benchmark measured, beside what design §9 allows. */
+/** A measured quantity and its budget in design §9. */
 export interface Measurement {
-  /** Stable name for machines: `write_units.success.1kb`. */
+  /** Stable name for programs: `write_units.success.1kb`. */
   readonly id: string;
-  /** The same for people. */
+  /** Name for people. */
   readonly what: string;
   readonly figure: number;
   readonly unit: string;
   readonly budget: Budget;
   /** The same quantity for a plain reading of the specification, measured in the same run. */
   readonly plain?: number;
-  /** What has to be known to read the figure. */
+  /** Conditions of the measurement. */
   readonly note?: string;
   readonly details?: Readonly<Record<string, number | string>>;
 }
@@ -19,12 +19,12 @@ export interface Budget {
   readonly min?: number;
 }
 
-/** A measurement and what follows from it. */
+/** A measurement and its result. */
 export interface Figure extends Measurement {
   readonly met: boolean;
-  /** By how much it is missed, as a share of the limit that it passes: 0.5 is half as much again. */
+  /** Distance from the missed limit, as a share of the limit: 0.5 is 50 % beyond it. */
   readonly missed_by?: number;
-  /** How many times as much the plain reading needs; absent without one, or where nothing is needed. */
+  /** The plain reading's quantity divided by ours; absent without a plain reading, or when ours is 0. */
   readonly ratio?: number;
 }
 
@@ -39,7 +39,7 @@ export function judge(measurement: Measurement): Figure {
   };
 }
 
-/** A figure that is no number was not measured, and so cannot have met anything. */
+/** A figure that is not a number was not measured, so it does not meet its budget. */
 function excess(figure: number, { max, min }: Budget): number | undefined {
   if (!Number.isFinite(figure)) return Number.POSITIVE_INFINITY;
   if (figure > max) return (figure - max) / max;

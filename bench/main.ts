@@ -31,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const progress = showProgress(process.stderr);
   const home = mkdtempSync(join(tmpdir(), 'notification-retry-bench-'));
-  // The children end with this process, but their files would stay.
+  // Child processes end with this process, but their files would stay.
   const removeHome = () => rmSync(home, { recursive: true, force: true });
   process.once('exit', removeHome);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

@@ -11,7 +11,7 @@ export interface BenchOptions {
   readonly profile: string | undefined;
 }
 
-/** An option or benchmark that does not exist; the message names it and what there is. */
+/** An unknown option or benchmark; the message names it and the valid ones. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -1,10 +1,10 @@
-/** Microseconds of CPU that a single GetItem takes on the machine where the CPU budgets were set (design §6). */
+/** Microseconds of CPU for a single GetItem on the machine where the CPU budgets were set (design §6). */
 const REFERENCE_CALL_US = 470;
 
 export const REFERENCE_NOTE = `scaled to a machine where a single GetItem takes ${REFERENCE_CALL_US} µs of CPU, as the budget was set on one; measured here`;
 
 /**
- * Turns CPU times measured here into the reference machine's.
+ * Converts CPU times of this machine to the reference machine's.
  * @param call_us of a single GetItem, measured in the same run
  */
 export function toReference(call_us: number): (cpu: number) => number {

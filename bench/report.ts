@@ -2,20 +2,20 @@ import { cpus } from 'node:os';
 import type { Colors } from '../src/terminal/colors.ts';
 import type { Budget, Figure } from './figure.ts';
 
-/** A benchmark that could not be run. */
+/** A benchmark that failed. */
 export interface Failure {
   readonly benchmark: string;
   readonly error: string;
 }
 
-/** The whole run, as `--json` prints it. Keys are added, none removed. */
+/** The output of `--json`. Keys are added, never removed. */
 export interface BenchReport {
   readonly node: string;
   readonly cpu: string;
   readonly cores: number;
   readonly started_at: string;
   readonly seconds: number;
-  /** Every benchmark was run and every budget met. */
+  /** Whether every benchmark has run and every budget is met. */
   readonly met: boolean;
   readonly figures: readonly Figure[];
   readonly failures: readonly Failure[];
@@ -36,7 +36,7 @@ export function reportOf(started: Date, ended: Date, figures: readonly Figure[],
 
 const HEADINGS = ['', 'figure', 'budget', '', 'plain reading'] as const;
 
-/** The report as a table for people, notes and details under it. */
+/** The report for people: a table, with notes and details below it. */
 export function renderReport(report: BenchReport, palette: Colors): string {
   const { figures, failures, seconds, cores, cpu, node } = report;
   const met = figures.filter((figure) => figure.met).length;
@@ -70,7 +70,7 @@ function tableLines(figures: readonly Figure[], { bold, dim, green, red }: Color
   return [dim(padded(HEADINGS).join('  ').trimEnd()), ...lines];
 }
 
-/** What several figures have in common is said once, with the first of them. */
+/** A note that several figures share is printed once, with the first of them. */
 function noteLines(figures: readonly Figure[]): string[] {
   const said = new Set<string>();
   return figures.flatMap(({ what, note, details = {} }) => {
@@ -99,7 +99,7 @@ function quantity(value: number, unit: string): string {
   return unit === '' ? number(value) : `${number(value)} ${unit}`;
 }
 
-/** Three significant digits below a thousand, none after the point above. */
+/** Three significant digits below 1,000, a whole number from there on. */
 function number(value: number | string): string {
   if (typeof value === 'string') return value;
   if (!Number.isFinite(value)) return 'not measured';

@@ -2,7 +2,7 @@ import type { BenchContext, Benchmark } from './benchmark.ts';
 import { type Figure, judge } from './figure.ts';
 import type { Failure } from './report.ts';
 
-/** Runs the benchmarks one after the other; one that fails keeps no other from running. */
+/** Runs the benchmarks one after the other. The others run although one fails. */
 export async function runAll(
   benchmarks: readonly Benchmark[],
   context: BenchContext,
@@ -23,7 +23,7 @@ export async function runAll(
   return { figures, failures };
 }
 
-/** Resolves with the failure, so that one that nobody waits for yet does not end the run. */
+/** Resolves with the failure, because a rejection that nobody awaits yet would end the process. */
 function settled(work: Promise<void> | undefined): Promise<{ readonly reason: unknown } | undefined> {
   return Promise.resolve(work).then(
     () => undefined,

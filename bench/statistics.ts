@@ -1,4 +1,4 @@
-/** The middle value, which one disturbed sample among many does not move. @throws RangeError without values */
+/** The median: one disturbed sample among many does not change it. @throws RangeError without values */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)];

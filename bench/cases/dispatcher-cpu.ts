@@ -20,7 +20,7 @@ const PLAIN_DUE = 300;
 
 const shape = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(1024) } as const;
 
-/** Design §9: the dispatcher's own CPU, with the stand-ins in other processes. */
+/** Design §9: the CPU of the dispatcher's process. The stand-ins run in other processes. */
 export const dispatcherCpu: Benchmark = {
   name: 'dispatcher-cpu',
   describes: 'CPU of the dispatcher for a notification',
@@ -33,7 +33,7 @@ export const dispatcherCpu: Benchmark = {
       const plain = await plainDispatcher(world);
       const call = Math.min(...(await singleCall(world)));
       const scaled = toReference(call);
-      // What else the machine does only ever adds to it.
+      // Other work of the machine can only increase the time, so the least value is the best.
       const [least, leastPlain] = [Math.min(...samples), Math.min(...plain)];
       return [
         {
@@ -58,7 +58,7 @@ export const dispatcherCpu: Benchmark = {
   },
 };
 
-/** A sweep writes nothing, so the same rows are due again in the next one. */
+/** A sweep writes nothing, so the same rows are due in the next sweep. */
 async function deployed(world: World): Promise<number[]> {
   const now = new Date();
   const items = Array.from({ length: DUE }, (_, i) => {
@@ -91,7 +91,7 @@ async function plainDispatcher(world: World): Promise<number[]> {
   });
 }
 
-/** How fast the machine is at the moment. */
+/** CPU of a single GetItem, which tells how fast the machine is now. */
 async function singleCall(world: World): Promise<number[]> {
   const fn = await world.start('dispatcher', {
     bundle: await bundle('bench/variants/get-item.ts', world.directory),

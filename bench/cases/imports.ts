@@ -12,14 +12,14 @@ import { deployedFunctions } from '../setup/deployed-functions.ts';
 
 const run = promisify(execFile);
 const ROUNDS = 9;
-/** As text and not as a file: a TypeScript file would have Node load its type stripper beside the import. */
+/** A text, because for a TypeScript file Node would load its type stripper beside the import. */
 const PROGRAM =
   'const t = performance.now(); await import(process.argv[1]); console.log(performance.now() - t); process.exit(0);';
-/** Nothing is called while a function is imported. */
+/** An import calls no service, so the endpoints lead nowhere. */
 const NOWHERE = 'http://127.0.0.1:9';
 const SERVICES = { dynamodb: NOWHERE, sqs: NOWHERE, ses: NOWHERE, lambda: NOWHERE, simulator: NOWHERE };
 
-/** Design §9: how long a cold start loads code. Every import is a process of its own, the bundles in turn. */
+/** Design §9: the time that a cold start loads code. Each import runs in its own process; the bundles take turns. */
 export const imports: Benchmark = {
   name: 'imports',
   describes: 'import time of the channel functions, against the DynamoDB client alone',
@@ -48,7 +48,7 @@ export const imports: Benchmark = {
       }
     }
     const timesOf = (name: string) => times.get(name) ?? [];
-    // What else the machine does only ever adds to an import.
+    // Other work of the machine can only increase the time, so the least value is the best.
     const least = (name: string) => Math.min(...timesOf(name));
     const againstClient = (name: string) => least(name) / least('client');
     return CHANNELS.map((channel) => ({

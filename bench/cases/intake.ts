@@ -9,7 +9,7 @@ const REQUESTS = 200;
 const TIMED = 600;
 const WARM_UP = 100;
 
-/** What handing one notification over costs, and how long the function takes for it. */
+/** Write units of a notification's handover to the API, and the time that the function takes. */
 export const intake: Benchmark = {
   name: 'intake',
   describes: 'write units and time of handing a notification over to the API',
@@ -59,7 +59,7 @@ export const intake: Benchmark = {
   },
 };
 
-/** Events as API Gateway makes them. */
+/** Events in the form of API Gateway. */
 function requests({ receiver }: World, name: string, count: number, kilobytes: number): object[] {
   const lambda = { tenant_id: 'TENANT001', key_id: 'bench', scopes: 'send', rate_limit: '1000000' };
   return Array.from({ length: count }, (_, i) => ({

@@ -20,7 +20,7 @@ const NOTIFICATIONS = 20;
 const PASSES = 2;
 const BATCH = 10;
 
-/** Design §9: the most memory that a process of the function ever had resident, its Node included. */
+/** Design §9: the peak of resident memory of a function's process, including Node itself. */
 export const memory: Benchmark = {
   name: 'memory',
   describes: 'memory of the channel functions at batch 10 with bodies of 256 KB',
@@ -72,7 +72,7 @@ function peak({ peak_rss }: SeriesOutcome): number {
   return peak_rss / MEGABYTE;
 }
 
-/** As Lambda starts Node, and as the local runtime does: a tenth of the memory is for what is not the heap. */
+/** Node's heap limit as on Lambda and in the local runtime: a tenth of the memory is not for the heap. */
 function limits(world: World, service: string): string[] {
   return [`--max-old-space-size=${Math.floor(world.functionPlan(service).memoryMegabytes * 0.9)}`];
 }
@@ -88,7 +88,7 @@ function shapeOf(channel: Channel, world: World): RowShape {
     channel,
     recipient: recipients[channel],
     body: bodyOf(BODY),
-    // Where a format has to be converted, that takes most memory.
+    // The conversion of a format takes most memory, where there is one.
     format: channel === 'webhook' ? 'PLAIN' : 'MARKDOWN',
     ...(channel === 'slack' && { integration: SAMPLE_INTEGRATIONS.slack }),
     ...(channel === 'webhook' && { integration: SAMPLE_INTEGRATIONS.webhook }),

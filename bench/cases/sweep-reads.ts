@@ -17,10 +17,10 @@ import { startWorld, type World } from '../setup/world.ts';
 const DUE = 1_000;
 const SMALL = 10_000;
 const LARGE = 1_000_000;
-/** Of 1 MB each. A scan reads every row alike, so the first of a large table tell what all would cost. */
+/** Pages of 1 MB. A scan reads all rows alike, so the cost of a large table follows from its first pages. */
 const SCANNED_PAGES = 10;
 
-/** Design §9: what a sweep reads grows with what is due, never with the table. */
+/** Design §9: the read units of a sweep grow with the number of due rows, never with the table. */
 export const sweepReads: Benchmark = {
   name: 'sweep-reads',
   describes: 'read units of a sweep over 1,000 due among 10,000 and among 1,000,000 rows',
@@ -64,13 +64,13 @@ async function importRows(context: BenchContext, rows: number): Promise<void> {
   await importTable(directory, table, tableOf(rows));
 }
 
-/** So many rows of which 1,000 are due now; the rest are delivered, of their columns those that a scan filters by. */
+/** Rows of which 1,000 are due now. The other rows are delivered and have only the columns that a scan filters by. */
 function* tableOf(rows: number): Generator<Item> {
   const now = new Date();
   for (let i = 0; i < DUE; i++) {
     const priority = PRIORITIES[i % PRIORITIES.length] ?? 'normal';
     const shape = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(10), priority } as const;
-    // The same ids in every table, and so the same partitions of the index: each is read to a whole 4 KB.
+    // Equal ids in every table give equal partitions of the index. DynamoDB rounds the read of each up to 4 KB.
     yield dueItem(shape, now, `due-${String(i).padStart(32, '0')}`);
   }
   for (let i = DUE; i < rows; i++) {

@@ -6,11 +6,11 @@ import { type MeteredRuns, meteredRuns, type RetryCost } from '../setup/metered-
 import { startWorld } from '../setup/world.ts';
 
 const KB = 1024;
-/** Enough that what a sweep costs once is shared as in a sweep worth the name. */
+/** Enough retries that the fixed cost of a sweep is shared as in a real sweep. */
 const RETRIES = 500;
 const FEW_RETRIES = 50;
 
-/** Design §9: writes, reads and SQS requests of a retry, counted on the way between functions and stand-ins. */
+/** Design §9: writes, reads and SQS requests of a retry, counted between the functions and the stand-ins. */
 export const usage: Benchmark = {
   name: 'usage',
   describes: 'write units, read units and SQS requests of a retry',
@@ -24,7 +24,7 @@ export const usage: Benchmark = {
       const delivered1 = await measure(1, '/ok', RETRIES);
       const delivered8 = await measure(8, '/ok', RETRIES);
       const delivered100 = await measure(100, '/ok', FEW_RETRIES);
-      // Last, as what failed waits in the work index, where later sweeps would look at it.
+      // Runs last, because failed rows stay in the work index and later sweeps would read them.
       const failed1 = await measure(1, '/status/503', FEW_RETRIES);
       const failed100 = await measure(100, '/status/503', FEW_RETRIES);
       await runs.stop();

@@ -18,12 +18,12 @@ const NOTIFICATIONS = 200;
 const BATCH = 10;
 const WARM_UP = 4;
 const ROUNDS = 3;
-/** Parts that are left out in turn, to see what each costs. */
+/** Parts that are left out in turn; the difference is the cost of the part. */
 const PARTS = ['decryption', 'post'] as const;
 
 /**
- * Design §9: the channel function's own CPU, with stand-ins and receiver in other processes. All candidates run in turn,
- * round after round, so that what else the machine does slows none of them more than the others.
+ * Design §9: the CPU of the channel function's process. Stand-ins and receiver run in other processes. The candidates
+ * take turns, so that other work of the machine affects them alike.
  */
 export const webhookCpu: Benchmark = {
   name: 'webhook-cpu',
@@ -51,12 +51,12 @@ interface Candidate {
   readonly name: string;
   readonly fn: MeasuredFunction;
   readonly table: string;
-  /** As they are before a pass: due. */
+  /** The rows before each pass: due. */
   readonly items: readonly Item[];
   readonly events: () => readonly unknown[];
-  /** Whether every event's notifications reach the receiver. */
+  /** Whether the notifications of every event reach the receiver. */
   readonly posts: boolean;
-  /** Milliseconds of CPU a delivery. */
+  /** Milliseconds of CPU per delivery. */
   readonly samples: number[];
 }
 
@@ -101,7 +101,7 @@ async function startCandidates(world: World): Promise<Candidate[]> {
   return candidates.map((candidate) => ({ ...candidate, samples: [] }));
 }
 
-/** Makes the rows due again and delivers them. @returns milliseconds of CPU a delivery */
+/** Makes the rows due again and delivers them. @returns milliseconds of CPU per delivery */
 async function pass(world: World, { name, fn, table, items, events, posts }: Candidate): Promise<number> {
   await putAll(world, table, items);
   const before = world.receiver.count();
@@ -115,7 +115,7 @@ async function pass(world: World, { name, fn, table, items, events, posts }: Can
 
 function measurementOf(candidates: readonly Candidate[]): Measurement {
   const samplesOf = (name: string) => candidates.find((candidate) => candidate.name === name)?.samples ?? [];
-  // What else the machine does only ever adds to it.
+  // Other work of the machine can only increase the time, so the least value is the best.
   const least = (name: string) => Math.min(...samplesOf(name));
   const call = least('get-item');
   const scaled = toReference(call * 1000);

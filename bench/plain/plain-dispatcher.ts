@@ -6,7 +6,7 @@ import { PLAIN_TABLES } from './plain-tables.ts';
 const dynamodb = new DynamoDBClient({});
 const sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
 
-/** Scans the table and queues what is due, a message at a time. @returns how many */
+/** Scans the table and queues the due rows, one message per request. @returns the number of messages */
 export async function handler({ queue_url }: { readonly queue_url: string }): Promise<number> {
   let queued = 0;
   let after: Record<string, AttributeValue> | undefined;

@@ -1,6 +1,6 @@
 import type { ScanCommandInput } from '@aws-sdk/client-dynamodb';
 
-/** §2 of the job's document, リトライ対象通知取得: every failed or pending row whose time has come. */
+/** §2 of the job's document, リトライ対象通知取得: every failed or pending row that is due. */
 export function plainScan(TableName: string, now: Date): ScanCommandInput {
   return {
     TableName,

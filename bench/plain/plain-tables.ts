@@ -1,9 +1,9 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 
 /**
- * The plain reading of batch-952-notification-retry.md: one table with everything in a row, content and state, and
- * one for the retry log, each with the document's own primary key. The table document's indexes are left out, which
- * flatters the plain reading: every one of them would make its writes dearer.
+ * The plain reading of batch-952-notification-retry.md: one table whose rows hold content and state, and one table for
+ * the retry log, each with the primary key of the document. The indexes of the table document are left out, which
+ * favours the plain reading: each index would increase the cost of its writes.
  */
 export const PLAIN_TABLES = { log: 'PlainNotificationLog', retry_log: 'PlainNotificationRetryLog' } as const;
 export const PLAIN_QUEUE = 'plain-retry-queue';

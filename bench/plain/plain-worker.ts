@@ -6,7 +6,7 @@ import { PLAIN_TABLES } from './plain-tables.ts';
 const dynamodb = new DynamoDBClient({});
 const BASE_MS = 5 * 60_000;
 
-/** §2 of the job's document, a message at a time: read the row, mark it, send, log the attempt, write the outcome. */
+/** §2 of the job's document, one message at a time: read the row, mark it, send, log the attempt, write the outcome. */
 export async function handler({ Records }: SQSEvent): Promise<void> {
   for (const { body } of Records) await retry(JSON.parse(body).log_id);
 }

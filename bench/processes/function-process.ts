@@ -3,30 +3,30 @@ import { pathToFileURL } from 'node:url';
 import { serveParent } from '../../src/local/processes/serve-parent.ts';
 
 /**
- * A function's process that measures itself: `function-process.ts BUNDLE EXPORT`. Plain `node` loads it, so it imports
- * nothing that is not as plain. The events of a series are handled one after the other, as a Lambda sandbox does.
+ * A function's process that measures itself: `function-process.ts BUNDLE EXPORT`. Plain `node` runs this file, so its
+ * imports must need no build either. It handles the events of a series one after the other, as a Lambda sandbox does.
  */
 
 export interface Series {
   readonly id: number;
-  /** Events that run before the measuring starts. */
+  /** Number of events before the measurement starts. */
   readonly warm_up: number;
-  /** JSON, as Lambda gets it. */
+  /** JSON texts. */
   readonly events: readonly string[];
 }
 
 export interface SeriesOutcome {
   readonly id: number;
-  /** Of every event, in order. */
+  /** The result of every event, in order. */
   readonly results: readonly unknown[];
   readonly error?: string;
-  /** Microseconds of CPU, user and system, all threads: of the events after the warm-up. */
+  /** Microseconds of CPU for the events after the warm-up: user and system, all threads. */
   readonly cpu_us: number;
-  /** Milliseconds from call to answer: of the events after the warm-up, in order. */
+  /** Milliseconds from call to answer for each event after the warm-up, in order. */
   readonly times_ms: readonly number[];
-  /** Most memory that the process ever had resident, in bytes. */
+  /** Peak of the process's resident memory, in bytes. */
   readonly peak_rss: number;
-  /** Memory that is swapped out now, in bytes; 0 where the system does not tell. */
+  /** Memory that is swapped out now, in bytes; 0 where the system does not report it. */
   readonly swapped: number;
 }
 
@@ -75,7 +75,7 @@ function contextOf(awsRequestId: string): object {
   };
 }
 
-/** The kernel's own peak where it tells: resourceUsage().maxRSS of a forked process starts with its parent's. */
+/** Prefers the kernel's peak, because resourceUsage().maxRSS of a forked process starts with its parent's value. */
 function memory(): Pick<SeriesOutcome, 'peak_rss' | 'swapped'> {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   const kilobytes = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);

@@ -6,8 +6,8 @@ const WORDS = (
 const LETTERS = 'etaoinshrdlucmfwypvbgkxqjz0123456789';
 
 /**
- * A body of exactly so many bytes, the same each time. Words of every day alternate with names and numbers, so that it
- * compresses as notifications do, to less than half, and not to nothing as a repeated sentence would.
+ * A body of exactly this size, the same on each call. Common words alternate with names and numbers, so that it
+ * compresses like real notifications, to less than half; a repeated sentence would compress to almost nothing.
  */
 export function bodyOf(bytes: number): string {
   const random = generator(bytes);
@@ -22,7 +22,9 @@ export function bodyOf(bytes: number): string {
   return parts.join(' ').padEnd(bytes, '.').slice(0, bytes);
 }
 
-/** A linear congruential generator (Numerical Recipes' constants): 0 up to 1, the same numbers for the same seed. */
+/**
+ * A linear congruential generator with the constants of Numerical Recipes: numbers in [0, 1), equal for equal seeds.
+ */
 function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

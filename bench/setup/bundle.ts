@@ -4,9 +4,9 @@ import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 
 /**
- * Bundles a module as the functions are bundled.
- * @param entry from the project's root
- * @returns path of the bundle's entry; what it loads later is beside it
+ * Bundles a module with the settings of the functions.
+ * @param entry relative to the project's root
+ * @returns path of the bundle's entry; modules that it loads later are in the same directory
  */
 export async function bundle(entry: string, directory: string): Promise<string> {
   const outdir = join(directory, entry.replaceAll(/[^\w-]+/g, '-'));
@@ -14,7 +14,7 @@ export async function bundle(entry: string, directory: string): Promise<string> 
   return join(outdir, 'index.mjs');
 }
 
-/** @returns bytes of the bundle, with all that it may load later */
+/** @returns bytes of the bundle, including modules that it loads later */
 export function bundleSize(entry: string): number {
   const directory = dirname(entry);
   return readdirSync(directory).reduce((bytes, name) => bytes + statSync(join(directory, name)).size, 0);

@@ -8,11 +8,11 @@ export interface DeployedFunctions {
   readonly plan: LocalPlan;
   /** @param service folder under functions/ */
   planOf(service: string): FunctionPlan;
-  /** Path of its bundle. */
+  /** Path of the function's bundle. */
   bundleOf(service: string): string;
 }
 
-/** @param sqsEndpoint where queue URLs start; nowhere unless given */
+/** @param sqsEndpoint base of the queue URLs; by default an address where nothing listens */
 export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http://127.0.0.1:9'): DeployedFunctions {
   const plan = planFrom(stack, { region: LOCAL_REGION, accountId: LOCAL_ACCOUNT, sqsEndpoint });
   const planOf = (service: string): FunctionPlan => {

@@ -4,12 +4,12 @@ import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
 import type { Announcement } from '../../src/local/processes/serve-parent.ts';
 import type { Series, SeriesOutcome } from '../processes/function-process.ts';
 
-/** A function in a process of its own that measures itself. */
+/** A function in its own process, which measures itself. */
 export interface MeasuredFunction {
   /**
    * Handles the events one after the other.
-   * @param warm_up how many of them come before the measuring starts
-   * @throws Error with what the function threw, or how its process ended
+   * @param warm_up number of events before the measurement starts
+   * @throws Error with the function's error, or with the way its process ended
    */
   run(events: readonly unknown[], warm_up?: number): Promise<SeriesOutcome>;
   stop(): Promise<void>;
@@ -18,10 +18,10 @@ export interface MeasuredFunction {
 export interface FunctionProcess {
   /** Path of the bundle. */
   readonly bundle: string;
-  /** Name of its export. */
+  /** Name of the bundle's export. */
   readonly handler: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Takes what the function prints, as CloudWatch would. */
+  /** File for the function's output. */
   readonly logFile: string;
   readonly nodeOptions?: readonly string[];
 }

@@ -9,9 +9,9 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 
 /**
- * Makes a data directory for the stand-in that holds one table with very many rows: put over HTTP, a million would
- * take a quarter of an hour, imported as a DynamoDB export they take half a minute.
- * @throws Error when dynoxide is not installed on this platform, or with what it printed
+ * Makes a data directory with one large table for the stand-in. A million rows take 15 minutes to put over HTTP, and
+ * half a minute to import as a DynamoDB export.
+ * @throws Error when dynoxide is not installed on this platform, or with dynoxide's output
  */
 export async function importTable(
   directory: string,
@@ -65,7 +65,7 @@ function dynoxide(): string {
     return join(createRequire(import.meta.url).resolve(`${name}/package.json`), '..', 'dynoxide');
   } catch (cause) {
     throw new Error(
-      `It needs dynoxide, which is not installed: run npm ci without --omit=optional, if ${name} exists`,
+      `This benchmark needs dynoxide, which is not installed: run npm ci without --omit=optional, if ${name} exists`,
       {
         cause,
       },

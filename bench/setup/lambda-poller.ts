@@ -15,9 +15,9 @@ export interface Polled {
 }
 
 /**
- * Feeds a queue to a function until it is empty, with the requests that Lambda makes: one receive and one delete a
- * batch. The last receive, which finds nothing, is counted as well.
- * @returns how many messages were handled
+ * Gives a queue's messages to a function until the queue is empty, with the requests that Lambda makes: one receive and
+ * one delete per batch. The last receive finds nothing and is counted, too.
+ * @returns the number of handled messages
  * @throws Error when the function reports a failed message
  */
 export async function drain(queue: Polled, fn: MeasuredFunction): Promise<number> {
@@ -44,13 +44,13 @@ export async function drain(queue: Polled, fn: MeasuredFunction): Promise<number
   }
 }
 
-/** @throws Error when a handler reported a message as failed: what was measured was then no delivery */
+/** @throws Error when the handler reported a message as failed, because a delivery was to be measured */
 export function expectNoFailures(results: readonly unknown[]): void {
   const failed = results.flatMap((result) => (result as SQSBatchResponse | null)?.batchItemFailures ?? []);
   if (failed.length > 0) throw new Error(`${failed.length} messages came back; the function's log says why`);
 }
 
-/** The events for due rows, as if the sweep had queued them, without a queue: for what measures the function alone. */
+/** Events for due rows as the sweep would queue them, for benchmarks that measure the function without a queue. */
 export function eventsFor(items: readonly Item[], queueArn: string, batchSize: number): SQSEvent[] {
   const records = items.map((item) => {
     const text = (name: string) => item[name]?.S ?? '';

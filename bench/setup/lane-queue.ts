@@ -2,7 +2,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/r
 import { queueUrl } from '../../src/local/stand-ins/create-queues.ts';
 import type { World } from './world.ts';
 
-/** The standard lane of a channel function: what `normal` notifications go through. */
+/** The standard lane of a channel, which takes `normal` notifications. */
 export function standardLane(world: World, service: string): { readonly url: string; readonly arn: string } {
   const lanes: Record<string, { standard?: unknown }> = JSON.parse(
     world.functionPlan(service).environment['LANE_QUEUES'] ?? '{}',

@@ -1,20 +1,20 @@
 import { serve } from '../../src/local/support/http-server.ts';
 
-/** What passed a meter. */
+/** The requests that passed a meter. */
 export interface Reading {
-  /** By operation: `SendMessageBatch`. */
+  /** Number of requests per operation, such as `SendMessageBatch`. */
   readonly requests: Readonly<Record<string, number>>;
   /** DynamoDB's consumed capacity, indexes included. */
   readonly write_units: number;
   readonly read_units: number;
-  /** The write units again, by table or index. */
+  /** The write units per table or index. */
   readonly written: Readonly<Record<string, number>>;
 }
 
-/** Stands before a stand-in, so that what is measured is the deployed code and not a copy of its wiring. */
+/** A proxy in front of a stand-in, so that the deployed code itself is measured. */
 export interface Meter {
   readonly url: string;
-  /** What passed since the last time it was read. */
+  /** The requests since the last call. */
   read(): Reading;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Meter {
 const WRITES = /^(Put|Update|Delete|BatchWrite|TransactWrite)|ExecuteStatement$/;
 const HEADERS = ['authorization', 'content-type', 'x-amz-date', 'x-amz-target', 'x-amzn-query-mode'] as const;
 
-/** Forwards the requests of DynamoDB and SQS, counts them, and asks DynamoDB for the capacity that each consumed. */
+/** Forwards and counts the requests to DynamoDB and SQS, and asks DynamoDB for the capacity that each consumes. */
 export async function startMeter(upstream: string): Promise<Meter> {
   let tally = emptyTally();
   const server = await serve(
@@ -77,7 +77,7 @@ interface Consumed extends Capacity {
   readonly GlobalSecondaryIndexes?: Readonly<Record<string, Capacity>>;
 }
 
-/** Answers to batches have an entry a table, the others a single one. */
+/** The answer to a batch has one entry per table, other answers have a single one. */
 interface Answer {
   readonly ConsumedCapacity?: Consumed | Consumed[];
 }

@@ -11,23 +11,23 @@ import { failedRow, putAll, type RowShape, seedDue } from './rows.ts';
 import { tableNames } from './table-names.ts';
 import type { World } from './world.ts';
 
-/** What one retry costs, from the sweep that finds it to its outcome. */
+/** The cost of one retry, from the sweep that finds it to its outcome. */
 export interface RetryCost {
   readonly retries: number;
   readonly write_units: number;
   readonly read_units: number;
-  /** The part of the read units that the sweep took. */
+  /** The sweep's part of the read units. */
   readonly sweep_read_units: number;
   readonly sqs_requests: number;
-  /** The write units by table and index. */
+  /** The write units per table and index. */
   readonly written: Readonly<Record<string, number>>;
-  /** Bytes of the notification's row when all is over: it is charged in steps of 1,024. */
+  /** Final size of the notification's row in bytes. DynamoDB charges it in steps of 1,024. */
   readonly row_bytes: number;
 }
 
-/** Runs whole retries and measures what they ask of DynamoDB and SQS. */
+/** Runs whole retries and measures their requests to DynamoDB and SQS. */
 export interface MeteredRuns {
-  /** Seeds so many notifications, sweeps, and handles what was queued. */
+  /** Seeds the notifications, sweeps, and handles the queued messages. */
   deployed(count: number, shape: RowShape): Promise<RetryCost>;
   plain(count: number, shape: RowShape): Promise<RetryCost>;
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
     await world.start('dispatcher', { services }),
     await world.start('send-webhook', { services }),
   ];
-  // The plain functions run in the deployed ones' environments: they need no more than the endpoints.
+  // The plain functions need only the endpoints, so they get the environments of the deployed functions.
   const plainDispatcher = await world.start('dispatcher', {
     services,
     bundle: await bundle('bench/plain/plain-dispatcher.ts', world.directory),
@@ -78,7 +78,7 @@ export async function meteredRuns(world: World): Promise<MeteredRuns> {
     }
     return {
       retries: count,
-      // The one record of the sweep itself is not a retry's.
+      // The sweep writes one record of its own, which does not belong to a retry.
       write_units: storage.write_units / count,
       read_units: (swept.read_units + storage.read_units) / count,
       sweep_read_units: swept.read_units / count,

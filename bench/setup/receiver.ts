@@ -1,6 +1,6 @@
 import { sendJson, serve } from '../../src/local/support/http-server.ts';
 
-/** Slack, Teams and webhook receivers in one: `/status/503…` answers that status, everything else accepts. */
+/** A receiver for Slack, Teams and webhooks: `/status/503…` answers that status, every other path accepts. */
 export interface Receiver {
   readonly url: string;
   /** Requests so far. */
@@ -14,7 +14,7 @@ export async function startReceiver(): Promise<Receiver> {
     (request, response) => {
       count += 1;
       const status = Number(/^\/status\/(\d{3})/.exec(request.url ?? '')?.[1] ?? 200);
-      // Slack's answer to chat.postMessage; the others only look at the status.
+      // Slack's answer to chat.postMessage. The other senders look at the status only.
       sendJson(response, status, { ok: true, ts: '1700000000.000100' });
     },
     0,

@@ -18,13 +18,13 @@ export interface RowShape {
   readonly body: string;
   readonly format?: MessageFormat;
   readonly priority?: Priority;
-  /** An id of prepareSecrets. */
+  /** An id of SAMPLE_INTEGRATIONS. */
   readonly integration?: string;
 }
 
 /**
- * A notification that failed, as BATCH-951 leaves it: with every column of his-notification-log-table.md, ids being
- * UUIDs as that document says, so that the size of the row is a real one.
+ * A failed notification as BATCH-951 writes it. It has every column of his-notification-log-table.md, and UUIDs as ids,
+ * so that its size is realistic.
  */
 export function failedRow(shape: RowShape, now: Date): ForeignRow {
   const failed = new Date(now.getTime() - 60_000).toISOString();
@@ -61,7 +61,7 @@ export function failedRow(shape: RowShape, now: Date): ForeignRow {
   };
 }
 
-/** The row as the sweep finds it: due now in the work index, its content elsewhere. */
+/** The row as the sweep finds it: due now in the work index, without its content. */
 export function dueItem(shape: RowShape, now: Date, log_id: string): Item {
   const { recipient_address: _, subject: _1, message_body: _2, message_format: _3, ...row } = failedRow(shape, now);
   const priority = shape.priority ?? 'normal';
@@ -75,8 +75,8 @@ export function dueItem(shape: RowShape, now: Date, log_id: string): Item {
 }
 
 /**
- * Puts notifications as BATCH-951 does and lets the due-indexer take them into the work index, contents encrypted.
- * @returns their rows, due now, for putting them again
+ * Puts notifications as BATCH-951 does. The due-indexer then adds them to the work index and encrypts their content.
+ * @returns the due rows, so that they can be put again
  */
 export async function seedDue(world: World, count: number, shape: RowShape): Promise<Item[]> {
   const { notification_log } = tableNames(world);
@@ -98,7 +98,7 @@ export async function seedDue(world: World, count: number, shape: RowShape): Pro
   return due;
 }
 
-/** What Lambda gives the due-indexer for new rows. */
+/** Lambda's event to the due-indexer for new rows. */
 function streamEvents(images: readonly Item[]): DynamoDBStreamEvent[] {
   const records = images.map((image, i) => ({
     eventID: String(i),
@@ -106,7 +106,7 @@ function streamEvents(images: readonly Item[]): DynamoDBStreamEvent[] {
     eventSource: 'aws:dynamodb',
     dynamodb: {
       SequenceNumber: String(i + 1).padStart(21, '0'),
-      // The two libraries' types for the same wire format differ in their binary values, of which there are none.
+      // The two libraries' types for the same wire format differ only for binary values, and there are none.
       NewImage: image as NonNullable<NonNullable<DynamoDBStreamEvent['Records'][number]['dynamodb']>['NewImage']>,
     },
   }));
@@ -117,7 +117,7 @@ function chunks<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
-/** Puts items as they are, over what is there. */
+/** Puts items and replaces existing ones. */
 export async function putAll(world: World, table: string, items: readonly Item[]): Promise<void> {
   let bytes = 0;
   let open: WriteRequest[] = [];
@@ -133,7 +133,7 @@ export async function putAll(world: World, table: string, items: readonly Item[]
   for (const Item of items) {
     open.push({ PutRequest: { Item } });
     bytes += Item['message_body']?.S?.length ?? 0;
-    // A call takes 25 items and 16 MB.
+    // BatchWriteItem takes at most 25 items and 16 MB.
     if (open.length === 25 || bytes > 4_000_000) await flush();
   }
   await flush();

@@ -1,7 +1,7 @@
 import type { TableRole } from '../../src/adapters/dynamodb/schema.ts';
 import type { World } from './world.ts';
 
-/** The deployed tables by role, as a channel function knows them. */
+/** The deployed tables by role, from a channel function's environment. */
 export function tableNames(
   world: Pick<World, 'functionPlan'>,
 ): Record<Exclude<TableRole, 'pipeline_state' | 'api_keys'>, string> {

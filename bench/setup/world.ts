@@ -19,14 +19,14 @@ import { deployedFunctions } from './deployed-functions.ts';
 import { type MeasuredFunction, startFunction } from './function.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** The deployed stack's tables and queues on stand-ins of their own, and the plain reading's beside them. */
+/** The tables and queues of the deployed stack and of the plain reading, on stand-ins of their own. */
 export interface World {
   readonly directory: string;
   readonly plan: LocalPlan;
   readonly clients: AwsClients;
   readonly services: ServiceEndpoints;
   readonly receiver: Receiver;
-  /** The functions' credentials and keys. */
+  /** File with the functions' credentials and keys. */
   readonly secretsFile: string;
   /** @param service folder under functions/ */
   functionPlan(service: string): FunctionPlan;
@@ -43,16 +43,16 @@ export interface StartOptions {
 }
 
 export interface WorldOptions {
-  /** Holds a `dynamodb.sqlite` with rows in it. */
+  /** Directory of a `dynamodb.sqlite` with rows. */
   readonly dataDir?: string;
   /** Whether e-mail is sent. */
   readonly email?: boolean;
 }
 
-/** Where nothing is: what has no stand-in in a benchmark must fail and not reach AWS. */
+/** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
 const NOWHERE = 'http://127.0.0.1:9';
 
-/** What fails in a benchmark fails on purpose: no breaker shall keep it from being measured. */
+/** Failures in a benchmark are on purpose, so no breaker may open. */
 const NO_BREAKER = { min_samples: 1_000_000 };
 
 export async function startWorld(context: BenchContext, options: WorldOptions = {}): Promise<World> {
@@ -126,13 +126,15 @@ async function start(
   };
 }
 
-/** The last one of a name stays: the measured run comes after what is set up with the same function. */
+/**
+ * A later profile replaces an earlier one of the same name: the measured run comes after the setup with that function.
+ */
 function profiling(directory: string | undefined, name: string): string[] {
   if (directory === undefined) return [];
   return ['--cpu-prof', `--cpu-prof-dir=${directory}`, `--cpu-prof-name=${name}.cpuprofile`];
 }
 
-/** Nobody reads it here, it costs no capacity, and the stand-in gets slower with every record in it. */
+/** Removes the stream: nothing reads it here, it consumes no capacity, and each record slows the stand-in down. */
 function withoutStream({ StreamSpecification: _, ...table }: CreateTableCommandInput): CreateTableCommandInput {
   return table;
 }

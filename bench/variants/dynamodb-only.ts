@@ -1,4 +1,4 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
-/** What every function has to import at least (design §9). */
+/** The least that every function has to import (design §9). */
 export const client = new DynamoDBClient({});

@@ -15,7 +15,7 @@ import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 
 /**
- * The webhook function with a part left out, which tells what that part costs. BENCH_WITHOUT names it: `decryption`
+ * The webhook function without one part, to measure the cost of that part. BENCH_WITHOUT names the part: `decryption`
  * (every recipient is BENCH_RECIPIENT) or `post` (every send succeeds at once).
  */
 const env = parseEnv(senderEnv, process.env);
