@@ -50,7 +50,7 @@ describe('the median', () => {
     expect(median(values)).toBe(expected);
   });
 
-  it('of nothing is an error, and not a number that looks like a figure', () => {
+  it('of no values is an error, so that it cannot pass for a figure', () => {
     expect(() => median([])).toThrow(RangeError);
   });
 });

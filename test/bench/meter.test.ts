@@ -22,7 +22,7 @@ const due = (log_id: string, body = '') => ({
   ...(body !== '' && { message_body: { S: body } }),
 });
 
-describe('the meter before DynamoDB', () => {
+describe('the meter in front of DynamoDB', () => {
   let db: TestDynamoDb;
   let meter: Meter;
   let client: DynamoDBClient;
@@ -40,7 +40,7 @@ describe('the meter before DynamoDB', () => {
     await db.stop();
   });
 
-  it('sums what batches of puts cost, and tells table from index', async () => {
+  it('adds up the cost of batches of puts, per table and index', async () => {
     const puts = [due('a'), due('b', 'x'.repeat(1500))].map((Item) => ({ PutRequest: { Item } }));
     await client.send(new BatchWriteItemCommand({ RequestItems: { [tables.notification_log]: puts } }));
     expect(meter.read()).toEqual({
@@ -51,7 +51,7 @@ describe('the meter before DynamoDB', () => {
     });
   });
 
-  it('counts PartiQL updates as writes, with the index that a row leaves', async () => {
+  it('counts PartiQL updates as writes, including the index that a row leaves', async () => {
     const Statement = `UPDATE "${tables.notification_log}" SET send_status='SUCCESS' REMOVE work_queue WHERE log_id='a'`;
     await client.send(new BatchExecuteStatementCommand({ Statements: [{ Statement }] }));
     expect(meter.read()).toMatchObject({ write_units: 2, read_units: 0, written: { work_index: 1 } });
@@ -71,7 +71,7 @@ describe('the meter before DynamoDB', () => {
     expect(meter.read()).toMatchObject({ write_units: 0, read_units: 1.5 });
   });
 
-  it('starts anew each time it is read, and leaves answers as they are', async () => {
+  it('starts at zero after each reading, and passes answers on unchanged', async () => {
     expect(meter.read()).toEqual({ requests: {}, write_units: 0, read_units: 0, written: {} });
     const Keys = [{ log_id: { S: 'b' } }];
     const { Responses } = await client.send(
@@ -81,7 +81,7 @@ describe('the meter before DynamoDB', () => {
   });
 });
 
-describe('the meter before SQS', () => {
+describe('the meter in front of SQS', () => {
   let server: FauxqsServer;
   beforeAll(async () => {
     server = await startFauxqs({ port: 0, logger: false });

@@ -23,7 +23,7 @@ describe("the benchmarks' options", () => {
     expect(() => parseOptions(args, NAMES)).toThrow(names);
   });
 
-  it('are explained with the benchmarks that there are', () => {
+  it('are explained, with the existing benchmarks', () => {
     expect(usage([{ name: 'memory', describes: 'how much' }])).toMatch(/memory +how much/);
   });
 });

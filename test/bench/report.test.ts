@@ -31,7 +31,7 @@ describe('the report for people', () => {
     expect(text).toMatch(/^writes +4 WU +≤ 4 WU +met +203 WU, 50\.8 times as much$/m);
   });
 
-  it('says by how much a budget is missed', () => {
+  it('says how far a budget is missed', () => {
     expect(text).toMatch(/^reads +1\.53 RU +≤ 1 RU +missed by 53 % +–$/m);
     expect(text).toContain('1 of 2 budgets met, in 65 s');
   });
@@ -41,7 +41,7 @@ describe('the report for people', () => {
     expect(text).toMatch(/^reads: scanned 7,071$/m);
   });
 
-  it('names a benchmark that could not be run, and why', () => {
+  it('names a benchmark that failed, and the reason', () => {
     expect(render(STARTED, ENDED, [], [{ benchmark: 'memory', error: 'no room' }])).toContain(
       'memory was not measured: no room',
     );

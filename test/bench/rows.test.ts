@@ -16,7 +16,7 @@ describe("the benchmarks' notifications", () => {
     expect(rowFaults(failedRow(SHAPE, NOW))).toEqual([]);
   });
 
-  it('are in the work index, their content elsewhere, when a sweep is to find them', () => {
+  it('are in the work index, without their content, where a sweep finds them', () => {
     const item = dueItem(SHAPE, NOW, 'log-1');
     expect(item).toMatchObject({
       log_id: { S: 'log-1' },
@@ -26,12 +26,12 @@ describe("the benchmarks' notifications", () => {
     for (const column of ['recipient_address', 'subject', 'message_body']) expect(item).not.toHaveProperty(column);
   });
 
-  it.each([1, 1024, 256 * 1024])('have bodies of exactly %i bytes, the same each time', (bytes) => {
+  it.each([1, 1024, 256 * 1024])('have bodies of exactly %i bytes, equal on each call', (bytes) => {
     expect(Buffer.byteLength(bodyOf(bytes))).toBe(bytes);
     expect(bodyOf(bytes)).toBe(bodyOf(bytes));
   });
 
-  it('have bodies that compress as texts do, lest a figure depend on repetition', () => {
+  it('have bodies that compress as real texts do, so that no figure depends on repetition', () => {
     const share = deflateRawSync(bodyOf(8192)).length / 8192;
     expect(share).toBeGreaterThan(0.35);
     expect(share).toBeLessThan(0.6);
@@ -48,7 +48,7 @@ describe("the benchmarks' notifications", () => {
     });
   });
 
-  it('count as delivered only when none comes back', () => {
+  it('count as delivered only when the function reports none as failed', () => {
     expect(() => expectNoFailures([{ batchItemFailures: [] }, null])).not.toThrow();
     expect(() => expectNoFailures([{ batchItemFailures: [{ itemIdentifier: 'm' }] }])).toThrow(/1 messages came back/);
   });

@@ -27,7 +27,7 @@ describe('a run of benchmarks', () => {
     expect(failures).toEqual([{ benchmark: 'one', error: 'broken' }]);
   });
 
-  it('prepares beside the ones before, and measures only what is prepared', async () => {
+  it('prepares a benchmark while earlier ones run, and measures it after its preparation', async () => {
     const order: string[] = [];
     const first = benchmark('first', {
       run: async () => {

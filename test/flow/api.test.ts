@@ -13,7 +13,7 @@ let key: string;
 interface Answer {
   readonly status: number;
   readonly replayed: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape
   readonly body: any;
 }
 
@@ -53,8 +53,8 @@ afterAll(async () => {
   flow.remove();
 }, 60_000);
 
-describe('a notification handed over', () => {
-  it('is delivered at once, without a sweep and without the indexer, and once however often it is handed over', async () => {
+describe('a notification from the API', () => {
+  it('is delivered at once, without a sweep or the indexer, and only once although it is handed over several times', async () => {
     const body = { channel: 'webhook', recipient: hook('ok/api-1'), body: '本文', priority: 'urgent' };
     const answers = await Promise.all(Array.from({ length: 10 }, () => send('api-1', body)));
     const taken = answers.filter(({ status }) => status === 202);
@@ -71,13 +71,13 @@ describe('a notification handed over', () => {
     expect(flow.logs()).not.toMatch(/本文|ok\/api-1|nrk_/);
   });
 
-  it('that fails is retried by itself', async () => {
+  it('is retried without a sweep when it fails', async () => {
     const { body } = await send('api-2', { channel: 'webhook', recipient: hook('flaky-2/api-2'), body: 'x' });
     const done = await until(body.log_id, 'done');
     expect(done.attempts.map(({ status }: { status: string }) => status)).toEqual(['FAILED', 'FAILED', 'SUCCESS']);
   });
 
-  it('whose sending by its producer failed for good becomes a dead letter that a redrive revives', async () => {
+  it('becomes a dead letter when its producer reports a permanent failure, and a redrive revives it', async () => {
     const failed_attempt = { error_type: 'AUTH_FAILED', response_code: '401' };
     const recipient = hook('ok/api-3');
     const { body } = await send('api-3', { channel: 'webhook', recipient, body: 'x', failed_attempt });
@@ -90,7 +90,7 @@ describe('a notification handed over', () => {
     await until(body.log_id, 'done');
   });
 
-  it('goes on on its fallback channel when its recipient turns out to be wrong', async () => {
+  it('is sent on its fallback channel when its recipient is invalid', async () => {
     const fallback = { channel: 'webhook', recipient: hook('ok/api-4') };
     const failed_attempt = { error_type: 'INVALID_RECIPIENT' };
     const email = { channel: 'email', recipient: 'nobody@example.com', body: 'x', fallback, failed_attempt };
@@ -99,7 +99,7 @@ describe('a notification handed over', () => {
     await until(String(successor), 'done');
   });
 
-  it('by a row of BATCH-951’s own is taken over when its failure is reported', async () => {
+  it('that is a row of BATCH-951 is taken over when its failure is reported', async () => {
     const log_id = 'api-951';
     await flow.put([
       {
@@ -121,7 +121,7 @@ describe('a notification handed over', () => {
   });
 });
 
-it('answers by the gateway, the functions and the document as in the tests of the parts', async () => {
+it('the gateway, the functions and the OpenAPI document answer as in their own tests', async () => {
   const document = await (await fetch(`${flow.endpoints.endpoints.api}/v1/openapi.json`)).json();
   expect(document).toMatchObject({ openapi: '3.1.0' });
   expect((await fetch(`${flow.endpoints.endpoints.api}/v1/notifications`)).status).toBe(401);

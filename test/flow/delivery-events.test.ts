@@ -3,7 +3,9 @@ import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
-/** Longer than an event takes from SES to the row, so that what it prevents would be seen to happen if it did not. */
+/**
+ * Longer than an event takes from SES to the row: if the event failed to prevent something, it would happen by then.
+ */
 const BASE_INTERVAL_SECONDS = 6;
 const row = (log_id: string, local: string, changes: Record<string, unknown> = {}) => ({
   log_id,
@@ -31,7 +33,7 @@ afterAll(async () => {
   flow.remove();
 }, 60_000);
 
-describe('what SES tells of an e-mail after it took it', () => {
+describe('the events of an e-mail that SES has accepted', () => {
   beforeAll(async () => {
     await flow.put([
       row('e-ok', 'hanako.secret'),
@@ -47,7 +49,7 @@ describe('what SES tells of an e-mail after it took it', () => {
   }, 60_000);
 
   it.each(['e-ok', 'e-open', 'e-complaint', 'mail@日本'])(
-    'dates the delivery of %s',
+    'record the time of the delivery of %s',
     async (log_id) => {
       const found = await eventually(async () => {
         const now = await flow.row(log_id);
@@ -59,13 +61,13 @@ describe('what SES tells of an e-mail after it took it', () => {
     60_000,
   );
 
-  it('dates an opening and a complaint, and suppresses who complained', async () => {
+  it('record the times of an opening and a complaint, and suppress the address that complained', async () => {
     await eventually(async () => (await flow.row('e-open'))['opened_at'], 30_000);
     const complained = await until('e-complaint', { suppressed: true });
     expect(complained).toMatchObject({ send_status: 'SUCCESS', complained_at: expect.any(String) });
   }, 60_000);
 
-  it('stops a notification that bounced for good, with its reason and without a dead letter', async () => {
+  it('stop a notification after a hard bounce, with its reason and without a dead letter', async () => {
     expect(await until('e-bounce', { send_status: 'FAILED' })).toMatchObject({
       failure_reason: 'INVALID_RECIPIENT',
       error_type: 'INVALID_RECIPIENT',
@@ -80,13 +82,13 @@ describe('what SES tells of an e-mail after it took it', () => {
     expect(await sent('e-bounce')).toBe(1);
   }, 60_000);
 
-  it('sends a mail in which SES found a virus to the dead letters', async () => {
+  it('move a mail in which SES found a virus to the dead letters', async () => {
     expect(await until('e-reject', { send_status: 'FAILED' })).toMatchObject({ failure_reason: 'FORMAT_ERROR' });
     await eventually(async () => ((await flow.deadLetters('email')) === 1 ? true : undefined), 30_000);
     expect(await sent('e-reject')).toBe(1);
   }, 60_000);
 
-  it('does not send again what arrived although SES’s answer was lost', async () => {
+  it('prevent another sending of a mail that arrived although SES’s answer was lost', async () => {
     const found = await until('e-lost', { send_status: 'SUCCESS' });
     expect(found).toMatchObject({ delivered_at: expect.any(String), send_attempts: 2 });
     expect(await flow.records('e-lost')).toMatchObject([
@@ -94,7 +96,7 @@ describe('what SES tells of an e-mail after it took it', () => {
     ]);
   }, 60_000);
 
-  it('tries again after a soft bounce, and delivers', async () => {
+  it('cause a retry after a soft bounce, and the mail is delivered', async () => {
     const found = await eventually(async () => {
       const now = await flow.row('e-soft');
       return now['last_attempt'] === 2 && now['delivered_at'] !== undefined ? now : undefined;
@@ -104,7 +106,7 @@ describe('what SES tells of an e-mail after it took it', () => {
     expect(await sent('e-soft')).toBe(2);
   }, 90_000);
 
-  it('has in the end sent nothing twice, and told nobody whom to', async () => {
+  it('have caused no duplicate, and no address is in queues or logs', async () => {
     expect(await flow.job('--dry-run')).toMatchObject({ due: 0 });
     expect(await sent('e-lost')).toBe(1);
     expect(flow.logs()).not.toMatch(/hanako|private subject/);

@@ -36,17 +36,17 @@ afterAll(async () => {
 describe('an incident: one provider is down, and another refuses two notifications that have one retry left', () => {
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`);
   const held = ids('shop', 12);
-  // Fewer than a breaker judges by: their failures are their own.
+  // Fewer than a breaker's minimum of samples, so these failures open no breaker.
   const spent = ids('ledger', 2);
   const others = [...ids('crm', 6), 'slack-0', 'teams-0'];
-  // What an operator has on the screen.
+  // The output that an operator sees.
   const ops = async (...args: string[]) => {
     const { code, stdout, stderr } = await flow.ops(...args);
     expect(code, stderr).toBe(0);
     return stdout + stderr;
   };
 
-  it('holds what the outage concerns, without using up retries, and lets all else flow or die by itself', async () => {
+  it('holds the affected notifications without using up retries, and delivers or gives up the others as usual', async () => {
     await Promise.all([flow.receiver(SHOP, 'down'), flow.receiver(LEDGER, 'down')]);
     const one_left = { max_retry_count: 1, send_attempts: 1 };
     await flow.put([
@@ -73,7 +73,7 @@ describe('an incident: one provider is down, and another refuses two notificatio
     }, 60_000);
   }, 180_000);
 
-  it('is found, cause by cause, with status, list and show', async () => {
+  it('is visible per cause in status, list and show', async () => {
     const [status, dead, shown, waiting] = await Promise.all([
       ops('status'),
       ops('list', '--status', 'dead'),
@@ -98,19 +98,19 @@ describe('an incident: one provider is down, and another refuses two notificatio
     expect(waiting).not.toContain('redrive');
   }, 120_000);
 
-  it('is over for the dead once their cause is removed and they are redriven, while the provider is still down', async () => {
+  it('ends for the dead letters when their cause is removed and they are redriven, although the provider is still down', async () => {
     await flow.receiver(LEDGER, 'up');
     expect(await ops('dlq', 'redrive', '--channel', 'webhook', '--yes')).toMatch(
       /^2 dead letters of webhook moved to their lanes\.\n.*npm run ops -- status --local/s,
     );
     await all(spent, 'SUCCESS');
-    // RETRY, or SENDING where one is being put off or probes.
+    // RETRY, or SENDING while a notification is postponed or probes the provider.
     const still = await states(held);
     expect(still).not.toContain('SUCCESS');
     expect(still).not.toContain('FAILED');
   }, 120_000);
 
-  it('is over for the held when the provider is back: each is delivered once, with the one retry it had', async () => {
+  it('ends for the held notifications when the provider is back: each is delivered once, with the one retry it had', async () => {
     await flow.receiver(SHOP, 'up');
     await all(held, 'SUCCESS');
     for (const log_id of held) {
@@ -121,7 +121,7 @@ describe('an incident: one provider is down, and another refuses two notificatio
       for (const record of records.slice(0, -1)) expect(record).toMatchObject({ uncounted: true });
     }
     for (const put of await skipped()) expect(put).toMatchObject({ error_details: '{"breaker":"webhook#shop"}' });
-    // Slack and Teams are not told the log_id; each got one.
+    // Slack and Teams do not get the log_id; each got one notification.
     const accepted = (await flow.received('accepted=true')).map(({ log_id, channel }) => log_id ?? `${channel}-0`);
     expect(accepted.sort()).toEqual([...held, ...spent, ...others].sort());
     expect(await flow.deadLetters('webhook')).toBe(0);
@@ -139,7 +139,7 @@ describe('an incident: one provider is down, and another refuses two notificatio
 });
 
 describe('a notification that is given up', () => {
-  it('goes on on its fallback channel, once, if it names one', async () => {
+  it('is sent on its fallback channel once, if it names one', async () => {
     const fallback = (address: string) => ({ fallback_channel: 'email', fallback_recipient: address });
     await flow.put([
       row('fo-gone', '/webhook/gone', fallback('fo-gone@example.com')),

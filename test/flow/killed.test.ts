@@ -10,11 +10,11 @@ afterAll(async () => {
 }, 60_000);
 
 describe('a runtime that is killed', () => {
-  it('loses nothing: started again, every notification reaches its end', async () => {
+  it('loses nothing: after a restart every notification reaches its final state', async () => {
     const settings = { dataDir: `${flow.directory}/data`, baseIntervalSeconds: 0.5 };
     const ids = Array.from({ length: 60 }, (_, i) => `k-${i}`);
     await flow.start(settings);
-    // E-mail, because a webhook's address would go with the killed runtime's port; every third needs a second retry.
+    // E-mail, because a webhook's address contains the killed runtime's port. Every third one needs a second retry.
     const rows = ids.map((log_id, i) => ({
       log_id,
       tenant_id: 'TENANT001',
@@ -28,7 +28,7 @@ describe('a runtime that is killed', () => {
     await eventually(async () => ((await flow.row('k-0'))['send_status'] === 'FAILED' ? undefined : true));
     await flow.stop('SIGKILL');
     await flow.start(settings);
-    // What was claimed when the runtime died is due once its claim is over, 65 seconds later.
+    // A notification that was claimed when the runtime died is due when its claim expires, 65 seconds later.
     await eventually(async () => {
       await flow.job();
       await setTimeout(5_000);

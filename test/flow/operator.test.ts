@@ -3,7 +3,7 @@ import type { LaneStatus } from '../../src/core/operator/views/lane-status.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
-// Each command is a process of its own, and starting one takes a second or more.
+// Each command runs in its own process, which takes a second or more to start.
 vi.setConfig({ testTimeout: 90_000 });
 const flow = new Flow();
 const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
@@ -30,7 +30,7 @@ afterAll(async () => {
 }, 60_000);
 
 describe('an operator', () => {
-  it('finds why something is dead, redrives it, and it is delivered once', async () => {
+  it('finds the cause of a dead letter, redrives it, and it is delivered once', async () => {
     await flow.put([
       row('o-dead', { recipient_address: at('/webhook/flaky-1/o-dead'), max_retry_count: 0, send_status: 'PENDING' }),
       row('o-ok'),
@@ -79,7 +79,7 @@ describe('an operator', () => {
     expect(found.notifications).toMatchObject([{ log_id: 'o-ok', state: 'delivered' }]);
   });
 
-  it('retries now what would wait, and cancels for good', async () => {
+  it('retries a waiting notification now, and cancels one for good', async () => {
     await flow.put([row('w-1', { next_retry_at: inAnHour() }), row('w-2', { next_retry_at: inAnHour() })]);
     const [lane] = (await flow.opsJson<LaneStatus[]>('status')).filter(({ waiting }) => waiting > 0);
     expect(lane).toMatchObject({ channel: 'webhook', waiting: 2 });
@@ -94,7 +94,7 @@ describe('an operator', () => {
     expect(await accepted('w-2')).toBe(0);
   });
 
-  it('replays what died, also when the command is killed: nothing is skipped, nothing repeated', async () => {
+  it('replays the dead, also when the command is killed: none is skipped, none is repeated', async () => {
     const ids = Array.from({ length: 40 }, (_, i) => `r-${i}`);
     await flow.put([
       ...ids.map((log_id) =>
@@ -127,7 +127,7 @@ describe('an operator', () => {
 
     const again = await flow.opsJson<{ sent: number; matched: number }>(...args, '--yes');
     expect(again).toMatchObject({ sent: 40 - sent, excluded: { INVALID_RECIPIENT: 1 } });
-    // Whatever was revived without a message is due, and the sweep's.
+    // A notification that was revived without a message is due, and the sweep queues it.
     await flow.job('--wait', '--tenant=REPLAYED');
     for (const log_id of ids) await status(log_id, 'SUCCESS');
     const counts = await Promise.all(ids.map(accepted));
@@ -135,7 +135,7 @@ describe('an operator', () => {
     expect(await flow.opsJson(...args, '--dry-run')).toMatchObject({ to_send: 0 });
   });
 
-  it('is told what to do when something is wrong', async () => {
+  it('gets messages that say what to do when something is wrong', async () => {
     expect(await flow.ops('show', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('ops -- list') });
     expect(await flow.ops('status', '--now')).toMatchObject({
       code: 2,

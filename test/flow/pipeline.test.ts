@@ -3,7 +3,7 @@ import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
-/** What must be found in no queue, log or table: see the last test. */
+/** Texts that must be in no queue, log or table: see the last test. */
 const PRIVATE = { recipient: 'hanako.secret@example.com', body: 'とても秘密の本文' };
 
 const row = (log_id: string, changes: Record<string, unknown> = {}) => ({
@@ -32,7 +32,7 @@ afterAll(async () => {
   flow.remove();
 }, 60_000);
 
-describe('rows with nothing but the specs’ columns', () => {
+describe('rows that have only the specs’ columns', () => {
   it('are delivered on every channel and recorded', async () => {
     await flow.put([
       row('f-webhook', { integration_config_id: 'local-webhook' }),
@@ -82,13 +82,13 @@ describe('rows with nothing but the specs’ columns', () => {
     });
   });
 
-  it('have their content moved out of the row, the recipient encrypted', async () => {
+  it('lose their content to another table, with the recipient encrypted', async () => {
     const stored = await flow.row('f-email');
     for (const column of ['recipient_address', 'subject', 'message_body']) expect(stored).not.toHaveProperty(column);
     expect(await flow.dump()).not.toContain('yamada.taro@example.com');
   });
 
-  it('that are malformed are set aside with column and rule, and stop nobody else’s', async () => {
+  it('are set aside with column and rule when they are malformed, and hold up no other row', async () => {
     await flow.put([row('f-bad', { notification_type: 'FAX' }), row('f-good')]);
     expect((await flow.job('--wait')).outcomes).toEqual({ SUCCESS: 1 });
     expect(await flow.row('f-bad')).toMatchObject({
@@ -100,7 +100,7 @@ describe('rows with nothing but the specs’ columns', () => {
 });
 
 describe('a look ahead between two sweeps', () => {
-  it('queues what is due soon, for its time', async () => {
+  it('queues notifications that are due soon, with a delay', async () => {
     const next_retry_at = new Date(Date.now() + 5_000).toISOString();
     await flow.put([row('f-soon', { next_retry_at })]);
     await eventually(async () => ((await flow.row('f-soon'))['work_queue'] === undefined ? undefined : true));
@@ -112,7 +112,7 @@ describe('a look ahead between two sweeps', () => {
 });
 
 describe('failures', () => {
-  it('end as they should: delivered later, stopped, dead', async () => {
+  it('end as specified: delivered later, stopped, dead', async () => {
     await flow.put([
       row('x-flaky', { recipient_address: at('/webhook/flaky-2/x') }),
       row('x-gone', { recipient_address: at('/webhook/gone') }),
@@ -151,7 +151,7 @@ describe('failures', () => {
     expect(await eventually(async () => (await flow.deadLetters('email')) || undefined)).toBe(1);
   });
 
-  it('that are dead start anew when an operator redrives them', async () => {
+  it('that became dead letters start anew when an operator redrives them', async () => {
     await flow.put([row('r-1', { recipient_address: at('/webhook/flaky-2/r'), max_retry_count: 1 })]);
     await flow.job('--wait');
     expect(await flow.row('r-1')).toMatchObject({
@@ -193,7 +193,7 @@ describe('the job’s options', () => {
     expect(await flow.job('--wait')).toMatchObject({ due: 1, outcomes: { SUCCESS: 1 } });
   });
 
-  it('--max-retry-count replaces the limit, --force-retry ignores it and takes the dead', async () => {
+  it('--max-retry-count replaces the limit; --force-retry ignores it and also takes the dead', async () => {
     const only = '--tenant=FORCED';
     const recipient_address = at('/webhook/flaky-2/m');
     await flow.put([row('m-1', { tenant_id: 'FORCED', recipient_address, max_retry_count: 5 })]);
@@ -210,7 +210,7 @@ describe('the job’s options', () => {
     expect(await flow.job('--force-retry', only, '--wait')).toMatchObject({ due: 0 });
   });
 
-  it('that are wrong are refused with exit code 2', async () => {
+  it('are refused with exit code 2 when they are wrong', async () => {
     const { code, stderr, stdout } = await flow.run('--local', '--channel=fax', '--now');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--now: unknown option\n--channel=fax: must be one of email, slack, teams, webhook/);

@@ -21,9 +21,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 }, 60_000);
 
-// The producer dies by SIGKILL, the runtime stops by SIGTERM and finishes the attempts in hand: one that is killed between the
-// provider's acceptance and the retry record cannot know that it was accepted, and makes the attempt again (docs/architecture.md,
-// invariant 3). What a runtime that is killed does is in killed.test.ts.
+// SIGKILL ends the producer. SIGTERM stops the runtime, which finishes its running attempts: a runtime that is killed
+// between the provider's acceptance and the retry record would repeat the attempt (docs/architecture.md, invariant 3).
+// killed.test.ts covers a runtime that is killed.
 it(
   `${NOTIFICATIONS} notifications: the runtime comes and goes, the producer is killed again and again, and each is delivered once`,
   async () => {
@@ -35,7 +35,7 @@ it(
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
     process.stdout.write(`${NOTIFICATIONS} once each in ${seconds} s: ${kills} kills, ${outages} outages\n`);
     expect([kills, outages].every((count) => count >= pace.atLeast)).toBe(true);
-    // No stop cut an attempt off, which would have been made again once its claim had run out.
+    // No stop interrupted an attempt: it would have been repeated after its claim had expired.
     expect(api.attempts).toBe(NOTIFICATIONS);
   },
   MINUTES * 60_000,

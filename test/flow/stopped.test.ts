@@ -8,7 +8,7 @@ afterAll(async () => {
   flow.remove();
 }, 60_000);
 
-it('a runtime that is stopped finishes the attempt in hand: started again, it has nothing to make up for', async () => {
+it('a runtime that is stopped finishes the running attempt: after a restart nothing has to be repeated', async () => {
   const settings = { dataDir: `${flow.directory}/data` };
   await flow.start(settings);
   const recipient_address = `${flow.endpoints.endpoints.simulator}/webhook/slow-2000/stopped`;

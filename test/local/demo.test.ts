@@ -23,7 +23,7 @@ describe('the sample data', () => {
     expect(pairs.size).toBe(CHANNELS.length * PRIORITIES.length);
   });
 
-  it('lets every channel meet success, a later success, a permanent error and a last attempt', () => {
+  it('has success, later success, permanent error and last attempt on every channel', () => {
     for (const channel of CHANNELS) {
       const own = rows.filter((row) => row['notification_type'] === channel.toUpperCase());
       const words = own.map((row) => String(row['recipient_address']).replace(/^.*\/(?:teams|webhook)\/|^#/, ''));
@@ -38,7 +38,7 @@ describe('the sample data', () => {
     expect(SAMPLE_OUTCOMES.reduce((sum, { share }) => sum + share, 0)).toBe(100);
   });
 
-  it('speaks both languages', () => {
+  it('has texts in both languages', () => {
     const subjects = rows.map((row) => String(row['subject']));
     expect(subjects.some((subject) => /[\u3040-\u30ff]/.test(subject))).toBe(true);
     expect(subjects.some((subject) => /^[\x20-\x7e]+$/.test(subject))).toBe(true);
@@ -94,7 +94,7 @@ describe("the demo's summary", () => {
       pc.createColors(false),
     );
 
-  it('counts by channel, and tells of each finding what to do about it', () => {
+  it('counts by channel, and says for each finding what to do about it', () => {
     const text = describeReport({
       counts: { email: none, slack: none, teams: none, webhook: { ...none, delivered: 41, 'dead letter': 3 } },
       deadLetters: { email: 0, slack: 0, teams: 0, webhook: 3 },
@@ -117,7 +117,7 @@ describe("the demo's summary", () => {
     expect(text).toContain('npm run ops -- dlq redrive --channel slack --local');
   });
 
-  it('says where to look next, and nothing of dead letters when there are none', () => {
+  it('says where to look next, and does not mention dead letters when there are none', () => {
     const text = describeReport({});
     for (const place of ['CONSOLE', 'MAIL', 'SIM/_received', 'LOG', 'LOGS']) expect(text).toContain(place);
     expect(text).not.toContain('dead letters:');

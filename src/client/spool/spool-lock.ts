@@ -5,7 +5,7 @@ import { type FileSystem, isFull, makeDirectory } from './durable-files.ts';
 
 export interface LockOptions {
   readonly fs: FileSystem;
-  /** Milliseconds between two signs of life. */
+  /** Milliseconds between two heartbeats. */
   readonly heartbeatMs?: number;
 }
 
@@ -15,15 +15,16 @@ interface Seen {
 }
 
 const HEARTBEAT_MS = 3_000;
-/** So many missed signs of life are a death, where the process itself cannot be asked about. */
+/** After this many missed heartbeats a holder counts as dead, where its process cannot be looked up. */
 const MISSED_BEATS = 4;
 
 /**
- * Takes the spool for this process alone. A holder that died is recognised by its pid and start time; from another host
- * or container, by a sign of life that no longer comes (which is waited for, and needs no common clock).
- * It keeps two flushes from asking the API twice for nothing; that nothing is lost or doubled does not depend on it.
- * @returns lets go
- * @throws SpoolLockedError when another process has it
+ * Locks the spool for this process alone. A dead holder is recognised by pid and start time. A holder on another host
+ * or in another container is recognised by missing heartbeats: this function waits for them, and no common clock is
+ * needed. The lock keeps two flushes from sending the same requests. That nothing is lost or doubled does not depend on
+ * it.
+ * @returns a function that releases the lock
+ * @throws SpoolLockedError when another process holds the lock
  */
 export async function lockSpool(
   directory: string,
@@ -42,21 +43,21 @@ export async function lockSpool(
     }
     await takeAway(fs, path, seen);
   }
-  const heart = setInterval(() => {
+  const heartbeat = setInterval(() => {
     const now = new Date();
     fs.utimes(path, now, now).catch(() => {});
   }, heartbeatMs).unref();
   return async () => {
-    clearInterval(heart);
-    // Whoever took it for abandoned has it now.
+    clearInterval(heartbeat);
+    // A process that took this lock for abandoned holds it now.
     if ((await look(fs, path))?.text === mine) await fs.unlink(path).catch(() => {});
   };
 }
 
 /**
- * A full disk is no reason not to hold the lock: what is handed over makes room. A holder that it does not name is
- * judged by its signs of life.
- * @returns what is in the file now; undefined when there is one already
+ * Creates the lock file. On a full disk the lock is held although its text is incomplete, because a flush makes room.
+ * Its holder is then recognised by its heartbeats.
+ * @returns the text in the file; undefined when the file exists already
  */
 async function create(fs: FileSystem, path: string, text: string): Promise<string | undefined> {
   try {
@@ -89,7 +90,7 @@ async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: num
   return true;
 }
 
-/** Of several that find the same lock abandoned, one moves it away; who moved a newer one gives that back. */
+/** Moves an abandoned lock away. Of several processes one succeeds; a process that moved a newer lock puts it back. */
 async function takeAway(fs: FileSystem, path: string, seen: Seen): Promise<void> {
   const aside = `${path}-${randomUUID()}`;
   try {
@@ -113,15 +114,15 @@ async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {
   }
 }
 
-/** Another process works on the spool. */
+/** Another process uses the spool. */
 export class SpoolLockedError extends Error {
   override readonly name = 'SpoolLockedError';
-  /** Undefined when it is not known. */
+  /** Pid of the holder; undefined when it is not known. */
   readonly pid: number | undefined;
 
   constructor(directory: string, pid: number | undefined, host: string | undefined) {
     const holder = pid === undefined ? 'another process' : `pid ${pid}${host ? ` on ${host}` : ''}`;
-    super(`The spool ${directory} is locked by ${holder}, which is at work on it: wait for its end, then try again.`);
+    super(`The spool ${directory} is locked by ${holder}, which is using it: wait for its end, then try again.`);
     this.pid = pid;
   }
 }

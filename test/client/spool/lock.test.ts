@@ -42,7 +42,7 @@ async function holder(): Promise<ChildProcess> {
 }
 
 describe('the lock of a spool', () => {
-  it("is one process's until it lets go", async () => {
+  it('belongs to one process until it is released', async () => {
     const release = await lock();
     await expect(lock()).rejects.toThrow(`is locked by pid ${process.pid} on`);
     await release();
@@ -50,7 +50,7 @@ describe('the lock of a spool', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('held by a living process, it names it; killed with SIGKILL, it is free at once', async () => {
+  it('names its living holder, and is free at once when the holder is killed with SIGKILL', async () => {
     const child = await holder();
     await expect(lock()).rejects.toMatchObject({ name: 'SpoolLockedError', pid: child.pid });
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -62,30 +62,30 @@ describe('the lock of a spool', () => {
     await release();
   });
 
-  it("is not taken for held because a later process has the dead holder's pid", async () => {
+  it("is free although a later process has the dead holder's pid", async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
     await (await lock())();
   });
 
   it.each([
     ['another host', JSON.stringify({ pid: 1, scope: 'elsewhere boot pid:[1]', started: '5', token: 't' })],
-    ['a holder that died before it had written it', ''],
+    ['a holder that died before it wrote the file', ''],
     ['something unreadable', '{'],
-  ])('of %s, it is abandoned when no sign of life comes', async (_, text) => {
+  ])('of %s is abandoned when no heartbeat comes', async (_, text) => {
     held(text);
     await (await lock())();
   });
 
-  it('of another host that lives, it is held', async () => {
+  it('of a living process on another host is held', async () => {
     held(JSON.stringify({ pid: 1, scope: 'elsewhere boot pid:[1]', started: '5', token: 't' }));
     let tick = 0;
-    // Its clock is years behind: only that it moves counts.
+    // The other host's clock is years behind. Only the change of the time counts.
     const heart = setInterval(() => void fs.utimes(join(directory, '.lock'), ++tick, tick), 10);
     await expect(lock()).rejects.toThrow('is locked by pid 1 on elsewhere');
     clearInterval(heart);
   });
 
-  it('taken by another between being found abandoned and being moved away, it is given back', async () => {
+  it('is put back when another process took it after it was found abandoned', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
     const faster = JSON.stringify({ ...ownIdentity(), token: 'faster' });
     const slow: FileSystem = {
@@ -100,7 +100,7 @@ describe('the lock of a spool', () => {
     expect(readdirSync(directory)).toEqual(['.lock']);
   });
 
-  it.each(['ENOSPC', 'EDQUOT'])('%s: it is held without a name in it, and let go', async (code) => {
+  it.each(['ENOSPC', 'EDQUOT'])('%s: it is held without a text, and released', async (code) => {
     const full = faultyFs((_, name) => (name === 'file.writeFile' ? errno(code) : undefined));
     const release = await lockSpool(directory, { fs: full, heartbeatMs: 5 });
     await expect(lock()).rejects.toThrow('is locked by another process');
@@ -108,13 +108,13 @@ describe('the lock of a spool', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('is not taken where it cannot be written for another reason, and leaves nothing', async () => {
+  it('is not taken when writing fails for another reason, and leaves no file', async () => {
     const broken = faultyFs((_, name) => (name === 'file.writeFile' ? errno('EIO') : undefined));
     await expect(lockSpool(directory, { fs: broken })).rejects.toThrow('EIO');
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it("found abandoned by many at the same moment, it is one's", async () => {
+  it('goes to one process when many find it abandoned at the same moment', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
     const taken = await Promise.allSettled(Array.from({ length: 20 }, lock));
     const refused = taken.filter((one) => one.status === 'rejected');
@@ -123,7 +123,7 @@ describe('the lock of a spool', () => {
   });
 });
 
-it('two flushes at once: one works, one says who is at it, and nothing is sent twice', async () => {
+it('of two flushes at once one works, the other names it, and nothing is sent twice', async () => {
   const world = await startWorld();
   await world.api.stop();
   await world.client().sendBatch(Array.from({ length: 30 }, (_, n) => notification(n)));

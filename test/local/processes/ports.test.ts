@@ -8,7 +8,7 @@ import { choosePorts } from '../../../src/local/processes/ports.ts';
 const directory = mkdtempSync(join(tmpdir(), 'ports-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-it('finds the ports of the last run again, apart from one that somebody listens on now', async () => {
+it('chooses the ports of the last run again, except one that is in use now', async () => {
   const first = await choosePorts(directory);
   expect(await choosePorts(directory)).toEqual(first);
   const other = createServer();
@@ -19,9 +19,9 @@ it('finds the ports of the last run again, apart from one that somebody listens 
   expect({ ...rest, api: first.api }).toEqual(first);
 });
 
-it('takes no port that an outgoing connection may be given while the runtime is down', async () => {
+it('chooses no port that an outgoing connection may get while the runtime is down', async () => {
   const ports = Object.values(await choosePorts(mkdtempSync(join(directory, 'new-'))));
   expect(new Set(ports).size).toBe(ports.length);
-  // Where Linux begins by default; others begin higher.
+  // The first port for outgoing connections on Linux. Other systems start higher.
   expect(Math.max(...ports)).toBeLessThan(32_768);
 });

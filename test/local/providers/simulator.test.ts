@@ -55,7 +55,7 @@ describe('the simulated providers', () => {
     expect((await fetch(simulator.url + path, { method: 'POST', body: '{}', redirect: 'manual' })).status).toBe(status);
   });
 
-  it('plays an outage of what it is told, and of nothing else, until it is over', async () => {
+  it('simulates an outage of the given path, and of no other, until it ends', async () => {
     const tell = (method: string) => fetch(`${simulator.url}/_down/webhook/shop`, { method });
     const statuses = async () =>
       Promise.all(['/webhook/shop/1', '/webhook/other'].map(async (path) => (await post(path)).status));
@@ -65,7 +65,7 @@ describe('the simulated providers', () => {
     expect(await statuses()).toEqual([200, 200]);
   });
 
-  it('fails the first attempts of each notification, then accepts: for every notification anew', async () => {
+  it('fails the first attempts of each notification, then accepts it', async () => {
     const statuses = async (id: string) => {
       const answers: number[] = [];
       for (let attempt = 0; attempt < 3; attempt++) answers.push((await post('/webhook/flaky/2/x', { id })).status);
@@ -75,7 +75,7 @@ describe('the simulated providers', () => {
     expect(await statuses('n2')).toEqual([503, 503, 200]);
   });
 
-  it('limits the rate until the time is up, and says when that is', async () => {
+  it('limits the rate for the given time, and says when it ends', async () => {
     const first = await post('/webhook/rate-limit/3');
     expect([first.status, first.headers.get('retry-after')]).toEqual([429, '3']);
     now += 1_500;
@@ -85,14 +85,14 @@ describe('the simulated providers', () => {
     expect((await post('/webhook/rate-limit/3')).status).toBe(200);
   });
 
-  it('closes the connection, or takes its time, when asked to', async () => {
+  it('closes the connection, or answers late, when asked to', async () => {
     await expect(post('/webhook/drop')).rejects.toThrow();
     const started = performance.now();
     expect((await post('/webhook/slow/200')).status).toBe(200);
     expect(performance.now() - started).toBeGreaterThanOrEqual(195);
   });
 
-  it('tells what was received, by channel and notification, and counts duplicates', async () => {
+  it('lists the received requests by channel and notification, and counts duplicates', async () => {
     await post('/webhook/ok', { id: 'n1', body: '{"a":1}' });
     await post('/webhook/ok', { id: 'n1', body: '{"a":1}' });
     await post('/webhook/gone', { id: 'n2' });
@@ -107,7 +107,7 @@ describe('the simulated providers', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('keeps what it received over a restart, and no credential', async () => {
+  it('keeps the received requests over a restart, but no credential', async () => {
     const file = join(directory.path, 'received.jsonl');
     const first = new ReceivedLog(file);
     const request = { channel: 'webhook', accepted: true, answer: '200', target: '/webhook/ok', body: '{}' } as const;
@@ -130,12 +130,12 @@ describe('the simulated providers', () => {
     ['#forbidden', 'missing_scope'],
     ['#malformed', 'invalid_blocks'],
     ['#error-msg_too_long', 'msg_too_long'],
-  ])("plays Slack's refusal for the channel %s: %s", async (channel, error) => {
+  ])("simulates Slack's refusal for the channel %s: %s", async (channel, error) => {
     const sent = slack('xoxb-local').chat.postMessage({ channel, text: 'Hello' });
     await expect(sent).rejects.toMatchObject({ data: { ok: false, error } });
   });
 
-  it('plays Slack accepting, limiting, failing and refusing a token', async () => {
+  it('simulates Slack when it accepts, limits, fails and refuses a token', async () => {
     const send = (channel: string, token = 'xoxb-local') => slack(token).chat.postMessage({ channel, text: 'Hello' });
     expect(await send('#alerts')).toMatchObject({ ok: true, ts: expect.stringMatching(/^\d+\.\d{6}$/) });
     await expect(send('#rate-limit-7')).rejects.toMatchObject({ retryAfter: 7 });
@@ -166,7 +166,7 @@ describe('the simulated providers', () => {
     );
   };
 
-  it('passes e-mails on to the SES stand-in, whose store is reached through it', async () => {
+  it('passes e-mails on to the SES stand-in, whose store can be read through it', async () => {
     expect(await send('someone@example.com', 'mail-1')).toMatchObject({ MessageId: expect.any(String) });
     const store = await json<{ emails: object[] }>(`${email.url}/store`);
     expect(store.emails).toMatchObject([{ subject: '件名', destination: { to: ['someone@example.com'] } }]);
@@ -178,7 +178,7 @@ describe('the simulated providers', () => {
     ['throttle@example.com', 'Throttling'],
     ['unauthorized+1@example.com', 'AccessDenied'],
     ['error-AccountSendingPausedException@example.com', 'AccountSendingPausedException'],
-  ])("plays SES's refusal for %s: %s", async (to, name) => {
+  ])("simulates SES's refusal for %s: %s", async (to, name) => {
     await expect(send(to)).rejects.toMatchObject({ name });
   });
 
@@ -186,7 +186,7 @@ describe('the simulated providers', () => {
     ['ok@example.com', ['Delivery']],
     ['bounce@example.com', ['Bounce']],
     ['complaint+1@example.com', ['Delivery', 'Complaint']],
-  ])('takes an e-mail to %s and tells what becomes of it: %j', async (to, expected) => {
+  ])('accepts an e-mail to %s and publishes its events: %j', async (to, expected) => {
     events.length = 0;
     await send(to, 'mail-1', 'events');
     const told = await eventually(() => (events.length === expected.length ? events : undefined));
@@ -198,19 +198,19 @@ describe('the simulated providers', () => {
     );
   });
 
-  it('breaks the connection before SES’s answer, though the e-mail is taken', async () => {
+  it('breaks the connection before SES’s answer, although the e-mail is accepted', async () => {
     await expect(send('unanswered@example.com', 'mail-2')).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(await list('?log_id=mail-2')).toMatchObject([{ accepted: true, answer: '200, unheard' }]);
   });
 
-  it('tells nothing of an e-mail without a configuration set, as SES', async () => {
+  it('publishes no event of an e-mail without a configuration set, as SES does', async () => {
     events.length = 0;
     await send('ok@example.com');
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(events).toEqual([]);
   });
 
-  it('lets an e-mail through after the failures that its address asks for', async () => {
+  it('accepts an e-mail after the failures that its address asks for', async () => {
     await expect(send('flaky-1@example.com')).rejects.toMatchObject({ $metadata: { httpStatusCode: 503 } });
     expect(await send('flaky-1@example.com')).toMatchObject({ MessageId: expect.any(String) });
   });

@@ -60,7 +60,7 @@ describe('the endpoints file', () => {
     );
   });
 
-  it('is removed by its own runtime, and by no other', () => {
+  it('is removed by its own runtime only', () => {
     const file = join(directory.path, 'endpoints.json');
     writeEndpoints(file, { ...describeRuntime(outputs, rest), pid: process.ppid });
     removeEndpoints(file);
@@ -114,7 +114,7 @@ describe('the secrets file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps its keys and what someone added or changed; only addresses of the simulator follow it', () => {
+  it('keeps its keys and the changes of a user; only the URLs of the simulator change with it', () => {
     const file = join(directory.path, 'secrets.json');
     prepareSecrets(file, 'http://127.0.0.1:1');
     const before = read(file);
@@ -134,7 +134,7 @@ describe('the secrets file', () => {
     });
   });
 
-  it('is not overwritten when it cannot be read, and not quoted', () => {
+  it('is neither overwritten nor quoted when it cannot be parsed', () => {
     const file = join(directory.path, 'secrets.json');
     writeFileSync(file, '{"token":"xoxb-secret"');
     expect(() => prepareSecrets(file, 'http://127.0.0.1:1')).toThrow(`The secrets file ${file} is not JSON`);

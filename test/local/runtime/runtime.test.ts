@@ -70,7 +70,7 @@ describe('the local runtime', () => {
     clients.destroy();
   }
 
-  it('runs what the template says: table, stream, queue, function, API', async () => {
+  it('runs the resources of the template: table, stream, queue, function, API', async () => {
     const runtime = await start();
     expect(endpoints()).toEqual(runtime.endpoints);
     expect(endpoints()).toMatchObject({
@@ -91,7 +91,7 @@ describe('the local runtime', () => {
     expect(await (await fetch(api)).text()).toContain('tiny-Log');
   });
 
-  it('lets what a schedule calls wait until the rows that were put before are handled', async () => {
+  it('calls a scheduled function only when the rows that were put before are handled', async () => {
     const runtime = await start();
     await act({ rows: Array.from({ length: 30 }, (_, index) => `n${index}`) });
     await runtime.invoke('tiny-Worker', '{}');
@@ -134,10 +134,10 @@ describe('the local runtime', () => {
     await start();
   });
 
-  it('loses nothing when it is killed: rows, messages and those in flight are handled by the next one', async () => {
+  it('loses nothing when it is killed: the next one handles rows, messages and messages in flight', async () => {
     const first = await launch();
     await act({ rows: ['before'], messages: ['hang', 'hang'] });
-    // Both of the lane's batches hang now: what follows stays in the queue.
+    // Both of the lane's batches hang now, so later messages stay in the queue.
     await Promise.all([result('row before'), result('hang', 2)]);
     await act({ messages: ['waiting'] });
     const { dynamodb, sqs } = endpoints().endpoints;

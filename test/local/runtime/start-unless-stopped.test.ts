@@ -27,7 +27,7 @@ afterEach(() => {
   directory.remove();
 });
 
-/** Starts a runtime and sends it the signal while it is at the step. */
+/** Starts a runtime and sends it the signal during the step. */
 function startStoppedAt(step: RegExp): Promise<LocalRuntime | number> {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<number>();
   const onProgress = (now: string) => {
@@ -53,13 +53,13 @@ describe('a runtime that is stopped while it starts', () => {
     },
   );
 
-  it('fails as ever when it cannot start, and nobody has stopped it', async () => {
+  it('throws the error of a start that fails without a signal', async () => {
     const options = { assemblyDir: inside('nothing'), workDir: inside('work') };
     await expect(startUnlessStopped(options, new Promise(() => {}))).rejects.toThrow(/manifest\.json cannot be read/);
   });
 
-  it('does not tell of what failed because of the signal', async () => {
-    // Ctrl-C ends a child of ours too, which may be noticed before the signal is.
+  it('does not show errors that the signal causes', async () => {
+    // Ctrl-C also ends a child process, and its end may be noticed before the signal.
     const stopped = new Promise<number>((resolve) => {
       setTimeout(() => resolve(130), 20);
     });
@@ -70,7 +70,7 @@ describe('a runtime that is stopped while it starts', () => {
 });
 
 describe('a synthesis that is stopped', () => {
-  it('ends its app and leaves no half of an assembly', async () => {
+  it('ends its app and leaves no partial assembly', async () => {
     const stop = new AbortController();
     const synthesis = synthesize(inside('work'), () => setImmediate(() => stop.abort()), stop.signal);
 

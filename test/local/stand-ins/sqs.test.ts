@@ -70,7 +70,7 @@ describe('the SQS stand-in with a data directory', () => {
     expect(await receive('dead')).toMatchObject([{ body: 'poison' }]);
   });
 
-  it('is killed and started again with its queues, its messages, and how often each was received', async () => {
+  it('keeps queues, messages and receive counts when it is killed and started again', async () => {
     await send('waiting');
     await send('in flight');
     const [first] = await receive('lane', 0);
@@ -84,7 +84,7 @@ describe('the SQS stand-in with a data directory', () => {
     expect(counts).toEqual({ waiting: '2', 'in flight': '2' });
   });
 
-  it('gives a queue that is there already the attributes of a changed template, and keeps its messages', async () => {
+  it('gives an existing queue the attributes of a changed template, and keeps its messages', async () => {
     await send('kept');
     await createQueues(clients.sqs, sqs.endpoint, [
       { name: 'dead', attributes: {} },

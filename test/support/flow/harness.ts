@@ -33,7 +33,7 @@ export type JobOutput = SweepResult & { readonly outcomes?: Record<string, numbe
 type Row = Record<string, unknown>;
 type Ended = { code: number; stdout: string; stderr: string };
 
-/** What the simulator keeps of a request. */
+/** A request as the simulator lists it. */
 export interface ReceivedRequest {
   readonly channel: string;
   readonly log_id?: string;
@@ -42,15 +42,15 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A local runtime in a process of its own, as `npm run local -- --empty` starts it, and a client's view of it. */
+/** A local runtime in its own process, as `npm run local -- --empty` starts it, and a client of it. */
 export class Flow {
   readonly directory = mkdtempSync(join(tmpdir(), 'notification-retry-flow-'));
   readonly #workDir = join(this.directory, '.local');
   #process: ChildProcess | undefined;
 
   /**
-   * @param settings options of the runtime, as JSON
-   * @param integrations credentials by integration_config_id, beside those of the samples
+   * @param settings options of the runtime
+   * @param integrations credentials by integration_config_id, in addition to those of the samples
    */
   async start(
     settings: Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'breaker'> = {},
@@ -60,7 +60,7 @@ export class Flow {
     if (Object.keys(integrations).length > 0) {
       writeFileSync(join(this.#workDir, 'secrets.json'), JSON.stringify({ integrations }));
     }
-    // Synthesized once and kept until a source changes, however many runtimes the tests start.
+    // The result is kept until a source changes, so all runtimes of the tests share one synthesis.
     const assemblyDir = await synthesize(join(PROJECT_ROOT, '.local'));
     const options = { ...settings, assemblyDir, workDir: this.#workDir, schedule: 'off' };
     const child = spawn(process.execPath, [join(import.meta.dirname, 'run-runtime.ts'), JSON.stringify(options)], {
@@ -89,14 +89,14 @@ export class Flow {
     return JSON.parse(readFileSync(join(this.#workDir, 'endpoints.json'), 'utf8'));
   }
 
-  /** BATCH-952, its output read. */
+  /** Runs BATCH-952 and parses its output. */
   async job(...args: string[]): Promise<JobOutput> {
     const { code, stdout, stderr } = await this.#command(process.execPath, [JOB, '--local', '--json', ...args]);
     if (code !== 0) throw new Error(`the job ended with ${code}: ${stderr}`);
     return JSON.parse(stdout);
   }
 
-  /** BATCH-952 as `npm run` starts it on any Node. */
+  /** Runs BATCH-952 as `npm run` does on any Node. */
   run(...args: string[]): Promise<Ended> {
     return this.#command(TSX, [JOB, ...args]);
   }
@@ -108,7 +108,7 @@ export class Flow {
     return (await fetch(url, { method: 'POST', body: JSON.stringify(event) })).json() as Promise<T>;
   }
 
-  /** An operator's command as a user runs it. */
+  /** Runs an operator's command as a user does. */
   ops(...args: string[]): Promise<Ended> {
     return this.#command(process.execPath, [OPS, ...args, '--local']);
   }
@@ -119,7 +119,7 @@ export class Flow {
     return JSON.parse(stdout);
   }
 
-  /** An operator's command that the test means to interrupt. */
+  /** Starts an operator's command that the test interrupts. */
   startOps(...args: string[]): ChildProcess {
     return spawn(process.execPath, [OPS, ...args, '--local'], { cwd: this.directory, stdio: 'ignore' });
   }
@@ -132,7 +132,7 @@ export class Flow {
     });
   }
 
-  /** Puts rows as BATCH-951 does: with the specs' columns and nothing else. */
+  /** Puts rows as BATCH-951 does, with the specs' columns only. */
   async put(rows: readonly Row[]): Promise<void> {
     await this.#withDynamoDb(async (client, { notification_log }) => {
       for (let start = 0; start < rows.length; start += 25) {
@@ -164,7 +164,7 @@ export class Flow {
     });
   }
 
-  /** All of NotificationLog. */
+  /** All rows of NotificationLog. */
   async rows(): Promise<Row[]> {
     return this.#withDynamoDb(async (client, { notification_log }) => {
       const rows: Row[] = [];
@@ -174,7 +174,7 @@ export class Flow {
     });
   }
 
-  /** Everything in the three tables, as text. */
+  /** The content of all tables, as text. */
   async dump(): Promise<string> {
     return this.#withDynamoDb(async (client, tables) => {
       const all = [];
@@ -184,7 +184,7 @@ export class Flow {
     });
   }
 
-  /** Takes the simulated receivers whose path begins so away, or brings them back. */
+  /** Starts or ends an outage of the simulated receivers whose path begins with `path`. */
   async receiver(path: string, state: 'down' | 'up'): Promise<void> {
     await fetch(`${this.endpoints.endpoints.simulator}/_down${path}`, { method: state === 'down' ? 'PUT' : 'DELETE' });
   }
@@ -204,7 +204,9 @@ export class Flow {
     });
   }
 
-  /** What the console's "redrive to source" does: a new message with the old body, then the old one deleted. */
+  /**
+   * Does what the console's "redrive to source" does: sends a new message with the old body, then deletes the old one.
+   */
   async redrive(channel: 'email' | 'slack' | 'teams' | 'webhook'): Promise<number> {
     const { dead_letter, express, standard } = this.endpoints.queues[channel];
     return this.#withSqs(async (client) => {
@@ -225,7 +227,7 @@ export class Flow {
     });
   }
 
-  /** All that the functions wrote to their logs. */
+  /** The text of all logs. */
   logs(): string {
     const { logs } = this.endpoints;
     return readdirSync(logs)

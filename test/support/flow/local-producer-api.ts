@@ -4,7 +4,7 @@ import type { BatchNotification } from '../../../src/client/handover/notificatio
 import type { ProducerApi } from '../client/producer-api.ts';
 import { Flow } from './harness.ts';
 
-/** The local runtime as producers see it, with a data directory that survives its stops. */
+/** The local runtime's API for producers. Its data directory survives its stops. */
 export class LocalProducerApi implements ProducerApi {
   readonly #flow = new Flow();
   #url = '';
@@ -31,7 +31,7 @@ export class LocalProducerApi implements ProducerApi {
     if (api !== this.#url || simulator !== this.#simulator) throw new Error(`the API moved to ${api}, ${simulator}`);
   }
 
-  /** As Ctrl-C does: what is in hand is finished. */
+  /** Stops as Ctrl-C does: running attempts are finished. */
   stop(): Promise<void> {
     return this.#flow.stop();
   }
@@ -44,12 +44,12 @@ export class LocalProducerApi implements ProducerApi {
     return { channel: 'webhook', recipient: `${this.#simulator}/webhook/ok/${marker}`, body: `{"n":"${marker}"}` };
   }
 
-  /** Attempts that were begun, known once all is delivered. */
+  /** Number of attempts that have started; known after `delivered`. */
   get attempts(): number {
     return this.#attempts;
   }
 
-  /** Sweeps until nothing is left to do; then what the simulated receiver accepted. */
+  /** Sweeps until everything is delivered. @returns the markers that the simulated receiver accepted */
   async delivered(): Promise<string[]> {
     let rows = await this.#flow.rows();
     for (; rows.some(({ send_status }) => send_status !== 'SUCCESS'); rows = await this.#flow.rows()) {

@@ -1,6 +1,6 @@
 import { startLocalRuntime } from '../../../src/local/runtime/runtime.ts';
 
-/** A runtime in a process of its own, which a test can kill: `run-runtime.ts ASSEMBLY WORK_DIR DATA_DIR`. */
+/** Runs a runtime in its own process, which a test can kill: `run-runtime.ts ASSEMBLY WORK_DIR DATA_DIR`. */
 const [assemblyDir = '', workDir = '', dataDir = ''] = process.argv.slice(2);
 await startLocalRuntime({ assemblyDir, workDir, dataDir });
 process.stdout.write('ready\n');

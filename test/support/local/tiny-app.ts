@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A directory that a test may fill; removed by `remove`. */
+/** A temporary directory. `remove` deletes it. */
 export function scratch(): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'local-runtime-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
@@ -16,7 +16,7 @@ export function writeBundle(directory: string, name: string, source: string): st
   return asset;
 }
 
-/** Writes a cloud assembly with one stack, as `cdk synth` leaves it. */
+/** Writes a cloud assembly with one stack, as `cdk synth` does. */
 export function writeAssembly(directory: string, template: object, stackName = 'tiny'): void {
   writeFileSync(join(directory, `${stackName}.template.json`), JSON.stringify(template));
   writeFileSync(
@@ -34,7 +34,7 @@ export function writeAssembly(directory: string, template: object, stackName = '
   );
 }
 
-/** Waits until `probe` gives a value; a test's way to wait for something that happens in another process. */
+/** Waits until `probe` returns a value, for example about another process. */
 export async function eventually<T>(
   probe: () => T | undefined | Promise<T | undefined>,
   timeoutMs = 15_000,

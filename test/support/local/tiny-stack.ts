@@ -2,8 +2,9 @@ import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { writeAssembly, writeBundle } from './tiny-app.ts';
 
 /**
- * A stack with what the runtime has to run: a table with a stream, a lane with its dead-letter queue, a schedule, and one
- * function for all three, which appends what it got to a file. A message `hang` makes it hang, `crash` makes it die.
+ * A stack with each kind of resource that the runtime runs: a table with a stream, a lane with its dead-letter queue, a
+ * schedule, and one function for all of them. The function appends its events to a file. The message `hang` makes it
+ * hang, the message `crash` makes it exit.
  */
 export function writeTinyStack(directory: string, resultFile: string): void {
   const asset = writeBundle(

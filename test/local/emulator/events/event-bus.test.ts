@@ -14,14 +14,14 @@ describe('an input transformer', () => {
     ['quotes escaped', '{"kind":<k>}', { k: '$.detail.kind' }, '{"kind":"a \\"quoted\\" one"}'],
     ['an element of a list', '{"id":<id>}', { id: '$.detail.mail.tags.log_id[0]' }, '{"id":"NL-1"}'],
     ['an object', '{"tags":<tags>}', { tags: '$.detail.mail.tags' }, '{"tags":{"log_id":["NL-1"]}}'],
-    ['nothing for a path that leads nowhere', '{"x":<x>}', { x: '$.detail.none[0]' }, '{"x":}'],
+    ['nothing for a path that finds no value', '{"x":<x>}', { x: '$.detail.none[0]' }, '{"x":}'],
   ])('fills in %s', (_, template, paths, expected) => {
     expect(transformed({ template, paths }, EVENT)).toBe(expected);
   });
 });
 
 describe('the event bus', () => {
-  it('delivers an event to each rule that it matches, and one that cannot be reached stops no other', async () => {
+  it('delivers an event to the target of each matching rule, although another target cannot be reached', async () => {
     const rule = (id: string, source: string): EventRulePlan => ({ id, pattern: { source: [source] }, queueName: id });
     const sent: string[] = [];
     const log: string[] = [];

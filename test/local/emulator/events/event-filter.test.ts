@@ -14,14 +14,14 @@ describe('event filters', () => {
     ['all keys at once', on({ a: { S: ['1'] }, b: { S: ['2'] } }), row({ a: { S: '1' }, b: { S: '3' } }), false],
     ['exists: false on an absent leaf', on({ work_queue: { S: [{ exists: false }] } }), row({}), true],
     [
-      'exists: false on a leaf that is there',
+      'exists: false on a present leaf',
       on({ work_queue: { S: [{ exists: false }] } }),
       row({ work_queue: { S: 'x' } }),
       false,
     ],
     ['exists: true on a leaf', on({ work_queue: { S: [{ exists: true }] } }), row({ work_queue: { S: 'x' } }), true],
     [
-      'exists: true on what is no leaf, as on AWS',
+      'exists: true on an object, as on AWS',
       on({ work_queue: [{ exists: true }] }),
       row({ work_queue: { S: 'x' } }),
       false,
@@ -46,13 +46,13 @@ describe('event filters', () => {
     expect(matches(pattern, event)).toBe(expected);
   });
 
-  it('lets everything through without a filter, and what any of several filters lets through', () => {
+  it('accept every record without a filter, and a record that one of several filters accepts', () => {
     expect(matchesAny([], { a: 1 })).toBe(true);
     expect(matchesAny([{ a: [2] }, { a: [1] }], { a: 1 })).toBe(true);
     expect(matchesAny([{ a: [2] }], { a: 1 })).toBe(false);
   });
 
-  it('refuses an operator that it does not know instead of guessing', () => {
+  it('refuse an unknown operator instead of guessing', () => {
     expect(() => matches({ a: [{ wildcard: '*' }] }, { a: 'x' })).toThrow(/wildcard/);
   });
 });

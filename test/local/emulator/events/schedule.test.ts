@@ -64,7 +64,7 @@ describe('schedules', () => {
     ['by another schedule', { everySeconds: 10 }, [{ everySeconds: 10 }, { everySeconds: 300 }]],
     ['not at all', 'off', [{ everySeconds: 300 }]],
   ] as const)(
-    'lets the sweep run %s, with looks ahead only between those of the stack, and leaves other schedules alone',
+    'runs the sweep %s, keeps the look-ahead only with the stack’s schedule, and leaves other schedules alone',
     (_, sweep, expected) => {
       const one = (name: string, environment: Record<string, string> = {}) => ({
         ...{ name, environment, codeDirectory: '', handler: '', timeoutSeconds: 1, memoryMegabytes: 1 },

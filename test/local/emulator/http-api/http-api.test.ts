@@ -58,7 +58,7 @@ describe('the routes of a template', () => {
     expect(matchRoute(plan.routes, method, path)).toBeUndefined();
   });
 
-  it('has $default for what no other route is for', () => {
+  it('has $default for requests that match no other route', () => {
     const { routes } = httpApiFrom([route('$default'), route('GET /v1/things')], [integration], []);
     expect(matchRoute(routes, 'GET', '/v1/things')?.route.routeKey).toBe('GET /v1/things');
     for (const [method = '', path = ''] of [
@@ -87,7 +87,7 @@ describe('the routes of a template', () => {
         ),
       /one header/,
     ],
-  ])('%s are refused, for they cannot be played', (_, read, message) => {
+  ])('%s are refused, because the runtime does not support them', (_, read, message) => {
     expect(read).toThrow(message);
   });
 });
@@ -149,14 +149,14 @@ describe('a request', () => {
     });
   });
 
-  it('brings what is no text as base64', async () => {
+  it('has a body that is not text in base64', async () => {
     const { ask, calls } = await start({ check: allow, things: ok });
     const headers = { ...withKey.headers, 'content-type': 'application/octet-stream' };
     await ask('/v1/things', { method: 'POST', headers, body: new Uint8Array([1, 2, 255]) });
     expect(calls[1]?.event).toMatchObject({ body: 'AQL/', isBase64Encoded: true });
   });
 
-  it('without the identity source is refused before anyone is asked', async () => {
+  it('without the identity source is refused before the authorizer is called', async () => {
     const { ask, calls } = await start({ check: allow, things: ok });
     expect(await ask('/v1/things')).toMatchObject({ status: 401, text: '{"message":"Unauthorized"}' });
     expect(calls).toEqual([]);
@@ -172,7 +172,7 @@ describe('a request', () => {
     expect(calls.map(({ name }) => name)).toEqual(['check']);
   });
 
-  it('is authorized once a minute and key', async () => {
+  it('is authorized once per minute and key', async () => {
     const { ask, calls, pass } = await start({ check: allow, things: ok });
     const checks = () => calls.filter(({ name }) => name === 'check').length;
     await ask('/v1/things', withKey);

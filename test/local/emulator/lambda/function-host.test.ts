@@ -52,12 +52,12 @@ describe('a function in processes of its own', () => {
     expect(result.left).toBeLessThanOrEqual(10_000);
   });
 
-  it('reports a throw as the failed invocation that Lambda makes of it', async () => {
+  it('reports an error as a failed invocation, as Lambda does', async () => {
     const f = host('export const handler = async () => { throw new TypeError("no"); };');
     expect(await f.invoke('{}')).toMatchObject({ ok: false, error: { errorType: 'TypeError', errorMessage: 'no' } });
   });
 
-  it('keeps a process warm: the next invocation finds what the last one left', async () => {
+  it('keeps a process warm: the next invocation finds the state of the last one', async () => {
     const f = host('let calls = 0; export const handler = async () => ({ calls: ++calls, pid: process.pid });');
     const first = await f.invoke('{}');
     const second = await f.invoke('{}');
@@ -65,7 +65,7 @@ describe('a function in processes of its own', () => {
     expect(second.ok && JSON.parse(second.result)).toMatchObject({ calls: 2 });
   });
 
-  it('kills a process that is over its time, even in an endless loop, and goes on with a new one', async () => {
+  it('kills a process that exceeds its time limit, even in an endless loop, and goes on with a new one', async () => {
     const f = host(
       'let calls = 0; export const handler = async (event) => { calls++; while (event.loop); return { calls }; };',
       { timeoutSeconds: 1 },
@@ -98,7 +98,7 @@ describe('a function in processes of its own', () => {
     });
   });
 
-  it('runs no more at once than its limit; the rest waits its turn', async () => {
+  it('runs at most its limit of invocations at once; the others wait', async () => {
     const f = host(
       'export const handler = async () => { const from = Date.now(); await new Promise((r) => setTimeout(r, 150)); return { from, to: Date.now() }; };',
       { limit: 2 },
@@ -109,7 +109,7 @@ describe('a function in processes of its own', () => {
     expect(Math.max(...atOnce)).toBe(2);
   });
 
-  it('keeps what the function prints in its log', async () => {
+  it('writes the function’s output to its log', async () => {
     const f = host(
       'export const handler = async () => { console.log(JSON.stringify({ level: "INFO", at: "work" })); };',
     );

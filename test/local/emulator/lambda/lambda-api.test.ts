@@ -48,7 +48,7 @@ describe("Lambda's Invoke API", () => {
     expect(JSON.parse(answer.Payload?.transformToString() ?? '')).toEqual({ errorType: 'E', errorMessage: 'no' });
   });
 
-  it('does not wait for an asynchronous invocation, and tries it twice more when it fails', async () => {
+  it('does not wait for an asynchronous invocation, and retries it twice when it fails', async () => {
     const events: string[] = [];
     const { client } = await start(async (event) => {
       events.push(event);
@@ -63,7 +63,7 @@ describe("Lambda's Invoke API", () => {
     expect(events).toEqual(Array.from({ length: 3 }, () => '{"n":1}'));
   });
 
-  it('names a function that does not exist, a payload that is no JSON, and a service that has no stand-in', async () => {
+  it('names a function that does not exist, a payload that is not JSON, and a service without a stand-in', async () => {
     const { api, client } = await start(echo);
     await expect(client.send(new InvokeCommand({ FunctionName: 'g' }))).rejects.toMatchObject({
       name: 'ResourceNotFoundException',

@@ -23,7 +23,7 @@ describe('notices to operators', () => {
     directory.remove();
   });
 
-  it('are shown by their subject and kept with their text, as a mailbox would', async () => {
+  it('are shown with their subject and stored with their text', async () => {
     const file = join(directory.path, 'notices.log');
     const subjects: string[] = [];
     const log = (line: string) => {

@@ -107,7 +107,7 @@ describe('the SQS event source', () => {
   };
   const empty = (url: string) => eventually(async () => ((await left(url)) === 0 ? true : undefined));
 
-  it("gives the function Lambda's event, and deletes what succeeded", async () => {
+  it("gives the function Lambda's event, and deletes the messages that succeeded", async () => {
     const { name, url } = await queue();
     await clients.sqs.send(
       new SendMessageCommand({
@@ -143,7 +143,7 @@ describe('the SQS event source', () => {
     ]);
   });
 
-  it('leaves only the reported messages to the queue, which gives them up after maxReceiveCount', async () => {
+  it('leaves only the reported messages in the queue, which moves them after maxReceiveCount', async () => {
     const { name, url, dead } = await queue();
     await send(url, 'good', 'bad', 'good too');
     const events = start(name, ({ Records }) => ({
@@ -161,8 +161,8 @@ describe('the SQS event source', () => {
     ['throws', () => Promise.reject(new Error('broken'))],
     ['reports a message that was not in the batch', () => ({ batchItemFailures: [{ itemIdentifier: 'unknown' }] })],
     ['reports without an identifier', () => ({ batchItemFailures: [{ itemIdentifier: '' }] })],
-    ['answers what is no list', () => ({ batchItemFailures: 'all of them' })],
-  ])('takes the whole batch for failed when the function %s', async (_, handle) => {
+    ['answers without a list', () => ({ batchItemFailures: 'all of them' })],
+  ])('treats the whole batch as failed when the function %s', async (_, handle) => {
     const { name, url, dead } = await queue();
     await send(url, 'one', 'two');
     start(name, handle);
@@ -171,7 +171,7 @@ describe('the SQS event source', () => {
   });
 
   it.each([undefined, null, {}, { batchItemFailures: null }, { batchItemFailures: [] }])(
-    'takes the whole batch for handled when the function answers %j',
+    'treats the whole batch as handled when the function answers %j',
     async (answer) => {
       const { name, url, dead } = await queue();
       await send(url, 'one', 'two');
@@ -191,7 +191,7 @@ describe('the SQS event source', () => {
     await empty(url);
   });
 
-  it('gathers messages until the batch window closes, and no more than a batch', async () => {
+  it('collects messages until the batch window closes, at most one batch', async () => {
     const { name, url } = await queue({ VisibilityTimeout: '30' });
     const events = start(name, () => ({}), { batchSize: 3, batchWindowSeconds: 3 });
     await send(url, '1');
@@ -203,7 +203,7 @@ describe('the SQS event source', () => {
     expect(sizes[0]).toBe(3);
   });
 
-  it('deletes what its filter does not let through, and calls the function for the rest only', async () => {
+  it('deletes messages that its filter refuses, and calls the function with the others only', async () => {
     const { name, url } = await queue();
     await send(url, '{"channel":"email"}', '{"channel":"slack"}', 'no JSON');
     const events = start(name, () => ({}), { filters: [{ body: { channel: ['slack'] } }] });
@@ -211,7 +211,7 @@ describe('the SQS event source', () => {
     expect(events.flatMap(({ Records }) => Records.map(({ body }) => body))).toEqual(['{"channel":"slack"}']);
   });
 
-  it('works on as many batches at once as it may, and waits for them when it stops', async () => {
+  it('handles as many batches at once as it is allowed, and waits for them when it stops', async () => {
     const { name, url } = await queue({ VisibilityTimeout: '30' });
     let atOnce = 0;
     let most = 0;

@@ -138,7 +138,7 @@ describe('the stream event source', () => {
     });
   });
 
-  it('leaves out what its filters do not let through', async () => {
+  it('leaves out records that its filters refuse', async () => {
     const name = await table();
     const { batches, source } = start(name, undefined, {
       filters: [{ eventName: ['INSERT'], dynamodb: { NewImage: { id: { S: [{ prefix: 'in' }] } } } }],
@@ -150,7 +150,7 @@ describe('the stream event source', () => {
     expect(batches.flat()).toEqual(['in-1', 'in-2']);
   });
 
-  it('begins again at the first record that failed', async () => {
+  it('starts again at the first record that failed', async () => {
     const name = await table();
     await put(name, 'a', 'b', 'c');
     let failures = 2;
@@ -178,7 +178,7 @@ describe('the stream event source', () => {
     expect(batches).toEqual(Array.from({ length: 3 }, () => ['a', 'b']));
   });
 
-  it('halves a failing batch until it has found the record, gives that one up, and goes on with the rest', async () => {
+  it('halves a failing batch until it has found the record, gives that record up, and goes on with the rest', async () => {
     const name = await table();
     await put(name, 'a', 'b', 'poison', 'c');
     const { batches, source, givenUp } = start(
@@ -197,7 +197,7 @@ describe('the stream event source', () => {
     expect(givenUp.join()).not.toContain('poison');
   });
 
-  it('says that it has caught up only when what was written before is handled', async () => {
+  it('has caught up only when the records that were written before are handled', async () => {
     const name = await table();
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -211,7 +211,7 @@ describe('the stream event source', () => {
     expect(await source.caughtUp(10_000)).toBe(true);
   });
 
-  it('has not caught up with a write by a read that was made before it', async () => {
+  it('has not caught up with a write through a read that came before it', async () => {
     const name = await table();
     let hold: Promise<void> | undefined;
     let held = 0;
@@ -241,7 +241,7 @@ describe('the stream event source', () => {
     expect(batches.flat()).toEqual(['a']);
   });
 
-  it('goes on behind its checkpoint after a restart, and misses nothing that was written meanwhile', async () => {
+  it('goes on after its checkpoint when it is restarted, and misses no record that was written meanwhile', async () => {
     const name = await table();
     const file = join(directory.path, `${name}.json`);
     const first = start(name, undefined, {}, fileCheckpoints(file));

@@ -19,7 +19,7 @@ describe('resolving intrinsic functions', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudFormation's own placeholders
     ['placeholders of its own', { 'Fn::Sub': ['${a}/${Table}', { a: { Ref: 'AWS::AccountId' } }] }, '000000000000/log'],
     [
-      'what is nested in objects and lists',
+      'values nested in objects and lists',
       { a: [{ b: { Ref: 'Table' } }, 1, true, null] },
       { a: [{ b: 'log' }, 1, true, null] },
     ],

@@ -28,7 +28,7 @@ describe('the plan of a stack', () => {
     return planFrom(readAssembly(directory.path), place);
   };
 
-  it('names what has no name after the stack and the logical id, and resolves references to it', () => {
+  it('names a resource without a name after the stack and the logical id, and resolves references to it', () => {
     const { tables, functions } = plan({});
     expect(tables.map((table) => table.TableName)).toEqual(['tiny-Log']);
     expect(functions).toMatchObject([
@@ -116,7 +116,7 @@ describe('the plan of a stack', () => {
     ]);
   });
 
-  it('knows its topics; whom they mail does not matter here, but what they would call does', () => {
+  it('lists the topics; a subscription by e-mail is ignored, one by a program is refused', () => {
     const topic = { Topic: { Type: 'AWS::SNS::Topic', Properties: {} } };
     const subscription = (Protocol: string) => ({
       Subscription: { Type: 'AWS::SNS::Subscription', Properties: { Protocol, TopicArn: { Ref: 'Topic' } } },
@@ -125,7 +125,7 @@ describe('the plan of a stack', () => {
     expect(() => plan({ ...topic, ...subscription('lambda') })).toThrow(/Subscription is an AWS::SNS::Subscription/);
   });
 
-  it('reads schedules of rules and of the scheduler, and leaves out those that are switched off', () => {
+  it('reads schedules of rules and of the scheduler, and leaves out disabled ones', () => {
     const target = { Arn: { 'Fn::GetAtt': ['Worker', 'Arn'] } };
     const { schedules } = plan({
       Rule: {
@@ -157,7 +157,7 @@ describe('the plan of a stack', () => {
     ]);
   });
 
-  it('reads rules that wait for events, and names a target that it cannot deliver to', () => {
+  it('reads rules with an event pattern, and names an unsupported target', () => {
     const rule = (target: object, more = {}) => ({
       Type: 'AWS::Events::Rule',
       Properties: { EventPattern: { source: ['aws.ses'] }, Targets: [{ Id: 'x', ...target }], ...more },
@@ -197,14 +197,14 @@ describe('the plan of a stack', () => {
     expect(outputs).toEqual({ Name: 'tiny-Log-x' });
   });
 
-  it('ignores what has nothing to do locally, and names what would have', () => {
+  it('ignores resources without local work, and names unsupported ones that have work', () => {
     expect(() =>
       plan({ Alarm: { Type: 'AWS::CloudWatch::Alarm', Properties: { Threshold: { 'Fn::If': [] } } } }),
     ).not.toThrow();
     expect(() => plan({ Pipe: { Type: 'AWS::Pipes::Pipe' } })).toThrow(/Pipe is an AWS::Pipes::Pipe/);
   });
 
-  it('names a bundle that is missing, and a directory that is no assembly', () => {
+  it('names a missing bundle, and a directory that is not an assembly', () => {
     const unbundled = {
       Type: 'AWS::Lambda::Function',
       Properties: { Handler: 'a.b' },
