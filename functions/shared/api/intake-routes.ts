@@ -8,8 +8,9 @@ import {
 } from '../../../src/adapters/api/read-request.ts';
 import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
 import { gather } from '../../../src/adapters/batching/gather.ts';
-import { type Acceptance, accept, type IntakeDeps } from '../../../src/core/intake/accept.ts';
+import { type Acceptance, accept } from '../../../src/core/intake/accept.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { Problem, problemDocument } from '../../../src/core/intake/problem.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';

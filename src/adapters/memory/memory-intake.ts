@@ -1,4 +1,4 @@
-import type { IntakeRecord, IntakeStore } from '../../core/intake/accept.ts';
+import type { IntakeRecord, IntakeStore } from '../../core/intake/ports.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** IntakeStore on tables in memory: the twin of dynamodb/intake-store.ts. */

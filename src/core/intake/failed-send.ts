@@ -9,31 +9,31 @@ import { fnv1a } from '../model/work-index.ts';
 import type { FailedAttempt } from './notification-request.ts';
 import type { PublicState } from './public-state.ts';
 
-/** A producer's own failed send, judged as an attempt of ours would be. */
+/** A failed send that the producer made, judged by the same rules as an attempt of the pipeline. */
 export interface JudgedSend {
   readonly verdict: Verdict;
   readonly record: RetryRecord;
-  /** What settles the row; absent where that is left to the lane's function. */
+  /** The change that settles the row. Absent when the channel function is to settle it. */
   readonly change?: RowChange;
 }
 
-/** When the send was made: what a producer's fast clock says of the future is now. */
+/** When the send was made. A time in the future comes from a producer's fast clock and counts as now. */
 export function attemptedAt({ attempted_at }: FailedAttempt, now: Date): Date {
   const given = attempted_at === undefined ? now.getTime() : epochMs(attempted_at);
   return new Date(Math.min(given, now.getTime()));
 }
 
-/** Kept in the record: the time as the producer gave it, by which it may tell of the send again. */
+/** The record keeps the time as the producer gave it, so that a second report of the same send is recognized. */
 function reportOf({ attempted_at }: FailedAttempt) {
   return { reported_by: 'producer', ...(attempted_at !== undefined && { attempted_at }) };
 }
 
-/** Whether the record is of this very send, as a producer reported it; without its time no two are the same. */
+/** Whether the record is the report of this send. Two reports without a time are never the same. */
 export function isRecordOf(send: FailedAttempt, { error_details }: RetryRecord): boolean {
   return send.attempted_at !== undefined && error_details === JSON.stringify(reportOf(send));
 }
 
-/** What claims a row for the send that its producer made: counted, numbered, due now, its claim run out. */
+/** The claim of a row for the producer's send: counted, numbered, due now, and already expired. */
 export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
   const counted = row.attempts_left > 0;
   return {
@@ -44,7 +44,7 @@ export function claimForSend(row: NotificationRow, at: Date, now: Date): Partial
   };
 }
 
-/** As claimForSend, for a row whose counters have the send in them. */
+/** As claimForSend, for a row whose counters already include the send. */
 export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<NotificationRow> {
   return {
     send_status: 'SENDING',
@@ -55,13 +55,14 @@ export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<Noti
 }
 
 /**
- * Judges the send (design §5). The draw of the backoff comes from the log_id, so that a request which is worked on twice
- * is judged alike both times.
+ * Judges the send (design §5). The random part of the backoff is derived from the log_id, so that a request that is
+ * processed twice gets the same verdict both times.
  *
- * A dead letter needs a message that SQS itself moves (design §6.5), and a fallback its successor (failover.ts). So what
- * is given up is left as if its worker had died after it wrote the record: the lane's function that gets its message
- * finds the record, settles the row by it, and bounces the message into the dead-letter queue, or fails over.
- * @param claimed the row with claimForSend's or claimOf's changes
+ * A dead letter needs a message that SQS itself moves (design §6.5), and a fallback needs a successor (failover.ts).
+ * Therefore a send that is given up leaves the row as if its worker had died after it wrote the record. The channel
+ * function that receives the row's message finds the record, settles the row by it, and then moves the message to the
+ * dead-letter queue or fails over.
+ * @param claimed the row with the changes of claimForSend or claimOf
  */
 export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Date, policy: RetryPolicy): JudgedSend {
   const started = attemptedAt(send, now);
@@ -76,7 +77,7 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
   } as const;
   const draw = fnv1a(`${claimed.log_id}#${claimed.last_attempt}`) / 2 ** 32;
   const verdict = judge(result, { row: claimed, first_attempt_at, now }, policy, () => draw);
-  // Of no message: the record has to be the same by whomever it is written.
+  // Derived from the log_id, not from a message: two requests that write the record must write the same.
   const run_id = newRunId('intake', claimed.log_id);
   const message = messageFor(claimed, now.toISOString(), run_id);
   const ended = {
@@ -91,11 +92,11 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     verdict,
   } as const;
   const record = recordOf(ended);
-  const left = verdict.status === 'FAILED' && (verdict.dead_letter || claimed.fallback_channel !== undefined);
-  return { verdict, record, ...(!left && { change: settlementOf(ended) }) };
+  const settledLater = verdict.status === 'FAILED' && (verdict.dead_letter || claimed.fallback_channel !== undefined);
+  return { verdict, record, ...(!settledLater && { change: settlementOf(ended) }) };
 }
 
-/** When the message for a judged row is due: at its retry, or at once to be given up; undefined: none. */
+/** When the message for a judged row is due: at its retry, or now if the row is to be given up. Undefined: no message. */
 export function messageDue({ verdict, change }: JudgedSend, claimed: NotificationRow): string | undefined {
   if (verdict.status === 'RETRY') return verdict.next_retry_at;
   return change === undefined ? claimed.work_at : undefined;
@@ -103,9 +104,4 @@ export function messageDue({ verdict, change }: JudgedSend, claimed: Notificatio
 
 export function stateAfter({ verdict }: JudgedSend): PublicState {
   return verdict.status === 'RETRY' ? 'retrying' : 'failed';
-}
-
-/** What is left of a delay, in whole seconds from 0. */
-export function secondsUntil(due: string, now: Date): number {
-  return Math.max(0, Math.ceil((epochMs(due) - now.getTime()) / 1000));
 }

@@ -2,30 +2,34 @@ import { planIndex } from '../indexing/index-plan.ts';
 import { describeFaults, rowFaults } from '../indexing/row-rules.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { withChange } from '../model/row-change.ts';
 import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 
-/** A notification as it enters the tables; its row still lacks the recipient's hash, which only storage can make. */
+/** A notification as it enters the tables. Its row still lacks the recipient's hash, which only storage can compute. */
 export interface NewNotification {
   readonly row: NotificationRow & { readonly created_at: string; readonly expires_at: number };
   readonly content: NotificationContent;
-  /** The producer's own send, where it reports one. */
+  /** The producer's own send, if the request reports one. */
   readonly failed?: JudgedSend;
 }
 
+interface Identity {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly accepted_at: Date;
+}
+
 /**
- * The row and content of a request, with all index keys, so that the stream's filter keeps the indexer asleep (design
- * §4). It goes the indexer's own way, and so obeys the same row rules.
+ * The row and content of a request. The row has all index keys, so that the stream's filter does not call the indexer
+ * (design §4). It is planned by the indexer's own code, and so obeys the same row rules.
  */
 export function newNotification(
-  log_id: string,
-  tenant_id: string,
+  { log_id, tenant_id, accepted_at }: Identity,
   request: NotificationRequest,
-  accepted_at: Date,
   policy: RetryPolicy,
 ): NewNotification {
   const { recipient, subject, body, format, fallback, failed_attempt, ...columns } = request;
-  const created_at = accepted_at.toISOString();
   const inline = {
     ...columns,
     log_id,
@@ -33,7 +37,7 @@ export function newNotification(
     notification_type: request.channel.toUpperCase(),
     send_status: 'PENDING',
     send_attempts: 0,
-    created_at,
+    created_at: accepted_at.toISOString(),
     created_by: INTAKE_API,
     recipient_address: recipient,
     subject,
@@ -47,7 +51,7 @@ export function newNotification(
   };
   const plan = planIndex(inline, accepted_at, policy);
   if (plan.do !== 'index' || plan.content === undefined) {
-    throw new Error(`A checked request broke row rules: ${describeFaults(rowFaults(inline))}`);
+    throw new Error(`A request passed validation but breaks row rules: ${describeFaults(rowFaults(inline))}`);
   }
   const row: Record<string, unknown> = { ...inline, ...plan.set };
   for (const column of plan.remove) delete row[column];
@@ -57,11 +61,6 @@ export function newNotification(
   const at = attemptedAt(failed_attempt, accepted_at);
   const claimed = { ...pending, ...claimForSend(pending, at, accepted_at) };
   const failed = judgeSend(claimed, failed_attempt, accepted_at, policy);
-  return { row: withChange(claimed, failed.change), content, failed };
-}
-
-function withChange(row: NewNotification['row'], change: JudgedSend['change']): NewNotification['row'] {
-  const changed: Record<string, unknown> = { ...row, ...change?.set };
-  for (const name of change?.remove ?? []) delete changed[name];
-  return changed as unknown as NewNotification['row'];
+  const settled = failed.change && (withChange(claimed, failed.change) as NewNotification['row']);
+  return { row: settled ?? claimed, content, failed };
 }

@@ -3,7 +3,7 @@ import type { ProviderErrorType } from '../model/error-types.ts';
 import type { MessageFormat, RecipientType } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
 
-/** A notification that a producer hands over, checked and with its defaults. Attribute names are the API's. */
+/** A notification that a producer hands over, validated and with its defaults. Attribute names are the API's. */
 export interface NotificationRequest {
   readonly channel: Channel;
   readonly priority: Priority;
@@ -19,9 +19,9 @@ export interface NotificationRequest {
   /** ISO-8601 UTC with milliseconds. */
   readonly scheduled_at?: string;
   readonly max_retry_count?: number;
-  /** Where it goes on when this channel has failed for good. */
+  /** The channel that is used after this one has failed for good. */
   readonly fallback?: Fallback;
-  /** The producer sent it by itself and failed: attempt 0. */
+  /** The producer sent the notification itself and failed: attempt 0. */
   readonly failed_attempt?: FailedAttempt;
 }
 
@@ -31,12 +31,22 @@ export interface Fallback {
   readonly integration_config_id?: string;
 }
 
-/** A send that its producer made by itself, without success. */
+/** A failed send that the producer made itself. */
 export interface FailedAttempt {
   readonly error_type: ProviderErrorType;
   readonly response_code?: string;
-  /** Without address, body or credential. */
+  /** Holds no address, body or credential. */
   readonly response_message?: string;
-  /** ISO-8601 UTC with milliseconds; absent: now. */
+  /** ISO-8601 UTC with milliseconds. Absent means now. */
   readonly attempted_at?: string;
+}
+
+/** One request of one producer, with its idempotency key in the form that storage needs. */
+export interface IntakeRequest {
+  readonly tenant_id: string;
+  readonly notification: NotificationRequest;
+  /** SHA-256 of the canonical request. */
+  readonly request_hash: string;
+  /** The log_id that the tenant, the endpoint and the key stand for. @param generation from 0 */
+  readonly logId: (generation: number) => string;
 }

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import {
-  type Acceptance,
-  accept,
-  IN_FLIGHT_MS,
-  type IntakeDeps,
-  KEY_LIFETIME_MS,
-} from '../../../src/core/intake/accept.ts';
+import { type Acceptance, accept, IN_FLIGHT_MS } from '../../../src/core/intake/accept.ts';
+import { KEY_LIFETIME_MS } from '../../../src/core/intake/idempotency-key.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { intakeRequest, memoryIntake } from '../../support/api/intake.ts';

@@ -1,8 +1,9 @@
 import { logIdsOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
 import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import type { IntakeDeps, IntakeRequest } from '../../../src/core/intake/accept.ts';
-import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+
+import type { IntakeRequest, NotificationRequest } from '../../../src/core/intake/notification-request.ts';
+import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { T0 } from '../rows.ts';
 

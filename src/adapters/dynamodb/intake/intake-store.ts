@@ -7,7 +7,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/accept.ts';
+import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
 import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import { contentItem } from '../delivery/content-store.ts';

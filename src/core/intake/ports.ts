@@ -1,0 +1,51 @@
+import type { NotificationContent, NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { Routing } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import type { Clock } from '../model/time.ts';
+import type { PublicState } from './public-state.ts';
+
+/** What the content's item keeps of the request that put it: the idempotency record (docs/decisions/0051). */
+export interface IntakeRecord {
+  readonly log_id: string;
+  readonly request_hash: string;
+  /** ISO-8601 UTC with milliseconds. */
+  readonly accepted_at: string;
+  /** The answer's `status`. A repeat gets the same one, whatever has happened to the notification since. */
+  readonly accepted_status: PublicState;
+  /** The request that put the item, so that it recognizes its own put when the answer got lost. Old items lack it. */
+  readonly accepted_by?: string;
+  /** Only on the first use of a key: how many times the key was used anew, each time after 72 hours. */
+  readonly latest_generation?: number;
+  /** TTL, epoch seconds. */
+  readonly expires_at: number;
+}
+
+export interface ReservedContent {
+  readonly record: IntakeRecord;
+  readonly tenant_id: string;
+  readonly content: NotificationContent;
+}
+
+/** The columns of a stored row that show whether its message was sent. */
+export type StoredRow = Routing & Pick<NotificationRow, 'send_status' | 'last_attempt' | 'work_queue' | 'work_at'>;
+
+/** NotificationContent and NotificationLog, as the intake needs them. */
+export interface IntakeStore {
+  /** Stores the content if the log_id is free. Otherwise returns the record that is stored. */
+  reserve(entry: ReservedContent, now: Date): Promise<IntakeRecord | undefined>;
+  find(log_id: string): Promise<IntakeRecord | undefined>;
+  /** Moves a key's first record to the next generation. Does nothing if another request has moved it already. */
+  advance(log_id: string, from_generation: number, expires_at: number): Promise<void>;
+  /** Stores the row, with the recipient's hash, if there is none. Otherwise returns the stored row. */
+  putRow(row: NotificationRow, recipient: string, now: Date): Promise<StoredRow | undefined>;
+  findRow(log_id: string): Promise<StoredRow | undefined>;
+}
+
+export interface IntakeDeps {
+  readonly store: IntakeStore;
+  readonly records: { put(record: RetryRecord): Promise<void> };
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  /** Makes a new id for each request and for the run of each message. */
+  readonly newId: () => string;
+}
