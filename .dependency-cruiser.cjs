@@ -18,7 +18,7 @@ const CORE_ROOMS = {
   breaker: ['delivery', 'model'],
   'delivery-events': ['delivery', 'model'],
   operator: ['breaker', 'delivery', 'model'],
-  intake: ['operator', 'indexing', 'delivery', 'model'],
+  intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
 };
 

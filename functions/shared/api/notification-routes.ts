@@ -24,8 +24,8 @@ const MAX_BYTES = 16 * 1024;
 
 /** What became of notifications, and having one retried. */
 export function notificationRoutes(deps: NotificationRouteDeps): Routes {
-  const { rows, clock, policy } = deps;
-  const summary = (row: NotificationRow) => summaryOf({ ...row }, clock(), policy);
+  const { rows, clock } = deps;
+  const summary = (row: NotificationRow) => summaryOf({ ...row }, clock());
 
   async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
     const row = requireOwnRow(await rows.read(logIdIn(path)), caller.tenant_id, clock());
@@ -42,7 +42,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
   async function retry({ caller, path }: ApiRequest): Promise<ApiAnswer> {
     const log_id = logIdIn(path);
     const row = requireOwnRow(await rows.read(log_id), caller.tenant_id, clock());
-    const because = whyNoRetry(row, clock(), policy);
+    const because = whyNoRetry(row, clock());
     if (because !== undefined) throw noRetry(because);
     const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), deps);
     const [result] = results;

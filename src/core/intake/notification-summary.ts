@@ -1,9 +1,8 @@
 import { createdAt } from '../model/history-index.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import type { RetryPolicy } from '../model/retry-policy.ts';
 import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
 
-/** What a producer is told of its notification. */
+/** The producer's view of its notification. */
 export interface NotificationSummary {
   readonly log_id: string;
   readonly channel: string;
@@ -15,17 +14,17 @@ export interface NotificationSummary {
   readonly next_retry_at?: string;
   readonly created_at: string;
   readonly scheduled_at?: string;
-  /** When the provider took it. */
+  /** When the provider accepted it. */
   readonly sent_at?: string;
-  /** When it was confirmed to have arrived, on channels that tell. */
+  /** When the provider confirmed delivery, on channels that report it. */
   readonly delivered_at?: string;
   readonly notification_id?: string;
-  /** The notification by which it goes on on its fallback channel, and the other way round. */
+  /** The notification that continues this one on its fallback channel; predecessor_log_id is the reverse link. */
   readonly successor_log_id?: string;
   readonly predecessor_log_id?: string;
 }
 
-/** An attempt as a producer sees it: no answers in a provider's words. */
+/** The producer's view of an attempt, without the provider's own words. */
 export interface AttemptSummary {
   readonly attempt: number;
   readonly at: string;
@@ -34,7 +33,7 @@ export interface AttemptSummary {
   readonly response_code?: string;
 }
 
-/** Told as they stand in the row, where they do. */
+/** Copied from the row if present. */
 const COLUMNS = [
   'scheduled_at',
   'sent_at',
@@ -45,11 +44,7 @@ const COLUMNS = [
 ] as const;
 
 /** @param row with the columns of its writer */
-export function summaryOf(
-  row: NotificationRow & { readonly [column: string]: unknown },
-  now: Date,
-  policy: RetryPolicy,
-) {
+export function summaryOf(row: NotificationRow & { readonly [column: string]: unknown }, now: Date) {
   const status = publicState(row, now);
   const message = errorMessage(row, now);
   const type = typeof row['notification_type'] === 'string' ? row['notification_type'].toLowerCase() : '';
@@ -58,7 +53,7 @@ export function summaryOf(
     channel: row.channel ?? type,
     priority: row.priority ?? 'normal',
     status,
-    canRetry: canRetry(row, now, policy),
+    canRetry: canRetry(row, now),
     ...(message !== undefined && { errorMessage: message }),
     retry_count: row.retry_count,
     ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),

@@ -1,16 +1,15 @@
+import { checkRetry } from '../delivery/retry-check.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import type { RetryPolicy } from '../model/retry-policy.ts';
 import { stateOf } from '../model/row-state.ts';
-import { planRetry } from '../operator/retry-now.ts';
 
-/** What a producer's own users see of a notification: retry-and-idempotency-design.md §5. */
+/** The states of a notification that a producer's own users see: retry-and-idempotency-design.md §5. */
 export const PUBLIC_STATES = ['saving', 'processing', 'done', 'failed', 'retrying'] as const;
 export type PublicState = (typeof PUBLIC_STATES)[number];
 
 /**
- * `saving`: it is kept and waits for its time, or for being taken in. `processing`: its first attempt is due or under
- * way. `retrying`: an attempt failed, and another one follows by itself. `failed`: nothing more happens by itself.
+ * `saving`: it is stored and waits for its time, or to be indexed. `processing`: its first attempt is due or under way.
+ * `retrying`: an attempt failed, and another one follows automatically. `failed`: nothing more happens automatically.
  */
 export function publicState(row: NotificationRow, now: Date): PublicState {
   const tried = row.last_attempt >= 0;
@@ -33,60 +32,58 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
   }
 }
 
-/** Whether asking for a retry helps: it has failed for good or waits for its next retry, and one may be made. */
-export function canRetry(row: NotificationRow, now: Date, policy: RetryPolicy): boolean {
-  return whyNoRetry(row, now, policy) === undefined;
+/** Whether a producer may ask for a retry: the notification has failed or waits for its next retry, and can be retried. */
+export function canRetry(row: NotificationRow, now: Date): boolean {
+  return whyNoRetry(row, now) === undefined;
 }
 
-/** Why it cannot be retried; an operator may send what has not failed yet all the same, a producer may not. */
-export function whyNoRetry(row: NotificationRow, now: Date, policy: RetryPolicy): string | undefined {
-  const plan = planRetry(row, now, policy);
-  if (plan.do === 'refuse') return plan.because;
+/** Why a producer may not have it retried. An operator may also retry what has not failed yet; a producer may not. */
+export function whyNoRetry(row: NotificationRow, now: Date): string | undefined {
+  const check = checkRetry(row, now);
+  if ('refused' in check) return check.refused;
   const state = publicState(row, now);
-  return state === 'failed' || state === 'retrying'
-    ? undefined
-    : 'it has not failed, and is sent by itself at its time';
+  return state === 'failed' || state === 'retrying' ? undefined : 'it has not failed and is sent when it is due';
 }
 
-/** What went wrong, for the people a producer serves: without codes, addresses or names of ours. */
+/** What went wrong, for the producer's own users: no codes, no addresses and no internal names. */
 const SENTENCES: Readonly<Record<ErrorType, string>> = {
   NETWORK_TIMEOUT: 'The receiving service did not answer in time.',
   UNKNOWN: 'The receiving service answered with an error.',
-  SERVER_OVERLOAD: 'The receiving service is overloaded or out of order.',
-  RATE_LIMITED: 'The receiving service takes no more messages at the moment.',
-  AUTH_TEMPORARY: 'The receiving service did not accept our sign-in for the moment.',
+  SERVER_OVERLOAD: 'The receiving service is overloaded or out of service.',
+  RATE_LIMITED: 'The receiving service accepts no more messages at the moment.',
+  AUTH_TEMPORARY: 'The receiving service temporarily did not accept our credential.',
   INVALID_RECIPIENT: 'The recipient does not exist or does not accept messages.',
   AUTH_FAILED: "The receiving service refused the integration's credential.",
   FORMAT_ERROR: 'The receiving service refused the message as malformed.',
   PERMISSION_DENIED: 'The integration lacks the permission to send there.',
   MAX_RETRIES: 'All retries are used up.',
-  EXPIRED: 'The time in which it may be delivered is over.',
-  CANCELLED: 'It was cancelled.',
+  EXPIRED: 'The time in which the notification may be delivered is over.',
+  CANCELLED: 'The notification was cancelled.',
 };
 
-/** What helps, where something does. */
+/** What the user can do about it, where something helps. */
 const ADVICE: Readonly<Partial<Record<ErrorType, string>>> = {
-  INVALID_RECIPIENT: 'Correct the recipient and send it anew.',
-  AUTH_FAILED: 'Its settings have to be checked.',
-  FORMAT_ERROR: 'Its template or text has to be corrected.',
-  PERMISSION_DENIED: 'It has to be granted.',
+  INVALID_RECIPIENT: 'Correct the recipient and send the notification again.',
+  AUTH_FAILED: 'The settings of the integration must be checked.',
+  FORMAT_ERROR: 'The template or the text must be corrected.',
+  PERMISSION_DENIED: 'The permission must be granted.',
 };
 
 /**
- * Undefined while nothing has gone wrong, and once it is delivered. What goes on on its fallback channel comes without
- * advice: who followed it would send the message twice.
+ * Undefined while nothing has gone wrong, and after delivery. A notification that continues on its fallback channel gets
+ * no advice: a user who followed it would send the message twice.
  */
 export function errorMessage(row: NotificationRow, now: Date): string | undefined {
   const state = publicState(row, now);
   if (state !== 'failed' && state !== 'retrying') return undefined;
   const { failure_reason, error_type, successor_log_id } = row;
-  const goesOn = state === 'failed' && successor_log_id !== undefined;
-  const advice = goesOn ? {} : ADVICE;
+  const failedOver = state === 'failed' && successor_log_id !== undefined;
+  const advice = failedOver ? {} : ADVICE;
   const causes = [error_type, failure_reason].filter((cause) => cause !== undefined);
   const sentences = [...new Set(causes)]
     .flatMap((cause) => [SENTENCES[cause], advice[cause]])
     .filter((sentence) => sentence !== undefined);
-  if (state === 'retrying') sentences.push('It is tried again automatically.');
-  if (goesOn) sentences.push('It goes on on its fallback channel.');
+  if (state === 'retrying') sentences.push('It is retried automatically.');
+  if (failedOver) sentences.push('It continues on its fallback channel.');
   return sentences.join(' ');
 }

@@ -80,7 +80,7 @@ describe('retry', () => {
       /writer has to/,
     ],
     ['not taken in yet', { log_id: 'n-5', tenant_id: 't', send_status: 'FAILED' }, /try again in a few seconds/],
-    ['deleted', storedRow('n-7', { is_deleted: true }), /take that back first/],
+    ['deleted', storedRow('n-7', { is_deleted: true }), /set is_deleted to false first/],
     ['unknown', { log_id: 'n-6-other' }, /no such notification/],
   ])('refuses what is %s, says why, and sends nothing', async (what, row, because) => {
     await ops.put(row);

@@ -64,7 +64,7 @@ describe('GET /v1/notifications/{log_id}', () => {
         status: 'retrying',
         canRetry: true,
         next_retry_at: tried.next_retry_at,
-        errorMessage: expect.stringContaining('It is tried again automatically.'),
+        errorMessage: expect.stringContaining('It is retried automatically.'),
       },
     ],
     [
@@ -78,13 +78,13 @@ describe('GET /v1/notifications/{log_id}', () => {
       { status: 'failed', canRetry: false, errorMessage: expect.stringContaining('Correct the recipient') },
     ],
     [
-      'goes on on its fallback channel',
+      'continues on its fallback channel',
       (id) => ({ ...stoppedRow(id), error_type: 'INVALID_RECIPIENT', successor_log_id: `${id}-fallback` }),
       {
         status: 'failed',
         canRetry: false,
         successor_log_id: expect.stringMatching(/^n-\d+-fallback$/),
-        errorMessage: 'The recipient does not exist or does not accept messages. It goes on on its fallback channel.',
+        errorMessage: 'The recipient does not exist or does not accept messages. It continues on its fallback channel.',
       },
     ],
     [
@@ -360,7 +360,7 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
     expect((await show(log_id)).body.canRetry).toBe(false);
     const answer = await retry(log_id);
     expect([answer.status, typeOf(answer)]).toEqual([409, 'conflict']);
-    expect(answer.body.detail).toBe('It cannot be retried now: it has not failed, and is sent by itself at its time.');
+    expect(answer.body.detail).toBe('It cannot be retried now: it has not failed and is sent when it is due.');
     expect(world.sent).toEqual([]);
     expect(await world.row(log_id)).toEqual(before);
   });
