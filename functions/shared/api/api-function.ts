@@ -4,7 +4,7 @@ import type {
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
 import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
-import { PROBLEMS, Problem, problemDocument, problemType } from '../../../src/core/intake/problem.ts';
+import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '../../../src/core/intake/problem.ts';
 import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
@@ -145,12 +145,6 @@ function problemAnswer(problem: Problem): ApiAnswer {
 /** The header that tells when to come back, where the problem does. */
 export function retryAfter({ extras: { retry_after_seconds } }: Problem): Readonly<Record<string, string>> {
   return retry_after_seconds === undefined ? {} : { 'retry-after': String(Math.max(1, retry_after_seconds)) };
-}
-
-export function unavailable(
-  detail = 'Storage did not answer. Send the same request again, with the same key.',
-): Problem {
-  return new Problem('unavailable', detail, { retry_after_seconds: 2 });
 }
 
 function authorizerContext(event: ApiEvent): unknown {

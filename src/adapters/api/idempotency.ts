@@ -1,16 +1,34 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import type { IntakeRequest } from '../../core/intake/notification-request.ts';
 
-/** Single requests and items of a batch share it: the same key means the same notification either way. */
+/** Single requests and items of a batch share this scope: the same key stands for the same notification in both. */
 const SCOPE = 'POST /v1/notifications';
 
-/** SHA-256 of the request in canonical form (RFC 8785): equal whatever the order of its keys and its spacing. */
-export function requestHash(request: unknown): string {
+/** A key holds no space, so the key of a batch item that has none of its own never equals the key of another request. */
+const KEY_SEPARATOR = ' ';
+
+/** What identifies a request for idempotency: its hash, and the log_ids that its key stands for. */
+export function identify(
+  tenant_id: string,
+  idempotency_key: string,
+  request: unknown,
+): Pick<IntakeRequest, 'request_hash' | 'logId'> {
+  return { request_hash: requestHash(request), logId: logIdsOf(tenant_id, idempotency_key) };
+}
+
+/** The key of a batch item that has none of its own. @param index place in the batch, from 0 */
+export function batchItemKey(idempotency_key: string, index: number): string {
+  return `${idempotency_key}${KEY_SEPARATOR}${index}`;
+}
+
+/** SHA-256 of the request in canonical form (RFC 8785): the order of keys and the white space make no difference. */
+function requestHash(request: unknown): string {
   return sha256(canonicalize(request) ?? '').toString('base64url');
 }
 
-/** The log_ids that a tenant's key stands for, one a generation of 72 hours: UUIDs of version 8 (RFC 9562) from a hash. */
-export function logIdsOf(tenant_id: string, idempotency_key: string): (generation: number) => string {
+/** The log_ids of a tenant's key, one per generation of 72 hours: UUIDs of version 8 (RFC 9562) made from a hash. */
+function logIdsOf(tenant_id: string, idempotency_key: string): (generation: number) => string {
   return (generation) => {
     const hash = sha256(JSON.stringify([tenant_id, SCOPE, idempotency_key, generation])).subarray(0, 16);
     hash[6] = 0x80 | ((hash[6] ?? 0) & 0x0f);

@@ -1,24 +1,24 @@
-/** Every refusal of the API, as an RFC 9457 problem of a type that stays: clients decide by `type`, people read `detail`. */
+/** Every refusal of the API is an RFC 9457 problem. Its type never changes: clients decide by `type`, people read `detail`. */
 export const PROBLEMS = {
   'invalid-request': { status: 400, title: 'The request breaks rules of the API' },
   'idempotency-key-missing': { status: 400, title: 'Idempotency-Key is missing or malformed' },
   unauthenticated: { status: 401, title: 'The API key is not valid' },
   forbidden: { status: 403, title: 'The API key may not do this' },
-  'not-found': { status: 404, title: 'There is no such thing' },
+  'not-found': { status: 404, title: 'The notification does not exist' },
   'no-such-path': { status: 404, title: 'The API has no such path or method' },
-  conflict: { status: 409, title: 'The notification is not in a state for this' },
+  conflict: { status: 409, title: 'The state of the notification does not allow this' },
   'idempotency-key-reused': { status: 409, title: 'Idempotency-Key was used for another request' },
-  'request-in-progress': { status: 409, title: 'The same request is being worked on' },
+  'request-in-progress': { status: 409, title: 'The same request is in progress' },
   'too-large': { status: 413, title: 'The request is too large' },
   'rate-limited': { status: 429, title: 'Too many requests' },
-  unavailable: { status: 503, title: 'The service cannot answer at the moment' },
+  unavailable: { status: 503, title: 'The service is temporarily unavailable' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly title: string }>>;
 
 export type ProblemName = keyof typeof PROBLEMS;
 
-/** A broken rule, named by its place in the request; never quotes what was sent. */
+/** A broken rule, named by its place in the request. It never quotes what was sent. */
 export interface FieldFault {
-  /** Dot path into the body, or the name of a parameter; empty for the whole. */
+  /** Dot path into the body, or the name of a parameter. Empty for the whole request. */
   readonly path: string;
   readonly rule: string;
   /** What would be right. */
@@ -31,7 +31,7 @@ export interface ProblemExtras {
   readonly retry_after_seconds?: number;
 }
 
-/** What a use case throws to refuse a request; the API's edge turns it into the answer. */
+/** A use case throws it to refuse a request. The API function turns it into the answer. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly problem: ProblemName;
@@ -42,6 +42,13 @@ export class Problem extends Error {
     this.problem = problem;
     this.extras = extras;
   }
+}
+
+/** The problem of a request that failed on our side. */
+export function unavailable(
+  detail = 'Storage did not answer. Send the same request again with the same key.',
+): Problem {
+  return new Problem('unavailable', detail, { retry_after_seconds: 2 });
 }
 
 export interface ProblemDocument {

@@ -1,4 +1,4 @@
-import { logIdsOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
+import { identify } from '../../../src/adapters/api/idempotency.ts';
 import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 
@@ -41,5 +41,5 @@ export function intakeRequest(
   tenant_id = 'tenant-1',
 ): IntakeRequest {
   const notification = { ...REQUEST, ...changes };
-  return { tenant_id, notification, request_hash: requestHash(notification), logId: logIdsOf(tenant_id, key) };
+  return { tenant_id, notification, ...identify(tenant_id, key, notification) };
 }
