@@ -5,7 +5,6 @@ import { createDynamoDb } from '../../functions/shared/runtime/clients.ts';
 import { parseEnv, senderEnv } from '../../functions/shared/runtime/env.ts';
 import { createKeys } from '../../functions/shared/runtime/keys.ts';
 import { createObservability, withObservability } from '../../functions/shared/runtime/middleware.ts';
-import { toRetryPolicy } from '../../functions/shared/runtime/policies.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
@@ -53,7 +52,7 @@ const channelFunction = createHandler(
         notification_log: env.NOTIFICATION_LOG_TABLE,
         notification_content: env.NOTIFICATION_CONTENT_TABLE,
       }),
-      policy: toRetryPolicy(env.RETRY_POLICY),
+      policy: env.RETRY_POLICY,
       clock,
       random: Math.random,
       claim_ms: env.CLAIM_SECONDS * 1000,

@@ -10,7 +10,6 @@ import { createApiDynamoDb } from '../shared/runtime/clients.ts';
 import { apiIntakeEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createKeys } from '../shared/runtime/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { toRetryPolicy } from '../shared/runtime/policies.ts';
 import { createApiLanes } from '../shared/runtime/sqs.ts';
 
 /** Takes notifications in, each once for its idempotency key. */
@@ -35,7 +34,7 @@ function bind() {
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),
     recordsOf: (log_id) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
     send: createApiLanes(env.LANE_QUEUES).send,
-    policy: toRetryPolicy(env.RETRY_POLICY),
+    policy: env.RETRY_POLICY,
     clock,
     newId: randomUUID,
   };

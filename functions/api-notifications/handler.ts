@@ -8,7 +8,6 @@ import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/no
 import { createApiDynamoDb } from '../shared/runtime/clients.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { toRetryPolicy } from '../shared/runtime/policies.ts';
 import { createApiLanes } from '../shared/runtime/sqs.ts';
 
 /** Tells what became of notifications, and has one retried. */
@@ -28,7 +27,7 @@ function bind() {
     records: (log_id) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
     list: createList(client, table, clock),
     send: createApiLanes(env.LANE_QUEUES).send,
-    policy: toRetryPolicy(env.RETRY_POLICY),
+    policy: env.RETRY_POLICY,
     clock,
     newId: randomUUID,
   };

@@ -9,7 +9,6 @@ import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/deliv
 import { createDynamoDb } from '../shared/runtime/clients.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { toRetryPolicy } from '../shared/runtime/policies.ts';
 import { createSqs } from '../shared/runtime/sqs.ts';
 import { countDeliveryEvent } from './delivery-event-metrics.ts';
 
@@ -87,7 +86,7 @@ function bind() {
     rows: createEventRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
     retries: createRetryQueue(sqs, env.LANE_QUEUES),
-    policy: toRetryPolicy(env.RETRY_POLICY),
+    policy: env.RETRY_POLICY,
     clock,
     random: Math.random,
     sqs,

@@ -7,7 +7,6 @@ import { count } from '../shared/runtime/count.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createKeys } from '../shared/runtime/keys.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { toRetryPolicy } from '../shared/runtime/policies.ts';
 
 /**
  * Takes rows that others wrote into the work index. A malformed row is set aside and stops no other; when storage
@@ -70,7 +69,7 @@ function bind() {
     cipher,
     hashKey,
   });
-  const deps: IndexDeps = { store, policy: toRetryPolicy(env.RETRY_POLICY), clock: () => new Date() };
+  const deps: IndexDeps = { store, policy: env.RETRY_POLICY, clock: () => new Date() };
   return withObservability(createHandler(deps, observability), observability);
 }
 

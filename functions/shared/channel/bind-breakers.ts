@@ -3,17 +3,16 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts';
 import { count } from '../runtime/count.ts';
-import type { BreakerConfig } from '../runtime/env.ts';
 import type { Observability } from '../runtime/middleware.ts';
-import { toBreakerPolicy } from '../runtime/policies.ts';
 
 /** Beside the send itself, a probe reads its content. */
 const CONTENT_MS = 5_000;
 
 interface BreakerEnv {
   readonly PIPELINE_STATE_TABLE: string;
-  readonly BREAKER: BreakerConfig;
+  readonly BREAKER: BreakerPolicy;
   readonly SEND_TIMEOUT_SECONDS: number;
 }
 
@@ -27,7 +26,7 @@ export function bindBreakers(
   const clock = () => new Date();
   return new BreakerGate({
     store: createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock),
-    policy: toBreakerPolicy(env.BREAKER),
+    policy: env.BREAKER,
     clock,
     mayUse,
     // Unreferenced: what nobody waits for any more must not keep the process.

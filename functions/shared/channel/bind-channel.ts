@@ -14,7 +14,6 @@ import { createDynamoDb } from '../runtime/clients.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
 import { createKeys } from '../runtime/keys.ts';
 import { createObservability, withObservability } from '../runtime/middleware.ts';
-import { toRetryPolicy } from '../runtime/policies.ts';
 import { bindBreakers } from './bind-breakers.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
@@ -67,7 +66,7 @@ export function bindChannel(
           (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
           observability,
         ),
-        policy: toRetryPolicy(env.RETRY_POLICY),
+        policy: env.RETRY_POLICY,
         clock,
         random: Math.random,
         claim_ms: env.CLAIM_SECONDS * 1000,

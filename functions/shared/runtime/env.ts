@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-config.ts';
+import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
 import { CHANNELS, LANES, type PerLane } from '../../../src/core/model/channels.ts';
-import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 
 /**
  * The environment of each function: every variable's name, shape and meaning is declared here and nowhere else.
@@ -17,27 +18,6 @@ const flag = v.pipe(
   v.picklist(['true', 'false']),
   v.transform((text) => text === 'true'),
 );
-
-/** Limits and windows a priority, and the base interval: design §5, configurable by stage. */
-const retryPolicy = v.object({
-  base_interval_seconds: v.pipe(v.number(), v.minValue(0.001)),
-  max_retries: v.object(v.entriesFromList(PRIORITIES, v.pipe(v.number(), v.integer(), v.minValue(0)))),
-  retention_hours: v.object(v.entriesFromList(PRIORITIES, v.pipe(v.number(), v.minValue(0)))),
-});
-export type RetryPolicyConfig = v.InferOutput<typeof retryPolicy>;
-
-const positive = v.pipe(v.number(), v.gtValue(0));
-
-/** When a provider counts as down, and how it is approached again: src/core/breaker/breaker-policy.ts, configurable by stage. */
-const breaker = v.object({
-  min_samples: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  failure_share: v.pipe(positive, v.maxValue(1)),
-  window_seconds: positive,
-  interval_seconds: positive,
-  max_interval_seconds: positive,
-  drain_per_second: positive,
-});
-export type BreakerConfig = v.InferOutput<typeof breaker>;
 
 /** Keys only the local runtime sets; on AWS they are absent. */
 const localOnly = {
@@ -60,7 +40,7 @@ export const dispatcherEnv = v.object({
 export const dueIndexerEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
-  RETRY_POLICY: json(retryPolicy),
+  RETRY_POLICY: retryPolicyFromJson,
   /** KMS key that wraps the data keys of recipients. */
   RECIPIENT_KEY_ARN: v.optional(name),
   /** Secret with the key of the recipients' searchable hash. */
@@ -82,9 +62,9 @@ export const senderEnv = v.object({
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  BREAKER: json(breaker),
+  BREAKER: breakerPolicyFromJson,
   LANE_QUEUES: allQueueUrls,
-  RETRY_POLICY: json(retryPolicy),
+  RETRY_POLICY: retryPolicyFromJson,
   /** How long a claim lasts: longer than the function can live, so that an expired claim's holder is dead. */
   CLAIM_SECONDS: seconds,
   /** Longest wait for the provider's answer. */
@@ -109,7 +89,7 @@ export const deliveryEventsEnv = v.object({
   LANE_QUEUES: allQueueUrls,
   /** Queue that the function is fed from. */
   DELIVERY_EVENTS_QUEUE: v.pipe(v.string(), v.url()),
-  RETRY_POLICY: json(retryPolicy),
+  RETRY_POLICY: retryPolicyFromJson,
 });
 
 export const apiIntakeEnv = v.object({
@@ -117,9 +97,8 @@ export const apiIntakeEnv = v.object({
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  /** As the dispatcher's. */
-  LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
-  RETRY_POLICY: json(retryPolicy),
+  LANE_QUEUES: allQueueUrls,
+  RETRY_POLICY: retryPolicyFromJson,
   RECIPIENT_KEY_ARN: v.optional(name),
   RECIPIENT_HASH_SECRET: v.optional(name),
   ...localOnly,
@@ -129,8 +108,8 @@ export const apiNotificationsEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  LANE_QUEUES: json(v.object(v.entriesFromList(CHANNELS, queueUrls))),
-  RETRY_POLICY: json(retryPolicy),
+  LANE_QUEUES: allQueueUrls,
+  RETRY_POLICY: retryPolicyFromJson,
 });
 
 export const apiAuthorizerEnv = v.object({
@@ -152,8 +131,10 @@ export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime on top of what the template says. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 
-/** LANE_QUEUES before they are written as JSON. */
+/** LANE_QUEUES, RETRY_POLICY and BREAKER before they are written as JSON. */
 export type LaneQueues = PerLane<string>;
+export type { BreakerConfig } from '../../../src/adapters/deployment/breaker-config.ts';
+export type { RetryPolicyConfig } from '../../../src/adapters/deployment/retry-policy-config.ts';
 
 /**
  * Reads and checks a function's environment.

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
-import { retryPolicyOutput } from './retry-policy-output.ts';
+import { retryPolicyFromJson } from './retry-policy-config.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
@@ -18,7 +18,7 @@ const outputs = v.object({
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
-  RetryPolicy: retryPolicyOutput,
+  RetryPolicy: retryPolicyFromJson,
   /** Absent from stacks that were deployed before operators could search by recipient. */
   RecipientHashSecret: v.optional(text),
 });

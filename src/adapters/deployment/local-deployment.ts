@@ -5,7 +5,7 @@ import { CHANNELS } from '../../core/model/channels.ts';
 import { pidExists } from '../../processes/process-identity.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
-import { retryPolicyOutput } from './retry-policy-output.ts';
+import { retryPolicyFromJson } from './retry-policy-config.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const queues = v.object({ express: text, standard: text, dead_letter: text });
@@ -25,7 +25,7 @@ const endpointsFile = v.object({
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
-    RetryPolicy: retryPolicyOutput,
+    RetryPolicy: retryPolicyFromJson,
   }),
   secrets_file: text,
 });

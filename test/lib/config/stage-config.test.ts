@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { toBreakerPolicy } from '../../../functions/shared/runtime/policies.ts';
 import { parseStageConfig, StageConfigError } from '../../../lib/config/stage-config.ts';
 import { breakerJson } from '../../../lib/constructs/lanes/breaker-config.ts';
+import { toBreakerPolicy } from '../../../src/adapters/deployment/breaker-config.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { PRIORITIES, PRIORITY_POLICY } from '../../../src/core/model/priorities.ts';
 

@@ -1,0 +1,31 @@
+import * as v from 'valibot';
+import type { BreakerPolicy } from '../../core/breaker/breaker-policy.ts';
+
+const positive = v.pipe(v.number(), v.gtValue(0));
+
+const breakerConfig = v.object({
+  min_samples: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  failure_share: v.pipe(positive, v.maxValue(1)),
+  window_seconds: positive,
+  interval_seconds: positive,
+  max_interval_seconds: positive,
+  drain_per_second: positive,
+});
+export type BreakerConfig = v.InferOutput<typeof breakerConfig>;
+
+/** The stage's breaker policy as JSON: the functions' variable BREAKER, written by lib/constructs/lanes/breaker-config.ts. */
+export const breakerPolicyFromJson = v.pipe(v.string(), v.parseJson(), breakerConfig, v.transform(toBreakerPolicy));
+
+export function toBreakerPolicy({
+  window_seconds,
+  interval_seconds,
+  max_interval_seconds,
+  ...config
+}: BreakerConfig): BreakerPolicy {
+  return {
+    ...config,
+    window_ms: window_seconds * 1000,
+    interval_ms: interval_seconds * 1000,
+    max_interval_ms: max_interval_seconds * 1000,
+  };
+}
