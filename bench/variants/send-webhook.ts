@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { createHandler } from '../../functions/shared/channel/channel-function.ts';
 import { createLaneAccess } from '../../functions/shared/channel/lane-access.ts';
-import { createDynamoDb } from '../../functions/shared/runtime/clients.ts';
+import { createDynamoDb } from '../../functions/shared/runtime/clients/dynamodb.ts';
 import { parseEnv, senderEnv } from '../../functions/shared/runtime/env.ts';
-import { createKeys } from '../../functions/shared/runtime/keys.ts';
-import { createObservability, withObservability } from '../../functions/shared/runtime/middleware.ts';
+import { createObservability, withObservability } from '../../functions/shared/runtime/observability.ts';
+import { createKeys } from '../../functions/shared/runtime/secrets-and-keys.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';

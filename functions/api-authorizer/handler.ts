@@ -3,9 +3,9 @@ import { DEFAULT_RATE_LIMIT, isValid, parseAuthorization } from '../../src/adapt
 import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/api-keys/api-key-store.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { type CallerContext, toContext } from '../shared/api/caller.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiAuthorizerEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface AuthorizerDeps {
   readonly keys: Pick<ApiKeyStore, 'get'>;

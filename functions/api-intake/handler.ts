@@ -6,11 +6,11 @@ import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-
 import { readRecords } from '../../src/adapters/dynamodb/operator/operator-records.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiLanes } from '../shared/runtime/clients/sqs.ts';
 import { apiIntakeEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createKeys } from '../shared/runtime/keys.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { createApiLanes } from '../shared/runtime/sqs.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Takes notifications in, each once for its idempotency key. */
 export function createHandler(deps: IntakeRouteDeps & ApiDeps, observability: Observability) {

@@ -5,10 +5,10 @@ import { readRecords } from '../../src/adapters/dynamodb/operator/operator-recor
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/notification-routes.ts';
-import { createApiDynamoDb } from '../shared/runtime/clients.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createApiLanes } from '../shared/runtime/clients/sqs.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { createApiLanes } from '../shared/runtime/sqs.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 /** Tells what became of notifications, and has one retried. */
 export function createHandler(deps: NotificationRouteDeps & ApiDeps, observability: Observability) {

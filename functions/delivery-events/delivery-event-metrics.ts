@@ -1,6 +1,6 @@
 import type { DeliveryEventReport } from '../../src/core/delivery-events/apply-delivery-event.ts';
-import { count } from '../shared/runtime/count.ts';
-import type { Observability } from '../shared/runtime/middleware.ts';
+import { count } from '../shared/runtime/metrics.ts';
+import type { Observability } from '../shared/runtime/observability.ts';
 
 /** Counts what became of an event; undefined: it was of a kind that tells us nothing. One that comes back counts then. */
 export function countDeliveryEvent(metrics: Observability['metrics'], report: DeliveryEventReport | undefined): void {

@@ -6,10 +6,10 @@ import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-mess
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
-import { createDynamoDb } from '../shared/runtime/clients.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { createSqs } from '../shared/runtime/sqs.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { countDeliveryEvent } from './delivery-event-metrics.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {

@@ -9,11 +9,11 @@ import { newRunId } from '../../src/core/model/queue-message.ts';
 import type { SweepLog } from '../../src/core/sweep/record.ts';
 import type { SweepResult } from '../../src/core/sweep/result.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
-import { createDynamoDb } from '../shared/runtime/clients.ts';
-import { count } from '../shared/runtime/count.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
-import { createSqs } from '../shared/runtime/sqs.ts';
+import { count } from '../shared/runtime/metrics.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
   readonly newId: () => string;

@@ -2,11 +2,11 @@ import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/indexing/index-row.ts';
-import { createDynamoDb } from '../shared/runtime/clients.ts';
-import { count } from '../shared/runtime/count.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createKeys } from '../shared/runtime/keys.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { count } from '../shared/runtime/metrics.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /**
  * Takes rows that others wrote into the work index. A malformed row is set aside and stops no other; when storage

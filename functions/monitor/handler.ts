@@ -9,10 +9,10 @@ import type { Clock } from '../../src/core/model/time.ts';
 import { openByChannel } from '../../src/core/monitor/open-breakers.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/report-deaths.ts';
 import { workFigures } from '../../src/core/monitor/work-figures.ts';
-import { createDynamoDb } from '../shared/runtime/clients.ts';
-import { count, countBy } from '../shared/runtime/count.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/middleware.ts';
+import { count, countBy } from '../shared/runtime/metrics.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface MonitorDeps extends ReportDeathsDeps {
   readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;

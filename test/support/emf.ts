@@ -1,7 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { vi } from 'vitest';
-import type { Observability } from '../../functions/shared/runtime/middleware.ts';
+import type { Observability } from '../../functions/shared/runtime/observability.ts';
 
 /** A metric as CloudWatch would take it from a function's log. */
 export interface Emitted {

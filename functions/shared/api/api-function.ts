@@ -8,7 +8,7 @@ import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '..
 import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import type { Observability } from '../runtime/observability.ts';
 import { type Caller, fromContext } from './caller.ts';
 
 export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;

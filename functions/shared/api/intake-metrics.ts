@@ -1,6 +1,6 @@
 import type { Channel } from '../../../src/core/model/channels.ts';
-import { count, countBy } from '../runtime/count.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import { count, countBy } from '../runtime/metrics.ts';
+import type { Observability } from '../runtime/observability.ts';
 
 /** Counts valid requests with an idempotency key, before they are accepted or refused. */
 export function countRequests(metrics: Observability['metrics'], requests: number): void {

@@ -12,7 +12,7 @@ import { acceptBatch, type BatchItem } from '../../../src/core/intake/accept-bat
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { Problem, problemDocument, unavailable } from '../../../src/core/intake/problem.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import type { Observability } from '../runtime/observability.ts';
 import { type ApiAnswer, type ApiRequest, type Routes, retryAfter } from './api-function.ts';
 import { countAccepted, countRequests } from './intake-metrics.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';

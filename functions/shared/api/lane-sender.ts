@@ -1,6 +1,6 @@
 import { gather } from '../../../src/adapters/batching/gather.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import type { Observability } from '../runtime/observability.ts';
 
 /** Sends messages to the lanes and returns those that could not be sent. */
 export type SendMessages = (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;

@@ -4,8 +4,8 @@ import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/break
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts';
-import { count } from '../runtime/count.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import { count } from '../runtime/metrics.ts';
+import type { Observability } from '../runtime/observability.ts';
 
 /** Beside the send itself, a probe reads its content. */
 const CONTENT_MS = 5_000;

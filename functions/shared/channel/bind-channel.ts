@@ -10,10 +10,10 @@ import {
 import { integrationOf } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
-import { createDynamoDb } from '../runtime/clients.ts';
+import { createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
-import { createKeys } from '../runtime/keys.ts';
-import { createObservability, withObservability } from '../runtime/middleware.ts';
+import { createObservability, withObservability } from '../runtime/observability.ts';
+import { createKeys } from '../runtime/secrets-and-keys.ts';
 import { bindBreakers } from './bind-breakers.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';

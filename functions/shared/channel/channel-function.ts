@@ -6,7 +6,7 @@ import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { Lane } from '../../../src/core/model/channels.ts';
 import { LANES } from '../../../src/core/model/channels.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import type { Observability } from '../runtime/observability.ts';
 import { logDelivery } from './delivery-log.ts';
 import { countOutcomes } from './delivery-metrics.ts';
 

@@ -1,5 +1,5 @@
 import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import type { Observability } from '../runtime/observability.ts';
 
 /** One wide line an attempt: everything by which it can be found, nothing that is personal. */
 export function logDelivery(logger: Observability['logger'], report: DeliveryReport): void {

@@ -3,8 +3,8 @@ import type { Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
-import { count, countBy } from '../runtime/count.ts';
-import type { Observability } from '../runtime/middleware.ts';
+import { count, countBy } from '../runtime/metrics.ts';
+import type { Observability } from '../runtime/observability.ts';
 
 /**
  * Counts what became of a batch, summed up first: metrics cost CPU by their number. The function's channel is a default

@@ -2,7 +2,7 @@ import { createRetryQueue, type LaneOptions } from '../../../src/adapters/sqs/la
 import { type Returned, returnToQueue } from '../../../src/adapters/sqs/redelivery.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
-import { createSqs } from '../runtime/sqs.ts';
+import { createSqs } from '../runtime/clients/sqs.ts';
 
 /** What a channel function does with SQS. */
 export interface LaneAccess {

@@ -1,5 +1,5 @@
 import { METRICS, type MetricDefinition, type MetricName } from '../../../src/core/model/metrics.ts';
-import type { Observability } from './middleware.ts';
+import type { Observability } from './observability.ts';
 
 /** Adds to a metric of the catalogue, in its unit. */
 export function count(metrics: Observability['metrics'], name: MetricName, value = 1): void {

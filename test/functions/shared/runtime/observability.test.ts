@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
-import { withObservability } from '../../../../functions/shared/runtime/middleware.ts';
+import { withObservability } from '../../../../functions/shared/runtime/observability.ts';
 import { emittedBy } from '../../../support/emf.ts';
 
 const CONTEXT = { functionName: 'f', awsRequestId: 'r' } as Context;

@@ -1,7 +1,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
-import type { PerLane } from '../../../src/core/model/channels.ts';
-import type { SweepLanes } from '../../../src/core/model/lanes.ts';
+import { createSweepLanes } from '../../../../src/adapters/sqs/lanes.ts';
+import type { PerLane } from '../../../../src/core/model/channels.ts';
+import type { SweepLanes } from '../../../../src/core/model/lanes.ts';
 import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
 /**
