@@ -4,7 +4,7 @@ import { createLaneAccess } from '../../functions/shared/channel/lane-access.ts'
 import { createDynamoDb } from '../../functions/shared/runtime/clients/dynamodb.ts';
 import { parseEnv, senderEnv } from '../../functions/shared/runtime/env.ts';
 import { createObservability, withObservability } from '../../functions/shared/runtime/observability.ts';
-import { createKeys } from '../../functions/shared/runtime/secrets-and-keys.ts';
+import { createSecretsAndKeys } from '../../functions/shared/runtime/secrets-and-keys.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
@@ -25,7 +25,7 @@ const observability = createObservability();
 const clock = () => new Date();
 const dynamodb = createDynamoDb();
 const lanes = createLaneAccess(env.LANE_QUEUES, {});
-const keys = createKeys(env);
+const keys = createSecretsAndKeys(env);
 const cipher = { ...keys.cipher, decrypt: async () => recipient };
 const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
 

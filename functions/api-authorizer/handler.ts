@@ -16,8 +16,8 @@ type Answer = APIGatewaySimpleAuthorizerWithContextResult<CallerContext | Record
 type Event = Pick<APIGatewayRequestAuthorizerEventV2, 'headers'>;
 
 /**
- * Says whose key it is. A key that is no good gets no context instead of a refusal: API Gateway would make that a 403
- * without a problem document, where 401 is meant; the function behind gives it (docs/decisions/0052).
+ * Identifies the API key. An invalid key gets an empty context instead of a refusal: API Gateway would turn a refusal
+ * into a 403 without a problem document. The function behind answers with the right 401 (docs/decisions/0052).
  */
 export function createHandler({ keys, clock }: AuthorizerDeps, { logger }: Pick<Observability, 'logger'>) {
   return async (event: Event): Promise<Answer> => {

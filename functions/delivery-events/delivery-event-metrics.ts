@@ -2,7 +2,9 @@ import type { DeliveryEventReport } from '../../src/core/delivery-events/apply-d
 import { count } from '../shared/runtime/metrics.ts';
 import type { Observability } from '../shared/runtime/observability.ts';
 
-/** Counts what became of an event; undefined: it was of a kind that tells us nothing. One that comes back counts then. */
+/**
+ * Counts the outcome of an event. Undefined: its kind is ignored. An event that is delivered again counts only then.
+ */
 export function countDeliveryEvent(metrics: Observability['metrics'], report: DeliveryEventReport | undefined): void {
   if (report === undefined || report.outcome === 'ignore') {
     count(metrics, 'IgnoredEvents');

@@ -14,13 +14,14 @@ import { countDeliveryEvent } from './delivery-event-metrics.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;
-  /** URL of the queue that the function is fed from. */
+  /** URL of the queue that feeds the function. */
   readonly queue: string;
 }
 
 /**
- * What SES tells of e-mails after it took them. What is no event of ours, or could not be applied, comes back until SQS
- * moves it to the dead-letter queue; an event of an attempt that is under way comes back when that is over.
+ * Applies the events that SES sends after it accepted an e-mail. An event that is unreadable or could not be applied is
+ * received again until SQS moves it to the dead-letter queue. An event of an attempt that is under way is received
+ * again after the attempt.
  */
 export function createHandler(deps: DeliveryEventsDeps, observability: Observability) {
   return async (event: SQSEvent): Promise<SQSBatchResponse> => {
@@ -33,7 +34,7 @@ export function createHandler(deps: DeliveryEventsDeps, observability: Observabi
   };
 }
 
-/** Seconds until an event is tried again that our own storage failed. */
+/** Seconds until an event is received again after our own storage failed. */
 const AFTER_FAULT_SECONDS = 60;
 
 interface Back {
@@ -42,7 +43,7 @@ interface Back {
   readonly after_seconds: number;
 }
 
-/** @returns undefined when the event is done with */
+/** @returns undefined when the event needs no further work */
 async function handle(
   { messageId, receiptHandle, body }: SQSRecord,
   deps: DeliveryEventDeps,

@@ -18,14 +18,14 @@ import { createObservability, type Observability, withObservability } from '../s
 export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
   readonly newId: () => string;
   readonly log: SweepLog;
-  /** Starts this function again with the event, without waiting for it. */
+  /** Invokes this function again with the event, without waiting for the result. */
   readonly continueWith: (event: SweepEvent) => Promise<void>;
 }
 
-/** Milliseconds kept for sending the last page and handing over to the next invocation. */
+/** Milliseconds reserved for sending the last page and for starting the next invocation. */
 const RESERVE_MS = 30_000;
 
-/** The schedule's and the job's way to a sweep: the same options, the same answer (design §8). */
+/** Runs a sweep for the schedule and for the job: both have the same options and the same answer (design §8). */
 export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observability) {
   return async (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SweepResult> => {
     const { request, from, scheduled, run_id: given } = parseSweepEvent(event);
@@ -51,7 +51,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     const started_at = from?.started ?? started.toISOString();
     await deps.log
       .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined })
-      // Only operators read it, and failing now would sweep everything again.
+      // Only operators read the record. A failure here would repeat the whole sweep.
       .catch((error: unknown) => logger.warn('the sweep could not be recorded', { run_id, error: error as Error }));
     return result;
   };

@@ -6,11 +6,11 @@ import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
-import { createKeys } from '../shared/runtime/secrets-and-keys.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /**
- * Takes rows that others wrote into the work index. A malformed row is set aside and stops no other; when storage
- * fails, the stream is read again from that record on.
+ * Adds rows that other systems wrote to the work index. A malformed row is set aside and stops no other row. When
+ * storage fails, the stream is read again from that record on.
  */
 export function createHandler(deps: IndexDeps, { logger, metrics }: Observability) {
   return async (event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
@@ -20,7 +20,7 @@ export function createHandler(deps: IndexDeps, { logger, metrics }: Observabilit
       if (rows > 0) count(metrics, metric, rows);
     }
     const failed = results.find(({ outcome }) => outcome === 'failed');
-    // Lambda reads the stream on from the first failure, so one is enough.
+    // Lambda reads the stream again from the first failure, so one is enough.
     return { batchItemFailures: failed ? [{ itemIdentifier: failed.sequence }] : [] };
   };
 }
@@ -31,7 +31,7 @@ const COUNTED = [
   ['outdated', 'RowsOutdated'],
 ] as const;
 
-/** A row that was changed twice is only taken as it was left; the records stay in the stream's order. */
+/** Only the newest image of each row. The records stay in the order of the stream. */
 function newestImages(records: readonly DynamoDBRecord[]): DynamoDBRecord[] {
   const keyOf = (record: DynamoDBRecord) => record.dynamodb?.Keys?.['log_id']?.S ?? record.eventID;
   const newest = new Map(records.map((record) => [keyOf(record), record]));
@@ -62,7 +62,7 @@ async function indexRecord(
 function bind() {
   const env = parseEnv(dueIndexerEnv, process.env);
   const observability = createObservability();
-  const { cipher, hashKey } = createKeys(env);
+  const { cipher, hashKey } = createSecretsAndKeys(env);
   const store = createIndexStore({
     client: createDynamoDb(),
     tables: { notification_log: env.NOTIFICATION_LOG_TABLE, notification_content: env.NOTIFICATION_CONTENT_TABLE },

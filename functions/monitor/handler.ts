@@ -19,12 +19,12 @@ export interface MonitorDeps extends ReportDeathsDeps {
   readonly clock: Clock;
 }
 
-/** Looks at what no other function can measure, for it shows when nothing happens; and tells operators what died. */
+/** Measures what shows only when nothing happens, so that no other function can. Reports new deaths to operators. */
 export function createHandler(deps: MonitorDeps, { logger, metrics }: Observability) {
   return async (): Promise<void> => {
     const now = deps.clock();
-    // One that fails must not silence the others.
-    const looks = await Promise.allSettled([
+    // A check that fails must not stop the others.
+    const checks = await Promise.allSettled([
       workFigures(deps.index, now).then((figures) => {
         for (const channel of CHANNELS) {
           countBy(metrics, 'OldestDueAge', { channel }, figures[channel].oldest_due_seconds);
@@ -39,7 +39,7 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
         logger.info('monitor', { deaths_told: deaths });
       }),
     ]);
-    const failed = looks.flatMap((look) => (look.status === 'rejected' ? [look.reason] : []));
+    const failed = checks.flatMap((check) => (check.status === 'rejected' ? [check.reason] : []));
     if (failed.length > 0) throw new AggregateError(failed, `The monitor failed: ${failed.map(String).join('; ')}`);
   };
 }

@@ -7,7 +7,7 @@ const env = parseEnv(emailEnv, process.env);
 
 export const handler = bindChannel('email', env, (credentials) =>
   createEmailSender({
-    // One call an attempt: our own retries decide (design §10).
+    // One call per attempt: our own retries decide (design §10).
     client: new SESClient({ maxAttempts: 1 }),
     credentials,
     from: env.EMAIL_SENDER,

@@ -19,7 +19,7 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly path: Readonly<Record<string, string | undefined>>;
   readonly query: Readonly<Record<string, string | undefined>>;
-  /** @throws Problem when the body is no JSON */
+  /** @throws Problem when the body is not JSON */
   readonly json: () => unknown;
 }
 
@@ -27,27 +27,29 @@ export interface ApiAnswer {
   readonly status: number;
   readonly body: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For the log line: ids and counts, never content. */
+  /** Added to the log line: ids and counts, never content. */
   readonly log?: Readonly<Record<string, unknown>>;
 }
 
 export interface Route {
-  /** What the key must be allowed to do. */
+  /** The scope that the API key must have. */
   readonly scope: Scope;
   /** Largest body in bytes. */
   readonly max_bytes: number;
   readonly handle: (request: ApiRequest) => Promise<ApiAnswer>;
 }
 
-/** A route for everybody. */
+/** A route that needs no API key. */
 export interface OpenRoute {
   readonly open: () => Promise<ApiAnswer>;
 }
 
-/** By `METHOD /path/{parameter}`, as API Gateway names routes. */
+/** Keys are `METHOD /path/{parameter}`, as API Gateway names routes. */
 export type Routes = Readonly<Record<string, Route | OpenRoute>>;
 
-/** Milliseconds after which the caller is told to come back: less than the function's own timeout, which tells nobody. */
+/**
+ * Milliseconds until a request is answered with 503: less than the function's timeout, which gives no answer at all.
+ */
 export const ANSWER_MS = 15_000;
 
 export interface ApiDeps {
@@ -56,8 +58,8 @@ export interface ApiDeps {
 }
 
 /**
- * The handler of a route group: whatever goes wrong is a problem document. Who calls is checked here again, for the
- * authorizer lets every key through and only says whose it is (docs/decisions/0052).
+ * The handler of a group of routes. Every failure is answered with a problem document. The caller's rights are checked
+ * here, because the authorizer lets every request through and only identifies the key (docs/decisions/0052).
  */
 export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }: Pick<Observability, 'logger'>) {
   const takeToken = createTokenBuckets(clock);
@@ -73,7 +75,10 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
   async function answer(event: ApiEvent, caller: Caller | undefined): Promise<ApiAnswer> {
     const route = routes[event.routeKey];
     if (route === undefined) {
-      throw new Problem('no-such-path', 'There is no such path, or not by this method: see GET /v1/openapi.json.');
+      throw new Problem(
+        'no-such-path',
+        'The API has no such path, or the path has no such method: see GET /v1/openapi.json.',
+      );
     }
     if ('open' in route) return route.open();
     if (caller === undefined) {
@@ -85,13 +90,13 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
     const { key_id, rate_limit } = caller;
     const wait_ms = takeToken(key_id, rate_limit) || (await countRequest(key_id, rate_limit));
     if (wait_ms > 0) {
-      throw new Problem('rate-limited', `This API key may make ${rate_limit} requests a second.`, {
+      throw new Problem('rate-limited', `This API key may make ${rate_limit} requests per second.`, {
         retry_after_seconds: Math.ceil(wait_ms / 1000),
       });
     }
     const body = bodyOf(event);
     if (body.length > route.max_bytes) {
-      throw new Problem('too-large', `The request's body may have at most ${route.max_bytes} bytes.`);
+      throw new Problem('too-large', `The body of the request may have at most ${route.max_bytes} bytes.`);
     }
     return route.handle({
       caller,
@@ -124,7 +129,7 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
   };
 }
 
-/** @throws Error when there is no answer in time; what is under way may still take effect, as after any lost answer. */
+/** @throws Error when there is no answer in time. The work may still take effect, as after any lost answer. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -142,7 +147,7 @@ function problemAnswer(problem: Problem): ApiAnswer {
   };
 }
 
-/** The header that tells when to come back, where the problem does. */
+/** The Retry-After header, if the problem has a time for it. */
 export function retryAfter({ extras: { retry_after_seconds } }: Problem): Readonly<Record<string, string>> {
   return retry_after_seconds === undefined ? {} : { 'retry-after': String(Math.max(1, retry_after_seconds)) };
 }
@@ -160,8 +165,8 @@ function parse(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
-    // The parser's own message quotes the text.
-    throw new Problem('invalid-request', "The request's body must be JSON.", {
+    // The parser's own message is not passed on: it quotes the body.
+    throw new Problem('invalid-request', 'The body of the request must be JSON.', {
       errors: [{ path: '', rule: 'json', message: 'must be JSON' }],
     });
   }

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 import { SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 
-/** Whose key a request came with, as the authorizer tells the other functions. */
+/** The owner and rights of the API key of a request, as the authorizer passes them to the other functions. */
 export interface Caller {
   readonly tenant_id: string;
   readonly key_id: string;
   readonly scopes: readonly Scope[];
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate_limit: number;
 }
 
-/** The authorizer's context: API Gateway hands on text only. */
+/** The authorizer's context: API Gateway passes on text only. */
 export interface CallerContext {
   readonly tenant_id: string;
   readonly key_id: string;
@@ -34,7 +34,7 @@ const caller = v.object({
   rate_limit: v.pipe(text, v.transform(Number), v.number(), v.minValue(0.001)),
 });
 
-/** Undefined when the authorizer found no valid key, or did not run. */
+/** Undefined when the authorizer found no valid key or did not run. */
 export function fromContext(context: unknown): Caller | undefined {
   const parsed = v.safeParse(caller, context);
   return parsed.success ? parsed.output : undefined;

@@ -12,24 +12,24 @@ import type { ApiAnswer, ApiRequest, Routes } from './api-function.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
 export interface NotificationRouteDeps extends RetryDeps {
-  readonly records: (log_id: string) => Promise<readonly RetryRecord[]>;
+  readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
   readonly list: (
     request: ListRequest | CopiesRequest,
   ) => Promise<{ rows: readonly ForeignRow[]; next_cursor: string | null }>;
   readonly newId: () => string;
 }
 
-/** Nothing here has a body. */
+/** These routes take no body. */
 const MAX_BYTES = 16 * 1024;
 
-/** What became of notifications, and having one retried. */
+/** The routes that show the state of notifications and retry them. */
 export function notificationRoutes(deps: NotificationRouteDeps): Routes {
   const { rows, clock } = deps;
   const summary = (row: NotificationRow) => summaryOf({ ...row }, clock());
 
   async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
     const row = requireOwnRow(await rows.read(logIdIn(path)), caller.tenant_id, clock());
-    const attempts = (await deps.records(row.log_id)).map(attemptOf);
+    const attempts = (await deps.recordsOf(row.log_id)).map(attemptOf);
     return { status: 200, body: { ...summary(row), attempts }, log: { log_id: row.log_id } };
   }
 
@@ -48,7 +48,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
     const [result] = results;
     if (result === undefined || result.result === 'not_found') throw notFound();
     if (result.result === 'refused') throw noRetry(result.because);
-    if (result.result === 'failed') throw unavailable('It could not be queued at the moment. Ask for the retry again.');
+    if (result.result === 'failed') throw unavailable('The retry could not be queued. Request it again.');
     return { status: 202, body: { log_id, status: 'retrying', status_url: statusUrl(log_id) }, log: { log_id } };
   }
 
@@ -61,5 +61,5 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
 }
 
 function noRetry(because: string | undefined): Problem {
-  return new Problem('conflict', `It cannot be retried now: ${because}.`);
+  return new Problem('conflict', `The notification cannot be retried now: ${because}.`);
 }

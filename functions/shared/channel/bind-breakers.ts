@@ -7,7 +7,7 @@ import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts'
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 
-/** Beside the send itself, a probe reads its content. */
+/** Milliseconds that a probe may take to read its content, in addition to the send itself. */
 const CONTENT_MS = 5_000;
 
 interface BreakerEnv {
@@ -16,7 +16,7 @@ interface BreakerEnv {
   readonly SEND_TIMEOUT_SECONDS: number;
 }
 
-/** The breakers of a channel function's instance, on the deployed table. */
+/** The breakers of one instance of a channel function, on the deployed table. */
 export function bindBreakers(
   env: BreakerEnv,
   dynamodb: DynamoDBClient,
@@ -29,7 +29,7 @@ export function bindBreakers(
     policy: env.BREAKER,
     clock,
     mayUse,
-    // Unreferenced: what nobody waits for any more must not keep the process.
+    // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
     pause: (ms) => setTimeout(ms, undefined, { ref: false }),
     probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + CONTENT_MS,
     onTransition(to, breaker) {

@@ -13,15 +13,17 @@ import type { Channel } from '../../../src/core/model/channels.ts';
 import { createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
 import { createObservability, withObservability } from '../runtime/observability.ts';
-import { createKeys } from '../runtime/secrets-and-keys.ts';
+import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { bindBreakers } from './bind-breakers.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
-/** Milliseconds that claim, record and settlement may take beside the send itself, retries under throttling included. */
+/**
+ * Milliseconds that claim, record and settlement may take in addition to the send, including retries when throttled.
+ */
 const STORAGE_MS = 15_000;
 
-/** A channel's Lambda function: its sender, and for all the rest the real adapters that the environment names. */
+/** A channel's Lambda function: the channel's sender, and the real adapters that the environment names. */
 export function bindChannel(
   channel: Channel,
   env: ReturnType<typeof parseEnv<typeof senderEnv>>,
@@ -32,7 +34,7 @@ export function bindChannel(
   observability.logger.appendPersistentKeys({ channel });
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
-  const keys = createKeys(env);
+  const keys = createSecretsAndKeys(env);
   const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
   const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
   let loading: Promise<LaneAccess> | undefined;

@@ -12,16 +12,16 @@ import { countOutcomes } from './delivery-metrics.ts';
 
 export interface ChannelFunctionDeps {
   readonly deliver: DeliverDeps;
-  /** Sets when messages are visible again. @returns how many come back later than they should */
+  /** Sets when messages become visible again. @returns how many of them will be received later than they should */
   readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
   readonly queues: Record<Lane, string>;
-  /** Milliseconds an attempt may take from claim to settlement; with less left it is not begun. */
+  /** Milliseconds that an attempt may take from claim to settlement. With less time left, no attempt is started. */
   readonly reserve_ms: number;
 }
 
 /**
- * The handler of every channel: delivers the batch, settles each message on its own and reports only those that have
- * to come back.
+ * The handler of every channel. It delivers the batch, settles each message on its own, and reports as failed only the
+ * messages that have to be received again.
  */
 export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Observability) {
   return async (event: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SQSBatchResponse> => {
@@ -43,7 +43,7 @@ export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Ob
   };
 }
 
-/** A message that is not one of ours is no use to anyone here, but an operator may want to see it: to the DLQ. */
+/** A message that could not be read goes to the DLQ, where an operator can see it. */
 function dispositionOf(report: DeliveryReport | undefined): Disposition {
   return report?.disposition ?? { do: 'dead_letter' };
 }
@@ -62,7 +62,9 @@ function readMessage(record: SQSRecord, logger: Observability['logger']): Receiv
   }
 }
 
-/** Sets when the messages that come back are visible again; a dead letter at once, until SQS moves it. */
+/**
+ * Sets when the returned messages become visible again. A dead letter does so at once, until SQS moves it to the DLQ.
+ */
 async function giveBack(
   back: readonly { readonly record: SQSRecord; readonly disposition: Disposition }[],
   { giveBack: setVisibility, queues }: ChannelFunctionDeps,
@@ -86,7 +88,7 @@ function returned(record: SQSRecord, disposition: Disposition): Returned {
   return { receipt_handle: record.receiptHandle, after_seconds };
 }
 
-/** `arn:aws:sqs:<region>:<account>:<name>` and `https://…/<account>/<name>` end alike. */
+/** `arn:aws:sqs:<region>:<account>:<name>` and `https://…/<account>/<name>` end with the same name. */
 function queueUrl(record: SQSRecord, queues: Record<Lane, string>): string | undefined {
   const name = record.eventSourceARN.split(':').at(-1);
   return LANES.map((lane) => queues[lane]).find((url) => url.split('/').at(-1) === name);

@@ -1,7 +1,7 @@
 import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
 import type { Observability } from '../runtime/observability.ts';
 
-/** One wide line an attempt: everything by which it can be found, nothing that is personal. */
+/** Writes one wide log line per attempt. It has every id by which the attempt can be found, and no personal data. */
 export function logDelivery(logger: Observability['logger'], report: DeliveryReport): void {
   const { log_id, tenant_id, channel, priority, run_id, disposition, attempt, verdict, record, dropped, error } =
     report;

@@ -7,9 +7,9 @@ import { count, countBy } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 
 /**
- * Counts what became of a batch, summed up first: metrics cost CPU by their number. The function's channel is a default
- * dimension, ids never are one.
- * @param reports one a message, in the batch's order
+ * Counts the outcomes of a batch. Equal outcomes are summed up first, because each metric costs CPU. The channel is a
+ * default dimension of the function. Ids are never dimensions.
+ * @param reports one per message, in the order of the batch
  */
 export function countOutcomes(
   metrics: Observability['metrics'],
@@ -45,10 +45,10 @@ class Sums {
 function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums): void {
   if (error !== undefined) sums.add('Faults');
   if (verdict === undefined) return;
-  // One that was taken over was made by a worker that died before it could count; its record was not read for a report.
+  // An attempt that was taken over is not counted: its worker died, and the report has no record of it.
   if (held_by === undefined && record?.retry_status !== 'SKIPPED') {
     sums.add('Attempts');
-    // Also when it is none: an alarm on their ratio must have both, in an outage above all.
+    // Counted even if 0: the alarm on the ratio needs both metrics, above all in an outage.
     sums.add('Delivered', 0);
     if (verdict.status !== 'SUCCESS') sums.addBy('FailedAttempts', verdict.error_type);
   }
@@ -66,7 +66,7 @@ function endOf(verdict: Extract<Verdict, { status: 'FAILED' }>): MetricName {
   return verdict.dead_letter ? 'DeadLettered' : 'Stopped';
 }
 
-/** Each attempt's own times, for their percentiles. A redrive was due when it was asked for, not when it died. */
+/** Records the times of each attempt, for percentiles. A redrive was due when an operator requested it. */
 function timeOf({ record }: DeliveryReport, { message, sent_at }: ReceivedMessage, metrics: Observability['metrics']) {
   if (record === undefined || record.retry_status === 'SKIPPED') return;
   const [due, begun] = [epochMs(message.due), epochMs(record.retry_at)];

@@ -4,14 +4,14 @@ import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 
-/** What a channel function does with SQS. */
+/** The access of a channel function to SQS. */
 export interface LaneAccess {
   readonly retries: RetryQueue;
-  /** @returns how many come back later than they should */
+  /** @returns how many messages will be received later than they should */
   readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
 }
 
-/** A module of its own: what is delivered has no use for it, so it is loaded with the first message that is not. */
+/** In a module of its own, so that it is loaded only when the first message cannot be delivered at once. */
 export function createLaneAccess(queues: PerLane<string>, options: LaneOptions): LaneAccess {
   const sqs = createSqs();
   return {

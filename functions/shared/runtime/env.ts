@@ -4,8 +4,8 @@ import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-poli
 import { CHANNELS, LANES, type PerLane } from '../../../src/core/model/channels.ts';
 
 /**
- * The environment of each function: every variable's name, shape and meaning is declared here and nowhere else.
- * The construct writes `environment: { … } satisfies DispatcherEnv`, so a missing one does not compile.
+ * The environment of each function: the name, shape and meaning of every variable are declared only here.
+ * The construct writes `environment: { … } satisfies DispatcherEnv`, so a missing variable does not compile.
  */
 
 const name = v.pipe(v.string(), v.minLength(1));
@@ -19,13 +19,13 @@ const flag = v.pipe(
   v.transform((text) => text === 'true'),
 );
 
-/** Keys only the local runtime sets; on AWS they are absent. */
+/** Variables that only the local runtime sets. */
 const localOnly = {
-  /** File with credentials by integration_config_id and the local keys, in place of Secrets Manager and KMS. */
+  /** File with credentials by integration_config_id and with the local keys, instead of Secrets Manager and KMS. */
   LOCAL_SECRETS_FILE: v.optional(name),
-  /** `true` lets webhooks reach private and loopback addresses and plain http. */
+  /** `true` allows webhooks to private and loopback addresses and over plain http. */
   ALLOW_PRIVATE_TARGETS: v.optional(flag, 'false'),
-  /** Base URL of Slack's Web API when it is not Slack's own. */
+  /** Base URL of Slack's Web API, if it is not Slack's own. */
   SLACK_API_URL: v.optional(v.pipe(v.string(), v.url())),
 };
 
@@ -33,7 +33,7 @@ export const dispatcherEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
-  /** Seconds between two scheduled sweeps: a lane with a backlog gets only what became due within them. */
+  /** Seconds between two scheduled sweeps: a lane with a backlog gets only what became due in this time. */
   SWEEP_INTERVAL_SECONDS: seconds,
 });
 
@@ -41,9 +41,9 @@ export const dueIndexerEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
-  /** KMS key that wraps the data keys of recipients. */
+  /** KMS key that encrypts the data keys of recipients. */
   RECIPIENT_KEY_ARN: v.optional(name),
-  /** Secret with the key of the recipients' searchable hash. */
+  /** Secret with the key of the hash by which recipients are searched. */
   RECIPIENT_HASH_SECRET: v.optional(name),
   ...localOnly,
 });
@@ -51,9 +51,9 @@ export const dueIndexerEnv = v.object({
 export const monitorEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
-  /** SNS topic of whoever operates the stage. */
+  /** SNS topic of the stage's operators. */
   ALERTS_TOPIC_ARN: name,
-  /** Name of the stack, by which the operator commands find it. */
+  /** Name of the stack, as the operator commands need it. */
   STACK_NAME: name,
 });
 
@@ -65,12 +65,12 @@ export const senderEnv = v.object({
   BREAKER: breakerPolicyFromJson,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
-  /** How long a claim lasts: longer than the function can live, so that an expired claim's holder is dead. */
+  /** How long a claim lasts: longer than the function can run, so that the holder of an expired claim is dead. */
   CLAIM_SECONDS: seconds,
-  /** Longest wait for the provider's answer. */
+  /** Longest wait for the answer of the provider. */
   SEND_TIMEOUT_SECONDS: seconds,
   RECIPIENT_KEY_ARN: v.optional(name),
-  /** Credentials are secrets named `<prefix><integration_config_id>`. */
+  /** The names of the secrets with credentials are `<prefix><integration_config_id>`. */
   INTEGRATION_SECRET_PREFIX: v.optional(name),
   ...localOnly,
 });
@@ -79,7 +79,7 @@ export const emailEnv = v.object({
   ...senderEnv.entries,
   /** Verified sender address of this stage. */
   EMAIL_SENDER: name,
-  /** Where an integration names none of its own. */
+  /** Used when an integration names no configuration set of its own. */
   SES_CONFIGURATION_SET: name,
 });
 
@@ -87,7 +87,7 @@ export const deliveryEventsEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   LANE_QUEUES: allQueueUrls,
-  /** Queue that the function is fed from. */
+  /** Queue that feeds the function. */
   DELIVERY_EVENTS_QUEUE: v.pipe(v.string(), v.url()),
   RETRY_POLICY: retryPolicyFromJson,
 });
@@ -116,7 +116,7 @@ export const apiAuthorizerEnv = v.object({
   API_KEYS_TABLE: name,
 });
 
-/** What the construct has to set: the variable names, as text. */
+/** The variables that the construct has to set, as text. */
 type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string };
 type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof localOnly>;
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
@@ -128,7 +128,7 @@ export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
-/** Set by the local runtime on top of what the template says. */
+/** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 
 /** LANE_QUEUES, RETRY_POLICY and BREAKER before they are written as JSON. */
@@ -138,7 +138,7 @@ export type { RetryPolicyConfig } from '../../../src/adapters/deployment/retry-p
 
 /**
  * Reads and checks a function's environment.
- * @throws Error that names every variable that is missing or malformed, and what it should be.
+ * @throws Error that names every variable that is missing or malformed, and says what it should be.
  */
 export function parseEnv<S extends v.GenericSchema>(schema: S, env: NodeJS.ProcessEnv): v.InferOutput<S> {
   const parsed = v.safeParse(schema, env);

@@ -4,7 +4,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 
-/** What every function of ours writes to: structured logs and embedded metrics, neither with personal data. */
+/** The outputs of every function: structured logs and embedded metrics. Neither contains personal data. */
 export interface Observability {
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -15,7 +15,7 @@ export function createObservability(): Observability {
   return { logger: new Logger(), metrics: new Metrics() };
 }
 
-/** Powertools' own would warn, in the log of each invocation that has nothing to count. */
+/** Powertools' own middleware would log a warning in each invocation that has no metrics. */
 function publishing(metrics: Metrics): MiddlewareObj {
   const publish = () => {
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
@@ -23,7 +23,9 @@ function publishing(metrics: Metrics): MiddlewareObj {
   return { after: publish, onError: publish };
 }
 
-/** The middleware of every function: request ids on each log line, metrics flushed at the end, whatever happens. */
+/**
+ * The middleware of every function: request ids on each log line, and metrics flushed at the end, also after an error.
+ */
 export function withObservability<Event, Result>(
   handler: (event: Event, context: Context) => Promise<Result>,
   { logger, metrics }: Observability,

@@ -14,19 +14,19 @@ interface KeyEnv {
   readonly LOCAL_SECRETS_FILE?: string | undefined;
 }
 
-/** Secrets and keys of a function: Secrets Manager and KMS, or the local runtime's file in place of both. */
-export interface Keys {
+/** Secrets and keys of a function: from Secrets Manager and KMS, or from the local runtime's file. */
+export interface SecretsAndKeys {
   readonly secrets: SecretSource;
   readonly integrationPrefix: string;
   readonly cipher: RecipientCipher;
   readonly hashKey: () => Promise<string>;
 }
 
-export function createKeys(env: KeyEnv): Keys {
+export function createSecretsAndKeys(env: KeyEnv): SecretsAndKeys {
   return env.LOCAL_SECRETS_FILE === undefined ? awsKeys(env) : fileKeys(env.LOCAL_SECRETS_FILE);
 }
 
-function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX = '' }: KeyEnv): Keys {
+function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX = '' }: KeyEnv): SecretsAndKeys {
   if (RECIPIENT_KEY_ARN === undefined) {
     throw new Error('RECIPIENT_KEY_ARN is not set: it must be the ARN of the KMS key that protects recipients.');
   }
@@ -39,7 +39,7 @@ function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_
   };
 }
 
-function fileKeys(path: string): Keys {
+function fileKeys(path: string): SecretsAndKeys {
   const secrets = createSecretsFileSource(path);
   let loading: Promise<RecipientCipher> | undefined;
   const cipher = () => {
@@ -61,6 +61,6 @@ function fileKeys(path: string): Keys {
 
 async function required(secrets: SecretSource, name: string): Promise<string> {
   const value = await secrets.get(name);
-  if (value === undefined) throw new Error(`There is no secret ${name}; the function cannot work without it.`);
+  if (value === undefined) throw new Error(`The secret ${name} does not exist; the function needs it.`);
   return value;
 }

@@ -5,7 +5,9 @@ import type { IntakeRequest } from '../../core/intake/notification-request.ts';
 /** Single requests and items of a batch share this scope: the same key stands for the same notification in both. */
 const SCOPE = 'POST /v1/notifications';
 
-/** A key holds no space, so the key of a batch item that has none of its own never equals the key of another request. */
+/**
+ * A key holds no space, so the key of a batch item that has none of its own never equals the key of another request.
+ */
 const KEY_SEPARATOR = ' ';
 
 /** What identifies a request for idempotency: its hash, and the log_ids that its key stands for. */

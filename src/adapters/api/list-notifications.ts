@@ -17,7 +17,9 @@ import {
 
 /** Rows looked at for one answer: a status that is rare must not make a request read a whole month. */
 const MAX_LOOKED_AT = 1_000;
-/** Index pages ended for one answer, beside each partition's last: nor must a channel that is rare. 500 entries each. */
+/**
+ * Index pages ended for one answer, beside each partition's last: nor must a channel that is rare. 500 entries each.
+ */
 const MAX_PAGES = 20;
 
 export interface Listing {

@@ -13,7 +13,10 @@ const breakerConfig = v.object({
 });
 export type BreakerConfig = v.InferOutput<typeof breakerConfig>;
 
-/** The stage's breaker policy as JSON: the functions' variable BREAKER, written by lib/constructs/lanes/breaker-config.ts. */
+/**
+ * The stage's breaker policy as JSON: the functions' variable BREAKER, written by
+ * lib/constructs/lanes/breaker-config.ts.
+ */
 export const breakerPolicyFromJson = v.pipe(v.string(), v.parseJson(), breakerConfig, v.transform(toBreakerPolicy));
 
 export function toBreakerPolicy({

@@ -43,7 +43,7 @@ export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<
   if (record.request_hash !== request.request_hash) {
     throw new Problem(
       'idempotency-key-reused',
-      'This Idempotency-Key was used for another request within the last 72 hours. Use a new key for each notification.',
+      'This Idempotency-Key was used for another request in the last 72 hours. Use a new key for each notification.',
     );
   }
   if (!created) {
@@ -61,7 +61,8 @@ export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<
 
 /**
  * Gives the first answer again. If nothing has changed the row since it was put, its request may have died before it
- * sent the message, so the message is sent again. Where the first message was sent, the second one finds nothing to claim.
+ * sent the message, so the message is sent again. Where the first message was sent, the second one finds nothing to
+ * claim.
  * @param left milliseconds during which the first request may still send the message
  */
 function repeatOf(
@@ -75,7 +76,9 @@ function repeatOf(
   return { log_id, status: accepted_status, repeat: true, ...(message && { message }) };
 }
 
-/** Does everything after the content. It starts from the record's time, so that two requests that do it write the same. */
+/**
+ * Does everything after the content. It starts from the record's time, so that two requests that do it write the same.
+ */
 async function complete(
   { tenant_id, notification }: IntakeRequest,
   { log_id, accepted_at, accepted_status }: IntakeRecord,

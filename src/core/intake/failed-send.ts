@@ -96,7 +96,9 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
   return { verdict, record, ...(!settledLater && { change: settlementOf(ended) }) };
 }
 
-/** When the message for a judged row is due: at its retry, or now if the row is to be given up. Undefined: no message. */
+/**
+ * When the message for a judged row is due: at its retry, or now if the row is to be given up. Undefined: no message.
+ */
 export function messageDue({ verdict, change }: JudgedSend, claimed: NotificationRow): string | undefined {
   if (verdict.status === 'RETRY') return verdict.next_retry_at;
   return change === undefined ? claimed.work_at : undefined;

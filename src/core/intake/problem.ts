@@ -1,4 +1,7 @@
-/** Every refusal of the API is an RFC 9457 problem. Its type never changes: clients decide by `type`, people read `detail`. */
+/**
+ * Every refusal of the API is an RFC 9457 problem. Its type never changes: clients decide by `type`, people read
+ * `detail`.
+ */
 export const PROBLEMS = {
   'invalid-request': { status: 400, title: 'The request breaks rules of the API' },
   'idempotency-key-missing': { status: 400, title: 'Idempotency-Key is missing or malformed' },

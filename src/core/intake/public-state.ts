@@ -32,7 +32,9 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
   }
 }
 
-/** Whether a producer may ask for a retry: the notification has failed or waits for its next retry, and can be retried. */
+/**
+ * Whether a producer may ask for a retry: the notification has failed or waits for its next retry, and can be retried.
+ */
 export function canRetry(row: NotificationRow, now: Date): boolean {
   return whyNoRetry(row, now) === undefined;
 }
@@ -70,8 +72,8 @@ const ADVICE: Readonly<Partial<Record<ErrorType, string>>> = {
 };
 
 /**
- * Undefined while nothing has gone wrong, and after delivery. A notification that continues on its fallback channel gets
- * no advice: a user who followed it would send the message twice.
+ * Undefined while nothing has gone wrong, and after delivery. A notification that continues on its fallback channel
+ * gets no advice: a user who followed it would send the message twice.
  */
 export function errorMessage(row: NotificationRow, now: Date): string | undefined {
   const state = publicState(row, now);

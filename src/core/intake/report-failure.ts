@@ -31,9 +31,9 @@ export interface ReportDeps {
 }
 
 /**
- * A producer sent one of its notifications by itself and failed; from here on the pipeline has it. The row is claimed for
- * that send, the send recorded, then the row settled, as an attempt of ours is (design §6): whoever finds it in between
- * goes on by the same rules. Told again with the same attempted_at, it is answered again.
+ * A producer sent one of its notifications by itself and failed; from here on the pipeline has it. The row is claimed
+ * for that send, the send recorded, then the row settled, as an attempt of ours is (design §6): whoever finds it in
+ * between goes on by the same rules. Told again with the same attempted_at, it is answered again.
  * @throws Problem not-found, conflict with the reason, or unavailable while others keep changing it
  */
 export async function reportFailure(

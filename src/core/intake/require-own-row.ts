@@ -2,8 +2,8 @@ import { isGone } from '../model/history-index.ts';
 import { Problem } from './problem.ts';
 
 /**
- * The row, if it is the tenant's and not expired. Another tenant's is answered as an unknown one is, after the same work,
- * so that nobody learns what others have.
+ * The row, if it is the tenant's and not expired. Another tenant's is answered as an unknown one is, after the same
+ * work, so that nobody learns what others have.
  * @throws Problem not-found
  */
 export function requireOwnRow<R extends { readonly tenant_id?: unknown }>(

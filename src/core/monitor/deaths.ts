@@ -11,8 +11,8 @@ export interface Deaths {
 }
 
 /**
- * What died in [from, until), by the dead part of the work index, whose `work_at` is the time of death. Reads one page a
- * partition; where more died, the period ends earlier, so that none is passed over.
+ * What died in [from, until), by the dead part of the work index, whose `work_at` is the time of death. Reads one page
+ * a partition; where more died, the period ends earlier, so that none is passed over.
  */
 export async function deathsBetween(index: DueIndex, from: string, until: string): Promise<Deaths> {
   const partitions = PRIORITIES.flatMap((priority) => allShards('dead', priority));

@@ -19,7 +19,10 @@ export interface ReportDeathsDeps {
   readonly stack: string;
 }
 
-/** A death's time is the attempt's end; its row is written later, by a function that lives a minute at most, and indexed. */
+/**
+ * A death's time is the attempt's end; its row is written later, by a function that lives a minute at most, and
+ * indexed.
+ */
 const SETTLING_MS = 2 * 60_000;
 const BEGINNING = '1970-01-01T00:00:00.000Z';
 

@@ -81,7 +81,7 @@ export async function startApiWorld() {
   const notifications = createApi(
     notificationRoutes({
       rows: createOperatorRows(client, tables.notification_log, clock),
-      records: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+      recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
       list: createList(client, tables.notification_log, clock),
       send,
       policy: DEFAULT_RETRY_POLICY,

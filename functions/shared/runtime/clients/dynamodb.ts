@@ -1,12 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
-/** Storage retries by itself, slowing down when it is throttled: nothing is gained by failing early. */
+/** The client retries by itself and slows down when DynamoDB throttles it: failing early gains nothing. */
 export function createDynamoDb(): DynamoDBClient {
   return new DynamoDBClient({ retryMode: 'adaptive', maxAttempts: 5, requestHandler: STORAGE_LIMITS });
 }
 
-/** For the API, whose caller waits: it would rather be told to come back than be left without an answer. */
+/** For the API: its caller waits, and an early "try again later" is better for the caller than no answer. */
 export function createApiDynamoDb(): DynamoDBClient {
   return new DynamoDBClient({ maxAttempts: 3, requestHandler: limits(2_000) });
 }

@@ -32,13 +32,15 @@ interface Spending {
   state: 'counting' | 'spent' | 'unknown';
 }
 
-/** Counts a request; gives the milliseconds to wait when the key has spent what all instances may let through, else 0. */
+/**
+ * Counts a request; gives the milliseconds to wait when the key has spent what all instances may let through, else 0.
+ */
 export type CountRequest = (key_id: string, per_second: number) => Promise<number>;
 
 /**
- * The token bucket of a key that instances share, in whole seconds (docs/decisions/0067): a second's worth comes in each
- * second, two seconds' worth can be kept. In a second it lets through what is allowed and, of each instance, at most one
- * request less than it reports at a time. Never rejects.
+ * The token bucket of a key that instances share, in whole seconds (docs/decisions/0067): a second's worth comes in
+ * each second, two seconds' worth can be kept. In a second it lets through what is allowed and, of each instance, at
+ * most one request less than it reports at a time. Never rejects.
  */
 export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): CountRequest {
   const spendings = new Map<string, Spending>();

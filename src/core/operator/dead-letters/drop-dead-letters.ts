@@ -7,9 +7,9 @@ import type { DeadLetter } from './dead-letter.ts';
 const DROP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
 
 /**
- * Gives a dead letter up: its notification leaves `dead#…` if this is the letter it died with. To be called before the message
- * is deleted: a command that dies in between leaves a message that leads nowhere, and dropping it again is harmless. In
- * the other order it would leave a dead notification without a letter to redrive.
+ * Gives a dead letter up: its notification leaves `dead#…` if this is the letter it died with. To be called before the
+ * message is deleted: a command that dies in between leaves a message that leads nowhere, and dropping it again is
+ * harmless. In the other order it would leave a dead notification without a letter to redrive.
  */
 export async function dropDeadLetter({ message, message_id }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
   const row = message && (await rows.read(message.log_id));

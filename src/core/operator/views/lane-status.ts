@@ -30,7 +30,9 @@ const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 type Counts = { -readonly [K in keyof LaneStatus]: LaneStatus[K] };
 
-/** Counts the work index, which holds what is unfinished or dead and nothing else, so the table's size does not matter. */
+/**
+ * Counts the work index, which holds what is unfinished or dead and nothing else, so the table's size does not matter.
+ */
 export async function laneStatus({ index, inFlight, now }: LaneStatusDeps): Promise<LaneStatus[]> {
   const lanes: Counts[] = await Promise.all(
     CHANNELS.flatMap((channel) =>

@@ -3,8 +3,8 @@ import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
 
 /**
- * The columns that an operator gets to see. A list of what is shown rather than of what is not: a row set aside still has
- * its recipient and body in it, and a writer may add columns of its own (design §7.9).
+ * The columns that an operator gets to see. A list of what is shown rather than of what is not: a row set aside still
+ * has its recipient and body in it, and a writer may add columns of its own (design §7.9).
  */
 const SHOWN = [
   'log_id',

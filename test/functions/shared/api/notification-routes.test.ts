@@ -360,7 +360,9 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
     expect((await show(log_id)).body.canRetry).toBe(false);
     const answer = await retry(log_id);
     expect([answer.status, typeOf(answer)]).toEqual([409, 'conflict']);
-    expect(answer.body.detail).toBe('It cannot be retried now: it has not failed and is sent when it is due.');
+    expect(answer.body.detail).toBe(
+      'The notification cannot be retried now: it has not failed and is sent when it is due.',
+    );
     expect(world.sent).toEqual([]);
     expect(await world.row(log_id)).toEqual(before);
   });

@@ -3,8 +3,9 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ANSWER_MS, type ApiEvent, createApi } from '../../../../functions/shared/api/api-function.ts';
+import { createApiLanes } from '../../../../functions/shared/api/api-lanes.ts';
 import { createApiDynamoDb, createDynamoDb } from '../../../../functions/shared/runtime/clients/dynamodb.ts';
-import { createApiLanes, createSqs } from '../../../../functions/shared/runtime/clients/sqs.ts';
+import { createSqs } from '../../../../functions/shared/runtime/clients/sqs.ts';
 import { type Loopback, replying, startLoopback } from '../../../support/loopback.ts';
 import { dueRow, messageFor } from '../../../support/rows.ts';
 

@@ -1,0 +1,15 @@
+import { createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
+import type { PerLane } from '../../../src/core/model/channels.ts';
+import type { SweepLanes } from '../../../src/core/model/lanes.ts';
+import { limits } from '../runtime/clients/request-limits.ts';
+import { createSqs } from '../runtime/clients/sqs.ts';
+
+/**
+ * Milliseconds after which the API answers without its messages: stored notifications are due, and a sweep finds them.
+ */
+const SEND_MS = 2_000;
+
+/** The lanes, for the API. */
+export function createApiLanes(queues: PerLane<string>): SweepLanes {
+  return createSweepLanes(createSqs(limits(SEND_MS / 2)), queues, { within_ms: SEND_MS });
+}
