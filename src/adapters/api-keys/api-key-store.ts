@@ -10,23 +10,23 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
 import type { ApiKey } from './api-key.ts';
 
-/** A revoked or expired key stays listed for so long; then DynamoDB deletes it. */
+/** Milliseconds that a revoked or expired key stays listed. Then DynamoDB deletes it. */
 const KEPT_MS = 90 * 86_400_000;
 
-/** ApiKeys. */
+/** The table ApiKeys. */
 export interface ApiKeyStore {
   get(key_id: string): Promise<ApiKey | undefined>;
   create(key: ApiKey): Promise<void>;
-  /** All, or a tenant's, in the order of their creation. */
+  /** All keys, or the keys of one tenant, in order of creation. */
   list(tenant_id?: string): Promise<ApiKey[]>;
-  /** Sets when the key ends, unless it has ended; false when there is no such key, or it has. */
+  /** Sets when the key ends. False when the key does not exist or was revoked before. */
   end(key_id: string, end: { readonly revoked_at: string } | { readonly expires_at: string }): Promise<boolean>;
 }
 
 export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKeyStore {
   return {
     async get(key_id) {
-      // A key that was made a moment ago must be found: that there is none is remembered for a minute.
+      // Consistent, so that a key that was just created is found: the authorizer's answer is cached for a minute.
       const input = { TableName: table, Key: { key_id: { S: key_id } }, ConsistentRead: true };
       const { Item } = await client.send(new GetItemCommand(input));
       return Item && toApiKey(Item);

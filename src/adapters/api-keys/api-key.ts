@@ -1,36 +1,36 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What a key may do: hand notifications over, look at them, have them retried. */
+/** What a key may do: hand over notifications, read them, retry them. */
 export const SCOPES = ['send', 'read', 'operate'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A row of ApiKeys. The secret itself is nowhere: only whoever was given it has it. */
+/** A row of ApiKeys. The secret itself is not stored: only the receiver of the key has it. */
 export interface ApiKey {
   readonly key_id: string;
   readonly tenant_id: string;
   readonly scopes: readonly Scope[];
-  /** SHA-256, base64url. The secret has 256 random bits, so that no slower hash is needed. */
+  /** SHA-256, base64url. The secret has 256 random bits, so a slower hash is not needed. */
   readonly secret_hash: string;
-  /** ISO-8601 UTC with milliseconds, like the following. */
+  /** ISO-8601 UTC with milliseconds, like the times below. */
   readonly created_at: string;
   readonly expires_at?: string;
   readonly revoked_at?: string;
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate_limit?: number;
   readonly description?: string;
 }
 
-/** Requests a second of a key that was created without a limit of its own. */
+/** Requests per second of a key that was created without a limit. */
 export const DEFAULT_RATE_LIMIT = 100;
 
-/** A new key's id, its whole text, which is shown once, and what is stored of it. */
+/** A new key: its id, its whole text, which is shown once, and the hash that is stored. */
 export function newApiKey(): { readonly key_id: string; readonly key: string; readonly secret_hash: string } {
   const key_id = randomBytes(8).toString('hex');
   const secret = randomBytes(32).toString('base64url');
   return { key_id, key: `nrk_${key_id}_${secret}`, secret_hash: hashOf(secret) };
 }
 
-/** The parts of `Bearer nrk_<key_id>_<secret>`; undefined when it is not of this form. */
+/** The parts of `Bearer nrk_<key_id>_<secret>`. Undefined when the header has another form. */
 export function parseAuthorization(
   header: string | undefined,
 ): { readonly key_id: string; readonly secret: string } | undefined {
@@ -38,12 +38,12 @@ export function parseAuthorization(
   return key_id === undefined || secret === undefined ? undefined : { key_id, secret };
 }
 
-/** Stands in for a key that does not exist, so that looking takes as long. */
-const NOBODY = createHash('sha256').update('nobody').digest('base64url');
+/** Hash that is compared when the key does not exist, so that both cases take equally long. */
+const UNKNOWN_KEY_HASH = createHash('sha256').update('nobody').digest('base64url');
 
-/** Whether the secret is the key's, in a time that tells nothing, and the key is good now. */
+/** Whether the secret belongs to the key and the key is valid now. The comparison takes constant time. */
 export function isValid(key: ApiKey | undefined, secret: string, now: Date): key is ApiKey {
-  const same = timingSafeEqual(Buffer.from(hashOf(secret)), Buffer.from(key?.secret_hash ?? NOBODY));
+  const same = timingSafeEqual(Buffer.from(hashOf(secret)), Buffer.from(key?.secret_hash ?? UNKNOWN_KEY_HASH));
   if (key === undefined || !same || key.revoked_at !== undefined) return false;
   return key.expires_at === undefined || Date.parse(key.expires_at) > now.getTime();
 }

@@ -15,26 +15,24 @@ import {
   type ListRequest,
 } from './list-request.ts';
 
-/** Rows looked at for one answer: a status that is rare must not make a request read a whole month. */
-const MAX_LOOKED_AT = 1_000;
-/**
- * Index pages ended for one answer, beside each partition's last: nor must a channel that is rare. 500 entries each.
- */
+/** Most rows that are read for one answer: a rare status must not make a request read a whole month. */
+const MAX_ROWS_READ = 1_000;
+/** Most index pages of 500 entries that are read for one answer, so that a rare channel does not read on and on. */
 const MAX_PAGES = 20;
 
 export interface Listing {
   readonly rows: readonly ForeignRow[];
-  /** Null at the end. A page may have fewer rows than asked for, even none, and still not be the last. */
+  /** Null at the end. A page may have fewer rows than the limit, even none, and still not be the last one. */
   readonly next_cursor: string | null;
 }
 
-/** What an index gave at a time. */
+/** The rows that one query of an index returned. */
 interface Part<Position> {
   readonly found: readonly { readonly row: ForeignRow; readonly position: Position }[];
   readonly pageEnd?: Position;
 }
 
-/** A tenant's notifications, newest day first; the copies of one notification in no order. */
+/** Lists a tenant's notifications, newest day first. The copies of one notification have no order. */
 export function createList(client: DynamoDBClient, table: string, clock: Clock) {
   const search = createOperatorSearch(client, table, clock, { consistent: false });
 
@@ -44,16 +42,16 @@ export function createList(client: DynamoDBClient, table: string, clock: Clock) 
     toCursor: (after: Position) => string,
   ): Promise<Listing> {
     const rows: ForeignRow[] = [];
-    let lookedAt = 0;
+    let rowsRead = 0;
     let pages = 0;
     let last: Position | undefined;
     for await (const { found, pageEnd } of parts) {
       for (const { row, position } of found) {
-        const isFull = rows.length === request.limit || lookedAt === MAX_LOOKED_AT;
+        const isFull = rows.length === request.limit || rowsRead === MAX_ROWS_READ;
         if (isFull && last !== undefined) return { rows, next_cursor: toCursor(last) };
         if (fits(row, request, clock()) && !isGone(row, clock())) rows.push(row);
         last = position;
-        lookedAt += 1;
+        rowsRead += 1;
       }
       if (pageEnd === undefined) continue;
       last = pageEnd;

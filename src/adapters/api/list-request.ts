@@ -8,7 +8,7 @@ import type { SearchPosition } from '../dynamodb/operator/operator-search.ts';
 import { check, invalid } from './read-request.ts';
 import { querySchema } from './request-schemas.ts';
 
-interface Asked {
+interface CommonRequest {
   readonly tenant_id: string;
   readonly status?: PublicState;
   readonly channel?: Channel;
@@ -17,24 +17,24 @@ interface Asked {
   readonly limit: number;
 }
 
-/** What a tenant asks its list for. */
-export interface ListRequest extends Asked {
-  /** When it was handed over. */
+/** A request for the notifications of a period. */
+export interface ListRequest extends CommonRequest {
+  /** When the notifications were handed over. */
   readonly period: Period;
   readonly after?: SearchPosition;
 }
 
-/** The copies of one of its notifications, of all time unless a period is given. */
-export interface CopiesRequest extends Asked {
+/** A request for the copies of one notification, of all time unless a period is given. */
+export interface CopiesRequest extends CommonRequest {
   readonly notification_id: string;
   readonly period?: Period;
-  /** The log_id to go on from. */
+  /** The log_id to continue after. */
   readonly after?: string;
 }
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
-/** Each day of a period is a few reads, whether anything happened on it or not. */
+/** Each day of a period costs a few reads, even if nothing happened on it. */
 const MAX_DAYS = 31;
 
 /** @throws Problem */
@@ -99,14 +99,14 @@ function parsed<S extends v.GenericSchema>(schema: S, cursor: string) {
   return v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
 }
 
-/** The tenant's own index key comes from its request, so that no position leads into another's. */
+/** The index key is made from the tenant of the request, so a cursor never leads to another tenant's rows. */
 function decodeCopiesCursor(cursor: string, notification_id: string): v.InferOutput<typeof copiesCursorSchema> {
   const { success, output } = parsed(copiesCursorSchema, cursor);
   if (success && output.notification_id === notification_id) return output;
   throw badCursor();
 }
 
-/** The position has to lie in the tenant's own part of the index and in the period, or DynamoDB would refuse it. */
+/** The position must lie in the tenant's part of the index and in the period; otherwise DynamoDB would refuse it. */
 function decodeCursor(cursor: string, tenant_id: string): v.InferOutput<typeof cursorSchema> {
   const { success, output } = parsed(cursorSchema, cursor);
   if (success) {
@@ -120,11 +120,11 @@ function decodeCursor(cursor: string, tenant_id: string): v.InferOutput<typeof c
 }
 
 export function badCursor() {
-  const message = 'is none that this list gave: take next_cursor from its answer, or leave it out';
+  const message = 'is not a cursor of this list: use next_cursor from its answer, or omit it';
   return invalid([{ path: 'cursor', rule: 'cursor', message }]);
 }
 
 export function crowdedKey() {
-  const message = 'cannot be looked up at the moment: leave it out, and find its copies by from and to';
+  const message = 'cannot be looked up at the moment: omit it, and find its copies by from and to';
   return invalid([{ path: 'notification_id', rule: 'crowded', message }]);
 }

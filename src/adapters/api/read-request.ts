@@ -16,15 +16,15 @@ import {
 } from './request-schemas.ts';
 import { unknownKeys } from './unknown-keys.ts';
 
-/** Faults that one answer names, the one that tells of more included. */
+/** Most faults that one answer names, including the one that gives the number of the others. */
 export const MAX_FAULTS = 50;
-/** Faults that `detail`, a sentence for people, names. */
+/** Most faults that `detail`, the sentence for people, names. */
 const MAX_DESCRIBED = 10;
 
 /**
- * @param more faults that the schema cannot see
- * @param beside faults that are named where there are others; alone they are someone else's to refuse
- * @throws Problem that names every fault with its path and rule; quotes no value
+ * @param more faults that the schema cannot find
+ * @param beside faults that are named only together with others; alone they do not refuse the request here
+ * @throws Problem that names every fault with its path and rule, and quotes no value
  */
 export function check<S extends v.GenericSchema>(
   schema: S,
@@ -53,7 +53,7 @@ function describe(faults: readonly FieldFault[]): string {
   return [...sentences, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }
 
-/** What the schemas call by how they check, for a producer by what it has to be; the other names say that already. */
+/** Rule names of the schemas that say how they check, replaced by names that say what the value has to be. */
 const RULES: Readonly<Record<string, string>> = {
   check: 'well_formed_unicode',
   raw_check: 'existing_time',
@@ -76,12 +76,12 @@ export function readIdempotencyKey(header: string | undefined): string {
   );
 }
 
-/** @throws Problem; that it can no longer be scheduled so is no reason of its own: a repeat still gets its answer */
+/** @throws Problem, but not for the scheduled time alone: a repeat must still get its answer */
 export function readNotification(input: unknown, now: Date, policy: RetryPolicy): NotificationRequest {
   return toRequest(check(notificationSchema, input, bodyFaults(input), scheduleFaults(input, now, policy)));
 }
 
-/** As readNotification. @throws Problem */
+/** Like readNotification, for an item of a batch. @throws Problem */
 export function readBatchItem(
   input: unknown,
   now: Date,
@@ -101,7 +101,7 @@ const channel = v.picklist(CHANNELS);
 const channelAndBody = v.object({ channel, body: v.string() });
 const fallbackAndBody = v.object({ fallback: v.object({ channel }), body: v.string() });
 
-/** Beside whatever else is wrong with the request, as far as it can be told. */
+/** Checks the length of the body if channel and body are readable, whatever else is wrong with the request. */
 function bodyFaults(input: unknown): FieldFault[] {
   const body = v.is(channelAndBody, input) && bodyFault(input.channel, input.body);
   const fallback = v.is(fallbackAndBody, input) && fallbackFault(input.fallback.channel, input.body);
@@ -118,23 +118,23 @@ function scheduleFaults(input: unknown, now: Date, policy: RetryPolicy): FieldFa
 
 function toRequest(checked: v.InferOutput<typeof notificationSchema>): NotificationRequest {
   const { failed_attempt, scheduled_at, fallback, ...rest } = checked;
-  const ours = [checked.recipient, checked.subject, checked.body];
+  const personal = [checked.recipient, checked.subject, checked.body];
   return defined({
     ...rest,
     scheduled_at: scheduled_at && iso(scheduled_at),
     fallback: fallback && defined(fallback),
-    failed_attempt: failed_attempt && toFailure(failed_attempt, ours),
+    failed_attempt: failed_attempt && toFailure(failed_attempt, personal),
   }) as NotificationRequest;
 }
 
-/** Providers' answers quote addresses; what is kept of them does not (design §7.9). */
+/** The answers of providers may quote addresses. What is stored must not (design §7.9). */
 function toFailure(
   { attempted_at, response_message, ...rest }: v.InferOutput<typeof failureSchema>,
-  ours: readonly (string | undefined)[],
+  personal: readonly (string | undefined)[],
 ): FailedAttempt {
   return defined({
     ...rest,
-    response_message: response_message && answerExcerpt(response_message, ours),
+    response_message: response_message && answerExcerpt(response_message, personal),
     attempted_at: attempted_at && iso(attempted_at),
   }) as FailedAttempt;
 }
@@ -143,7 +143,7 @@ function iso(time: string): string {
   return (parseTime(time) ?? new Date(Number.NaN)).toISOString();
 }
 
-/** Without the keys whose value is undefined. */
+/** The object without the keys whose value is undefined. */
 function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
 }

@@ -6,18 +6,18 @@ import { MESSAGE_FORMATS, RECIPIENT_TYPES } from '../../core/model/notification.
 import { PRIORITIES } from '../../core/model/priorities.ts';
 import { parseTime } from '../../core/model/time.ts';
 
-/** What the API takes, in one place: requests are checked by these, and the OpenAPI document is made from them. */
+/** What the API accepts: these schemas validate requests, and the OpenAPI document is made from them. */
 
-/** Types a send can fail with; the others are conclusions of ours. */
+/** Types with which a send can fail. The pipeline itself concludes the others. */
 export const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof ERROR_POLICY)[]).filter(
   (type): type is ProviderErrorType => type !== 'MAX_RETRIES' && type !== 'EXPIRED' && type !== 'CANCELLED',
 );
 
-/** Of the object itself: unknown keys have messages of their own (unknown-keys.ts). */
+/** Message for the object itself. Unknown keys have their own messages (unknown-keys.ts). */
 const objectMessage = ({ received, expected }: v.StrictObjectIssue) =>
   received === 'undefined' || expected?.startsWith('"') ? 'is required' : 'must be an object';
 
-/** DynamoDB, JSON canonicalisation and providers agree on well-formed text only. */
+/** DynamoDB, JSON canonicalization and providers handle only well-formed text in the same way. */
 const wellFormed = v.check((text: string) => text.isWellFormed(), 'must be well-formed Unicode');
 
 const text = (longest: number) =>
@@ -43,7 +43,7 @@ const moment = v.pipe(
 const recipient = v.pipe(
   text(500),
   v.regex(/\S/, 'must not be blank'),
-  v.description('Address, channel or URL. Stored encrypted, never shown again.'),
+  v.description('Address, channel or URL. It is stored encrypted and never shown again'),
 );
 
 const failureEntries = {
@@ -66,15 +66,18 @@ const notificationEntries = {
   subject: v.optional(text(500)),
   format: v.optional(v.picklist(MESSAGE_FORMATS, `must be one of ${MESSAGE_FORMATS.join(', ')}`), 'PLAIN'),
   integration_config_id: v.optional(
-    v.pipe(id, v.description('Whose credentials to send with; only an integration of the same tenant, or of all')),
+    v.pipe(
+      id,
+      v.description('The integration whose credentials are used. It must belong to the same tenant or to all tenants'),
+    ),
   ),
   notification_id: v.optional(
-    v.pipe(id, v.description("The producer's own name for it, by which it is found; its copies may share one")),
+    v.pipe(id, v.description("The producer's own id, for lookups. Copies of one notification may share it")),
   ),
   setting_id: v.optional(id),
   template_id: v.optional(id),
   scheduled_at: v.optional(
-    v.pipe(moment, v.description('When to send it, to the second; at once unless given. At most a year ahead')),
+    v.pipe(moment, v.description('When to send it, to the second. Default: at once. At most a year ahead')),
   ),
   max_retry_count: v.optional(
     v.pipe(
@@ -90,7 +93,7 @@ const notificationEntries = {
 
 export const notificationSchema = v.strictObject(notificationEntries, objectMessage);
 
-/** What the rule of scheduled times needs of a notification, whatever else is in it. */
+/** The fields that the rule for scheduled times needs. */
 export const scheduleSchema = v.object({ scheduled_at: moment, priority: notificationEntries.priority });
 
 /** 1 to 128 visible ASCII characters. */
@@ -102,7 +105,7 @@ export const idempotencyKey = v.pipe(
 const batchItemEntries = { ...notificationEntries, idempotency_key: v.optional(idempotencyKey) };
 export const batchItemSchema = v.strictObject(batchItemEntries, objectMessage);
 
-/** The batch around its items: each of them is checked on its own, so that a bad one stops no other. */
+/** The batch without its items: each item is validated on its own, so that a bad item stops no other. */
 const batchEntries = {
   notifications: v.pipe(
     v.array(v.unknown(), 'must be a list'),
@@ -117,18 +120,24 @@ const queryEntries = {
   channel: v.optional(channel),
   priority: v.optional(priority),
   notification_id: v.optional(
-    v.pipe(id, v.description('The copies of one notification, of all time unless from or to is given; in no order')),
+    v.pipe(
+      id,
+      v.description('Returns the copies of one notification, in no order, of all time unless from or to is given'),
+    ),
   ),
-  from: v.optional(v.pipe(moment, v.description('When it was handed over: 7 days before to unless given, at most 31'))),
-  to: v.optional(v.pipe(moment, v.description('Now unless given'))),
+  from: v.optional(
+    v.pipe(
+      moment,
+      v.description('Start of the period of handing over. Default: 7 days before `to`. At most 31 days before `to`'),
+    ),
+  ),
+  to: v.optional(v.pipe(moment, v.description('End of the period. Default: now'))),
   limit: v.optional(v.pipe(v.string(), v.regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')), '50'),
   cursor: v.optional(
     v.pipe(
       v.string(),
-      v.maxLength(1_000, 'is none that this list gave'),
-      v.description(
-        'next_cursor of the page before, whose from and to it keeps; the other parameters are to be repeated',
-      ),
+      v.maxLength(1_000, 'is not a cursor of this list'),
+      v.description('next_cursor of the previous page. It keeps from and to; repeat the other parameters'),
     ),
   ),
 };

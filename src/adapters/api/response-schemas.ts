@@ -5,21 +5,22 @@ import { CHANNELS } from '../../core/model/channels.ts';
 import { ERROR_TYPES } from '../../core/model/error-types.ts';
 import { PRIORITIES } from '../../core/model/priorities.ts';
 
-/** What the API answers; the tests hold every answer to these. */
+/** What the API answers. The tests validate every answer by these schemas. */
 
 const time = v.pipe(v.string(), v.isoTimestamp());
 const status = v.pipe(
   v.picklist(PUBLIC_STATES),
   v.description(
-    'saving: kept, waits for its time; processing: first attempt due or under way; done: the provider took it; ' +
-      'retrying: failed, another attempt follows by itself; failed: nothing more happens by itself, but for its successor_log_id',
+    'saving: stored, waits for its time; processing: first attempt due or under way; done: the provider accepted it; ' +
+      'retrying: an attempt failed, another one follows automatically; ' +
+      'failed: no further attempt, except under its successor_log_id',
   ),
 );
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const fault = v.object({
-  path: v.pipe(v.string(), v.description('Place in the body, or parameter; empty for the whole')),
-  rule: v.pipe(v.string(), v.description('Name of the rule that is broken')),
+  path: v.pipe(v.string(), v.description('Place in the body, or name of the parameter. Empty for the whole request')),
+  rule: v.pipe(v.string(), v.description('Name of the broken rule')),
   message: v.string(),
 });
 
@@ -29,10 +30,10 @@ export const problem = v.object({
   title: v.string(),
   status: v.pipe(v.number(), v.integer()),
   detail: v.string(),
-  errors: v.optional(v.pipe(v.array(fault), v.description('50 at most; the last one tells of more'))),
+  errors: v.optional(v.pipe(v.array(fault), v.description('At most 50. The last one gives the number of the others'))),
 });
 
-/** API Gateway's own refusals, before any function of ours is asked. */
+/** Refusals of API Gateway itself, before it calls a function. */
 export const gatewayRefusal = v.object({ message: v.string() });
 
 export const accepted = v.object({ log_id: v.string(), status, status_url: v.string() });
@@ -65,7 +66,7 @@ const summaryEntries = {
   successor_log_id: v.optional(
     v.pipe(
       v.string(),
-      v.description('It failed and goes on on its fallback channel as this notification: ask after that'),
+      v.description('It failed and continues on its fallback channel as this notification: request that one'),
     ),
   ),
   predecessor_log_id: v.optional(v.pipe(v.string(), v.description('The notification whose fallback this is'))),
@@ -81,5 +82,5 @@ const attempt = v.object({
 export const notificationState = v.object({ ...summaryEntries, attempts: v.array(attempt) });
 export const notificationList = v.object({
   notifications: v.array(v.object(summaryEntries)),
-  next_cursor: v.nullable(v.pipe(v.string(), v.description('For the next page; a page may be short, even empty'))),
+  next_cursor: v.nullable(v.pipe(v.string(), v.description('For the next page. A page may be short or even empty'))),
 });

@@ -1,0 +1,111 @@
+import type { ProblemName } from '../../core/intake/problem.ts';
+import { acceptedAnswer, answer, batchAnswer, problemAnswers } from './openapi-answers.ts';
+import { reference, type SchemaName, schemaOf } from './openapi-components.ts';
+import { idempotencyKey, querySchema } from './request-schemas.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const idempotencyHeader = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: true,
+  description: 'The same for every try of one request. It is remembered for 72 hours',
+  schema: schemaOf(idempotencyKey),
+};
+const logId = { name: 'log_id', in: 'path', required: true, schema: { type: 'string', minLength: 1 } };
+
+/** The operations of each path, by method. */
+export function paths(): Json {
+  return {
+    '/v1/notifications': {
+      post: operation('send', 'sendNotification', 'Hand over a notification', {
+        parameters: [idempotencyHeader],
+        requestBody: jsonBody('Notification'),
+        ok: acceptedAnswer,
+        problems: ['invalid-request', 'idempotency-key-missing', 'idempotency-key-reused', 'request-in-progress'],
+      }),
+      get: operation(
+        'read',
+        'listNotifications',
+        "List the tenant's notifications, newest day first. Copies of one notification_id have no order",
+        {
+          parameters: queryParameters(),
+          ok: { 200: answer('Notifications', 'NotificationList') },
+          problems: ['invalid-request'],
+        },
+      ),
+    },
+    '/v1/notifications/batch': {
+      post: operation('send', 'sendNotifications', 'Hand over up to 100 notifications. Each has its own result', {
+        parameters: [idempotencyHeader],
+        requestBody: jsonBody('Batch'),
+        ok: batchAnswer,
+        problems: ['invalid-request', 'idempotency-key-missing'],
+      }),
+    },
+    '/v1/notifications/{log_id}': {
+      get: operation('read', 'getNotification', 'Show the state of a notification', {
+        parameters: [logId],
+        ok: { 200: answer('The notification', 'NotificationState') },
+        problems: ['not-found'],
+      }),
+    },
+    '/v1/notifications/{log_id}/failures': {
+      post: operation(
+        'send',
+        'reportFailure',
+        'Report a send that the producer made itself and that failed. The service retries it',
+        {
+          parameters: [logId],
+          requestBody: jsonBody('Failure'),
+          ok: acceptedAnswer,
+          problems: ['invalid-request', 'not-found', 'conflict'],
+        },
+      ),
+    },
+    '/v1/notifications/{log_id}/retry': {
+      post: operation('operate', 'retryNotification', 'Retry a notification now', {
+        parameters: [logId],
+        ok: { 202: answer('The retry is queued', 'Accepted') },
+        problems: ['not-found', 'conflict'],
+      }),
+    },
+    '/v1/openapi.json': { get: openApiOperation() },
+  };
+}
+
+function openApiOperation(): Json {
+  return {
+    operationId: 'getOpenApi',
+    summary: 'This document',
+    security: [],
+    responses: {
+      200: { description: 'OpenAPI 3.1', content: { 'application/json': { schema: { type: 'object' } } } },
+      ...problemAnswers(['unavailable']),
+    },
+  };
+}
+
+function queryParameters(): Json[] {
+  const { properties = {} } = schemaOf(querySchema) as { properties?: Readonly<Record<string, Json>> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+}
+
+interface Operation {
+  readonly parameters: readonly Json[];
+  readonly requestBody?: Json;
+  readonly ok: Json;
+  readonly problems: readonly ProblemName[];
+}
+
+/** Problems that any request with a key can meet. */
+const COMMON: readonly ProblemName[] = ['unauthenticated', 'forbidden', 'too-large', 'rate-limited', 'unavailable'];
+
+function operation(scope: string, operationId: string, summary: string, { ok, problems, ...rest }: Operation): Json {
+  const responses = { ...ok, ...problemAnswers([...problems, ...COMMON]) };
+  return { tags: [scope], operationId, summary, ...rest, responses };
+}
+
+function jsonBody(name: SchemaName): Json {
+  return { required: true, content: { 'application/json': { schema: reference(name) } } };
+}
