@@ -7,12 +7,12 @@ interface BodyLimit {
   readonly because: string;
 }
 
-/** The longest body a channel takes. What its provider would refuse for certain is refused at the door. */
+/** The longest body of each channel. A body that the provider would certainly refuse is refused by the API. */
 export const BODY_LIMITS: Readonly<Record<Channel, BodyLimit>> = {
-  email: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items end at 400 KB' },
+  email: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items have at most 400 KB' },
   slack: { max: 40_000, unit: 'characters', because: 'of a Slack message' },
-  teams: { max: 27 * 1024, unit: 'bytes', because: 'of a Teams message, about 28 KB with its card' },
-  webhook: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items end at 400 KB' },
+  teams: { max: 27 * 1024, unit: 'bytes', because: 'of a Teams message, about 28 KB including its card' },
+  webhook: { max: 256 * 1024, unit: 'bytes', because: 'of NotificationContent, whose items have at most 400 KB' },
 };
 
 export function bodyFault(channel: Channel, body: string): FieldFault | undefined {
@@ -21,11 +21,11 @@ export function bodyFault(channel: Channel, body: string): FieldFault | undefine
   return { path: 'body', rule: `max_${unit}`, message: `must have at most ${max} ${unit}, the limit ${because}` };
 }
 
-/** The same body goes out on the fallback channel. */
+/** The fallback channel sends the same body, so it must accept its length. */
 export function fallbackFault(channel: Channel, body: string): FieldFault | undefined {
   const { max, unit, because } = BODY_LIMITS[channel];
   if (fits(channel, body)) return undefined;
-  const message = `must be a channel that takes the body: ${channel} takes at most ${max} ${unit}, the limit ${because}`;
+  const message = `must be a channel for this body: ${channel} takes at most ${max} ${unit}, the limit ${because}`;
   return { path: 'fallback.channel', rule: `max_${unit}`, message };
 }
 

@@ -13,9 +13,9 @@ import type { FailedAttempt } from './notification-request.ts';
 import { Problem } from './problem.ts';
 import { requireOwnRow } from './require-own-row.ts';
 
-/** The tables, as a reported failure needs them. */
+/** The tables, as the report of a failure needs them. */
 export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, IndexStore {
-  /** The row with all the columns of its writer, as it is now. */
+  /** The current row with all columns of its writer. */
   readRow(log_id: string): Promise<ForeignRow | undefined>;
 }
 
@@ -26,15 +26,16 @@ export interface ReportDeps {
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
-  /** A fresh id, for the run of each message. */
+  /** Makes a new id for the run of each message. */
   readonly newId: () => string;
 }
 
 /**
- * A producer sent one of its notifications by itself and failed; from here on the pipeline has it. The row is claimed
- * for that send, the send recorded, then the row settled, as an attempt of ours is (design §6): whoever finds it in
- * between goes on by the same rules. Told again with the same attempted_at, it is answered again.
- * @throws Problem not-found, conflict with the reason, or unavailable while others keep changing it
+ * Records that a producer sent one of its notifications itself and failed. From then on the pipeline retries it. As for
+ * an attempt of the pipeline (design §6), the row is claimed for the send, the send is recorded, and the row is
+ * settled. A worker that finds the row in between continues by the same rules. A second report with the same
+ * attempted_at gets the same answer.
+ * @throws Problem not-found, conflict with the reason, or unavailable while other processes keep changing the row
  */
 export async function reportFailure(
   log_id: string,
@@ -42,69 +43,72 @@ export async function reportFailure(
   failure: FailedAttempt,
   deps: ReportDeps,
 ): Promise<Acceptance> {
-  // The same for every try: by the time of its claim a try knows that of the one before, whose answer got lost.
+  // The same time for every try, so that a try recognizes the claim of the try before whose answer got lost.
   const now = deps.clock();
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
-    const answer = await attempt(log_id, tenant_id, failure, now, deps);
+    const answer = await tryReport({ log_id, tenant_id, failure, now }, deps);
     if (answer !== undefined) return answer;
   }
   throw new Problem(
     'unavailable',
-    'The failure is not recorded: others kept changing the notification. Report it anew.',
+    'The failure is not recorded, because other processes kept changing the notification. Report it again.',
     {
       retry_after_seconds: 2,
     },
   );
 }
 
+interface Report {
+  readonly log_id: string;
+  readonly tenant_id: string;
+  readonly failure: FailedAttempt;
+  readonly now: Date;
+}
+
 /** Undefined when the notification has changed since it was read. */
-async function attempt(
-  log_id: string,
-  tenant_id: string,
-  failure: FailedAttempt,
-  now: Date,
+async function tryReport(
+  { log_id, tenant_id, failure, now }: Report,
   deps: ReportDeps,
 ): Promise<Acceptance | undefined> {
   const image = requireOwnRow(await deps.reports.readRow(log_id), tenant_id, now);
   const row = asNotification(image);
   const before = await recordOfSame(row, failure, deps);
-  // The newest attempt's record on a row that is claimed: the report died before it settled the row.
+  // The row is claimed and the record is that of its newest attempt: the first report died before it settled the row.
   const unsettled = before?.retry_attempt === row.last_attempt && row.send_status === 'SENDING';
   if (before !== undefined && !unsettled) {
     return { log_id, status: before.next_retry_at === undefined ? 'failed' : 'retrying', repeat: true };
   }
-  if (row.is_deleted) throw conflict('its writer deleted it');
+  if (row.is_deleted) throw conflict('its writer deleted the notification');
   const at = before === undefined ? attemptedAt(failure, now) : new Date(before.retry_at);
-  const claimed = await claim(image, row, at, now, deps);
+  const claimed = await claim({ image, row }, at, now, deps);
   return claimed && finish(claimed, failure, now, deps);
 }
 
-/** This very send's record, whatever attempts followed it. */
+/** The record of this send, whichever attempts followed it. */
 async function recordOfSame(row: NotificationRow, failure: FailedAttempt, { recordsOf }: ReportDeps) {
   if (failure.attempted_at === undefined || row.last_attempt < 0) return undefined;
   return (await recordsOf(row.log_id)).find((record) => isRecordOf(failure, record));
 }
 
 async function claim(
-  image: ForeignRow,
-  row: NotificationRow,
+  { image, row }: { readonly image: ForeignRow; readonly row: NotificationRow },
   at: Date,
   now: Date,
   deps: ReportDeps,
 ): Promise<NotificationRow | undefined> {
   switch (stateOf(row, now)) {
     case 'delivered':
-      throw conflict('it is delivered already');
+      throw conflict('the notification is delivered already');
     case 'claimed':
-      throw conflict('an attempt on it is under way');
+      throw conflict('an attempt is under way');
     case 'abandoned':
-      // A report that died after its claim is gone on with; anyone else's attempt is the pipeline's to take over.
+      // A report that died after its claim is continued. The pipeline takes over the attempts of its own workers.
       if (row.claim_until === at.toISOString()) return row;
-      throw conflict('an attempt on it is under way');
+      throw conflict('an attempt is under way');
     case 'dead':
     case 'stopped':
     case 'set_aside':
-      throw conflict('it was given up already; have it retried instead');
+      throw conflict('the notification was given up already; retry it instead');
     case 'due':
     case 'waiting': {
       const set = claimForSend(row, at, now);
@@ -115,7 +119,7 @@ async function claim(
   }
 }
 
-/** What the indexer does for a row that its writer left FAILED, done here at once. */
+/** Indexes a row that its writer left FAILED at once, as the indexer does. */
 async function takeIn(
   image: ForeignRow,
   at: Date,
@@ -126,10 +130,11 @@ async function takeIn(
   const first_attempt_at = image['first_attempt_at'] ?? at.toISOString();
   const failed = { ...image, send_status: 'FAILED', next_retry_at: undefined, first_attempt_at };
   const plan = planIndex(failed, now, policy);
-  if (plan.do !== 'index') throw conflict(plan.do === 'set_aside' ? (plan.why ?? 'it is malformed') : 'it is deleted');
+  if (plan.do !== 'index')
+    throw conflict(plan.do === 'set_aside' ? (plan.why ?? 'the row is malformed') : 'the row is deleted');
   const stored = await reports.hasContent(log_id);
   if (stored === (plan.content !== undefined)) {
-    throw conflict(stored ? 'its content was written anew' : 'it has neither recipient nor body');
+    throw conflict(stored ? 'its content was written again' : 'it has neither recipient nor body');
   }
   const owner = { log_id, tenant_id: String(image['tenant_id']), expires_at: Number(plan.set['expires_at']) };
   const hash = plan.content && {
@@ -148,7 +153,7 @@ async function finish(
 ): Promise<Acceptance> {
   const judged = judgeSend(claimed, failure, now, policy);
   await records.put(judged.record);
-  // Who settled it instead found its claim run out, and goes by the record: the failure is not lost.
+  // If another worker settles the row first, it found the expired claim and uses the record: the failure is not lost.
   if (judged.change !== undefined) await reports.settle(claimed, judged.change);
   const due = messageDue(judged, claimed);
   const message = due === undefined ? undefined : laneMessage(claimed, due, newId(), now);

@@ -2,8 +2,8 @@ import { isGone } from '../model/history-index.ts';
 import { Problem } from './problem.ts';
 
 /**
- * The row, if it is the tenant's and not expired. Another tenant's is answered as an unknown one is, after the same
- * work, so that nobody learns what others have.
+ * Returns the row if it belongs to the tenant and has not expired. The row of another tenant is answered like an
+ * unknown one, after the same work, so that no tenant learns which notifications others have.
  * @throws Problem not-found
  */
 export function requireOwnRow<R extends { readonly tenant_id?: unknown }>(
@@ -16,5 +16,5 @@ export function requireOwnRow<R extends { readonly tenant_id?: unknown }>(
 }
 
 export function notFound(): Problem {
-  return new Problem('not-found', 'There is no such notification.');
+  return new Problem('not-found', 'The notification does not exist.');
 }

@@ -3,29 +3,29 @@ import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { clip } from '../model/text.ts';
 
-/** A message to whoever operates the service; carries ids and reasons, never an address or a text of a provider. */
+/** A message to the operators. It has ids and reasons, never an address or a text of a provider. */
 export interface Notice {
-  /** At most 100 characters of ASCII, as SNS wants it. */
+  /** At most 100 characters of ASCII: the limit of SNS. */
   readonly subject: string;
   readonly text: string;
 }
 
-/** Notifications that died of the same: a person looks into them once. */
+/** Notifications that died of the same cause: a person has to look into them once. */
 export interface Cause {
   readonly channel: Channel;
-  /** `-`: the rows name none. */
+  /** `-` when the rows name no integration. */
   readonly integration: string;
   readonly failure_reason: ErrorType;
   readonly error_type: ErrorType;
   readonly log_ids: readonly string[];
 }
 
-/** Causes told in full, the most frequent first; a person reads no more at once. */
+/** Causes that are described in full, the most frequent first. A person reads no more at once. */
 const MAX_CAUSES = 20;
 const MAX_EXAMPLES = 3;
 const ID_LENGTH = 80;
 
-/** Groups what is still dead; what was redriven or changed meanwhile needs nobody any more. */
+/** Groups the notifications that are still dead. Those that were redriven or changed since need no operator. */
 export function causesOf(rows: readonly NotificationRow[]): Cause[] {
   const dead = rows.filter(isDead);
   const groups = Map.groupBy(dead, ({ channel, integration_config_id = '-', failure_reason, error_type }) =>

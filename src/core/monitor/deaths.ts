@@ -1,18 +1,19 @@
 import { PRIORITIES } from '../model/priorities.ts';
 import { allShards, type DueIndex, type DueItem } from '../model/work-index.ts';
 
-/** Deaths of a partition that one look takes in; what is beyond is left for the next look. */
+/** Most deaths per partition that one notice covers. The rest is left for the next notice. */
 const PAGE_SIZE = 250;
 
 export interface Deaths {
   readonly items: readonly DueItem[];
-  /** Up to here, excluded, all deaths are in `items`, oldest first. */
+  /** `items` has all deaths before this time, oldest first. */
   readonly until: string;
 }
 
 /**
- * What died in [from, until), by the dead part of the work index, whose `work_at` is the time of death. Reads one page
- * a partition; where more died, the period ends earlier, so that none is passed over.
+ * The notifications that died in [from, until). It reads one page per partition of the dead part of the work index,
+ * whose `work_at` is the time of death. If a partition has more deaths, the period ends earlier, so that none is
+ * skipped.
  */
 export async function deathsBetween(index: DueIndex, from: string, until: string): Promise<Deaths> {
   const partitions = PRIORITIES.flatMap((priority) => allShards('dead', priority));
@@ -23,7 +24,7 @@ export async function deathsBetween(index: DueIndex, from: string, until: string
     .filter(({ next }) => next !== undefined)
     .map(({ items }) => items.at(-1)?.work_at ?? until)
     .reduce((least, time) => (time < least ? time : least), until);
-  // A page full of deaths of the same millisecond would be read for ever.
+  // Otherwise a page full of deaths of the same millisecond would be read again and again.
   const end = reached > from ? reached : nextMillisecond(from);
   const died = pages.flatMap(({ items }) => items).filter(({ work_at }) => work_at < end);
   return { items: died.sort((a, b) => (a.work_at < b.work_at ? -1 : 1)), until: end };

@@ -1,7 +1,7 @@
 import { type Breaker, phaseOf } from '../breaker/breaker.ts';
 import { CHANNELS, type Channel } from '../model/channels.ts';
 
-/** How many providers of each channel are down: those whose lines are let go are back. */
+/** The number of providers per channel that are down. A provider whose held notifications are draining is up again. */
 export function openByChannel(breakers: readonly Breaker[], now: Date): Record<Channel, number> {
   const open = breakers.filter((breaker) => phaseOf(breaker, now) === 'open');
   const counts = CHANNELS.map((channel) => [channel, open.filter(({ id }) => id.startsWith(`${channel}#`)).length]);

@@ -4,7 +4,7 @@ import type { DueIndex } from '../model/work-index.ts';
 import { causesOf, deathNotice, type Notice } from './death-notice.ts';
 import { deathsBetween } from './deaths.ts';
 
-/** Until when deaths have been told, ISO-8601 UTC. */
+/** The time until which deaths have been reported, ISO-8601 UTC. */
 export interface NoticeMark {
   read(): Promise<string | undefined>;
   write(until: string): Promise<void>;
@@ -20,16 +20,17 @@ export interface ReportDeathsDeps {
 }
 
 /**
- * A death's time is the attempt's end; its row is written later, by a function that lives a minute at most, and
- * indexed.
+ * A death is dated at the end of its attempt. Its row is written and indexed later, by a function that runs at most a
+ * minute, so the newest deaths are left for the next notice.
  */
 const SETTLING_MS = 2 * 60_000;
 const BEGINNING = '1970-01-01T00:00:00.000Z';
 
 /**
- * Tells operators what was given up since the last notice, in one message grouped by cause ("超過時の対応" of
- * adr-006-spool-retention.md). The mark moves on after the message: a crash in between repeats a notice and skips none.
- * @returns how many it told of
+ * Reports to operators what was given up since the last notice, in one message grouped by cause ("超過時の対応" of
+ * adr-006-spool-retention.md). The mark is written after the message: a crash in between repeats a notice and skips
+ * none.
+ * @returns the number of reported deaths
  */
 export async function reportDeaths(
   { index, rows, mark, publish, stack }: ReportDeathsDeps,

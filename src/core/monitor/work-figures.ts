@@ -4,18 +4,18 @@ import { epochMs } from '../model/time.ts';
 import { allShards, type DueIndex } from '../model/work-index.ts';
 
 export interface WorkFigures {
-  /** Seconds since the oldest due notification became due; 0 when none is due. */
+  /** Seconds since the oldest due notification became due. 0 when none is due. */
   readonly oldest_due_seconds: number;
   readonly dead: number;
 }
 
-/** The oldest of a partition come first; a page as long as this shows every channel, unless one floods the others. */
+/** Items read per partition, oldest first: enough to show every channel, unless one channel floods the others. */
 const OLDEST_READ = 100;
-/** What is counted of a partition at most: beyond 32,000 dead in all, the figure is a lower bound. */
+/** Dead items counted per partition at most: beyond 32,000 dead in total, the figure is a lower bound. */
 const DEAD_READ = 1_000;
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
-/** Looks at the work index with one page a partition, whatever there is in it: at most 64 queries. */
+/** Measures the work index by one page per partition, however large it is: at most 64 queries. */
 export async function workFigures(index: DueIndex, now: Date): Promise<Record<Channel, WorkFigures>> {
   const due = await firstPages('due', index, { until: now.toISOString(), limit: OLDEST_READ });
   const dead = await firstPages('dead', index, { until: END_OF_TIME, limit: DEAD_READ });

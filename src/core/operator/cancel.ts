@@ -8,7 +8,7 @@ import type { Clock } from '../model/time.ts';
 
 export interface CancelResult {
   readonly log_id: string;
-  /** `ended`: there was nothing left to cancel. */
+  /** `ended`: nothing was left to cancel. */
   readonly result: 'cancelled' | 'ended' | 'refused' | 'not_found';
   readonly because?: string;
 }
@@ -20,8 +20,8 @@ export interface CancelDeps {
 }
 
 /**
- * No more retries. It is one conditional write a notification, so a command that dies in between has cancelled some and
- * left the others as they were.
+ * Cancels all further retries by one conditional write per notification. A command that dies in between has cancelled
+ * some notifications and left the others unchanged.
  */
 export function cancel(log_ids: readonly string[], run_id: string, deps: CancelDeps): Promise<CancelResult[]> {
   return Promise.all([...new Set(log_ids)].map((log_id) => cancelOne(log_id, run_id, deps)));
@@ -31,16 +31,16 @@ async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Prom
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const row = await deps.rows.read(log_id);
     if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
-    const answer = await without(row, run_id, deps);
+    const answer = await reasonNotToCancel(row, run_id, deps);
     if (answer !== undefined) return { log_id, ...answer };
     if (await deps.rows.change(row, CANCELLATION)) return { log_id, result: 'cancelled' };
   }
-  const because = 'others kept changing it; look at it with `ops show`, then run the command again';
+  const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';
   return { log_id, result: 'refused', because };
 }
 
-/** The answer where nothing is to be cancelled; undefined where it is. */
-async function without(
+/** The answer if the notification cannot be cancelled. Undefined if it can. */
+async function reasonNotToCancel(
   row: NotificationRow,
   run_id: string,
   { records, clock }: CancelDeps,
@@ -64,7 +64,7 @@ async function without(
       if (record?.retry_status === 'SUCCESS') {
         return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
       }
-      // Every settled attempt has its record (design §7.6), and this settles the attempt of a worker that died.
+      // Every settled attempt has a record (design §7.6), and this settles the attempt of a worker that died.
       if (record === undefined) await records.put(recordOf(diedAttempt(row, run_id, now)));
       return undefined;
     }

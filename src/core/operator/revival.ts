@@ -5,11 +5,11 @@ import type { RowChange } from '../model/row-change.ts';
 import { workQueueOf } from '../model/work-index.ts';
 
 /**
- * Puts a notification that was given up back to work, due now, as an operator's redrive does (design §6.5): budget and
- * window start anew.
+ * The change that makes a notification that was given up due now, as an operator's redrive does (design §6.5). Its
+ * retry budget and its window start anew.
  *
- * The row is due work from this one write on. If nobody sends its message, the next sweep does, so a command that dies
- * after it has lost nothing; and its old dead letter, if there is one, is a straggler from then on.
+ * After this one write the row is due work. If its message is not sent, the next sweep sends one, so a command that
+ * dies after the write loses nothing. An old dead letter becomes a straggler.
  */
 export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, replay_id?: string): RowChange {
   const due = now.toISOString();
@@ -24,7 +24,7 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
       work_queue: workQueueOf('due', row.priority, row.log_id),
       work_at: due,
       next_retry_at: due,
-      // Emptied, as a statement that goes in batches removes one attribute at most (decision 0005).
+      // Set to empty: a batched statement removes at most one attribute (decision 0005).
       ...(row.dead_message_id !== undefined && { dead_message_id: '' }),
       ...(row.dead_run_id !== undefined && { dead_run_id: '' }),
       ...(replay_id !== undefined && { replay_id }),

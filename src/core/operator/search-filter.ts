@@ -11,21 +11,21 @@ export interface Period {
   readonly to: string;
 }
 
-/** What an operator looks for; all that is given must hold. */
+/** An operator's search. All given conditions must hold. */
 export interface SearchFilter {
   readonly send_status?: SendStatus;
   readonly channel?: Channel;
   readonly priority?: Priority;
   readonly tenant_id?: string;
-  /** What went wrong last, or why it was given up. */
+  /** The type of the last error, or the reason why it was given up. */
   readonly error_type?: ErrorType;
-  /** Keyed hash: whoever searches needs the address, the index never has it. */
+  /** Keyed hash: a search needs the address, and the index never contains it. */
   readonly recipient_hash?: string;
   /** When the notification was created. */
   readonly created?: Period;
 }
 
-/** Decided on the row as it is now; indexes only narrow down what has to be read. */
+/** Decides by the current row. Indexes only reduce the number of rows that have to be read. */
 export function matches(row: ForeignRow, filter: SearchFilter): boolean {
   const { send_status, channel, priority, tenant_id, error_type, recipient_hash, created } = filter;
   const type = row['channel'] ?? String(row['notification_type'] ?? '').toLowerCase();

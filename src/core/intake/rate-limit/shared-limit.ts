@@ -1,12 +1,12 @@
 import type { Clock } from '../../model/time.ts';
 import { BURST_SECONDS, MAX_KEYS } from './token-bucket.ts';
 
-/** What all instances together have counted of a key's requests. */
+/** The requests of each key, counted by all instances together. */
 export interface RequestCounts {
   /**
-   * Adds to the key's count of the second.
+   * Adds requests to the key's count of a second.
    * @param second since the epoch
-   * @returns the count of all, these included
+   * @returns the count of all instances, including these requests
    */
   add(key_id: string, second: number, requests: number): Promise<number>;
 }
@@ -14,62 +14,62 @@ export interface RequestCounts {
 export interface SharedLimitDeps {
   readonly counts: RequestCounts;
   readonly clock: Clock;
-  /** The counts could not be reached; told once, until they can be again. */
+  /** Called when the counts cannot be reached, once until they can be reached again. */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** So many reports make up a second's worth of a key's requests: an instance reports a fifth at a time, or each one. */
-const REPORTS_A_SECOND = 5;
+/** An instance reports its requests after every fifth of the key's requests per second, or after each request. */
+const REPORTS_PER_SECOND = 5;
 
-interface Spending {
+interface Usage {
   readonly second: number;
   /** Requests that the key may make in this second. */
   readonly allowed: number;
-  /** Made in it as far as is known here, the unreported excluded. */
+  /** Requests made in this second as far as this instance knows, without its own unreported ones. */
   total: number;
   unreported: number;
-  /** Nothing more is asked in this second, for it is known that too many were made, or the counts are out of reach. */
+  /**
+   * `spent`: too many requests were made. `unknown`: the counts cannot be reached. Both stop reporting for the second.
+   */
   state: 'counting' | 'spent' | 'unknown';
 }
 
-/**
- * Counts a request; gives the milliseconds to wait when the key has spent what all instances may let through, else 0.
- */
+/** Counts a request. Returns 0, or the milliseconds to wait when the key has used up what all instances may accept. */
 export type CountRequest = (key_id: string, per_second: number) => Promise<number>;
 
 /**
- * The token bucket of a key that instances share, in whole seconds (docs/decisions/0067): a second's worth comes in
- * each second, two seconds' worth can be kept. In a second it lets through what is allowed and, of each instance, at
- * most one request less than it reports at a time. Never rejects.
+ * The token bucket of a key that all instances share, in whole seconds (docs/decisions/0067). Each second adds the
+ * tokens of one second, and at most those of two seconds are kept. In a second it accepts what is allowed and, per
+ * instance, at most one request less than the instance reports at a time. Never rejects.
  */
 export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): CountRequest {
-  const spendings = new Map<string, Spending>();
+  const usages = new Map<string, Usage>();
   let faulty = false;
 
-  function spendingOf(key_id: string, per_second: number, second: number): Spending {
-    const before = spendings.get(key_id);
+  function usageOf(key_id: string, per_second: number, second: number): Usage {
+    const before = usages.get(key_id);
     if (before?.second === second) return before;
     const most = Math.max(1, per_second * BURST_SECONDS);
     const kept = before && Math.max(0, before.allowed - before.total - before.unreported);
     const allowed = before && kept !== undefined ? Math.min(most, kept + (second - before.second) * per_second) : most;
-    const spending: Spending = { second, allowed, total: 0, unreported: 0, state: 'counting' };
-    spendings.delete(key_id);
-    spendings.set(key_id, spending);
-    const [oldest] = spendings.keys();
-    if (spendings.size > MAX_KEYS && oldest !== undefined) spendings.delete(oldest);
-    return spending;
+    const usage: Usage = { second, allowed, total: 0, unreported: 0, state: 'counting' };
+    usages.delete(key_id);
+    usages.set(key_id, usage);
+    const [oldest] = usages.keys();
+    if (usages.size > MAX_KEYS && oldest !== undefined) usages.delete(oldest);
+    return usage;
   }
 
-  async function report(key_id: string, spending: Spending): Promise<void> {
-    const requests = spending.unreported;
-    spending.unreported = 0;
+  async function report(key_id: string, usage: Usage): Promise<void> {
+    const requests = usage.unreported;
+    usage.unreported = 0;
     try {
-      spending.total = Math.max(spending.total, await counts.add(key_id, spending.second, requests));
-      if (spending.total > spending.allowed) spending.state = 'spent';
+      usage.total = Math.max(usage.total, await counts.add(key_id, usage.second, requests));
+      if (usage.total > usage.allowed) usage.state = 'spent';
       faulty = false;
     } catch (error) {
-      spending.total += requests;
-      spending.state = 'unknown';
+      usage.total += requests;
+      usage.state = 'unknown';
       if (!faulty) onFault?.(error);
       faulty = true;
     }
@@ -77,11 +77,11 @@ export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): 
 
   return async (key_id, per_second) => {
     const now = clock().getTime();
-    const spending = spendingOf(key_id, per_second, Math.floor(now / 1000));
-    if (spending.state === 'counting') {
-      spending.unreported += 1;
-      if (spending.unreported >= per_second / REPORTS_A_SECOND) await report(key_id, spending);
+    const usage = usageOf(key_id, per_second, Math.floor(now / 1000));
+    if (usage.state === 'counting') {
+      usage.unreported += 1;
+      if (usage.unreported >= per_second / REPORTS_PER_SECOND) await report(key_id, usage);
     }
-    return spending.state === 'spent' ? (spending.second + 1) * 1000 - now : 0;
+    return usage.state === 'spent' ? (usage.second + 1) * 1000 - now : 0;
   };
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../model/time.ts';
 
-/** Seconds of its rate that a key may spend at once. */
+/** Burst: a key may make the requests of so many seconds at once. */
 export const BURST_SECONDS = 2;
-/** Keys remembered at most; the one used longest ago is forgotten first, and starts with a full bucket again. */
+/** Most keys in memory. The least recently used key is removed first, and starts with a full bucket again. */
 export const MAX_KEYS = 1_000;
 
 interface Bucket {
@@ -10,10 +10,10 @@ interface Bucket {
   at: number;
 }
 
-/** Takes a request's token; gives the milliseconds to wait for one when there is none, else 0. */
+/** Takes a token for a request. Returns 0, or the milliseconds to wait when there is no token. */
 export type TakeToken = (key_id: string, per_second: number) => number;
 
-/** A token bucket a key, in this process only; what others let through is counted in shared-limit.ts. */
+/** One token bucket per key, in this process only. shared-limit.ts counts the requests of all processes. */
 export function createTokenBuckets(clock: Clock): TakeToken {
   const buckets = new Map<string, Bucket>();
   return (key_id, per_second) => {

@@ -8,13 +8,13 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 export interface DeadLetter {
   readonly message_id: string;
   readonly sent_at: Date;
-  /** Deliveries, those by an operator who looked at it included. */
+  /** Number of deliveries, including those to an operator who looked at it. */
   readonly receive_count: number;
-  /** Absent: the body is not one of ours. */
+  /** Absent when the body is not a message of this service. */
   readonly message?: QueueMessage;
 }
 
-/** What a redrive would do for it, and why. */
+/** What a redrive of the dead letter would do, and why. */
 export interface DeadLetterView {
   readonly log_id?: string;
   readonly tenant_id?: string;
@@ -24,8 +24,8 @@ export interface DeadLetterView {
   readonly receive_count: number;
   readonly run_id?: string;
   /**
-   * `redrive`: starts the notification anew. `stale`: its notification has moved on, so a redrive drops it.
-   * `unreadable`: not one of ours.
+   * `redrive`: the redrive starts the notification's retries anew. `stale`: the notification has moved on, so the
+   * redriven message is dropped. `unreadable`: not a message of this service.
    */
   readonly state: 'redrive' | 'stale' | 'unreadable';
   readonly because?: string;
@@ -33,7 +33,7 @@ export interface DeadLetterView {
   readonly error_type?: ErrorType;
 }
 
-/** Judged by the same rules that a channel function will judge the redriven message by (design §6.5). */
+/** Decided by the same rules as a channel function applies to the redriven message (design §6.5). */
 export function deadLetterView(
   letter: DeadLetter,
   row: NotificationRow | undefined,
@@ -43,7 +43,7 @@ export function deadLetterView(
   const { message, message_id, receive_count } = letter;
   const common = { message_id, sent_at: letter.sent_at.toISOString(), receive_count };
   if (message === undefined) {
-    return { ...common, state: 'unreadable', because: 'its body is not a message of ours; drop it' };
+    return { ...common, state: 'unreadable', because: 'its body is not a message of this service; drop it' };
   }
   const { log_id, tenant_id, priority, run_id } = message;
   // SQS gives a redriven message a new id and time.

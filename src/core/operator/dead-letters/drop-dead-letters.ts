@@ -3,17 +3,17 @@ import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/row-state.ts';
 import type { DeadLetter } from './dead-letter.ts';
 
-/** The row stays, with its reason and its records; it just is nobody's work any more. */
+/** The row keeps its reason and its records. It only leaves the work index. */
 const DROP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
 
 /**
- * Gives a dead letter up: its notification leaves `dead#…` if this is the letter it died with. To be called before the
- * message is deleted: a command that dies in between leaves a message that leads nowhere, and dropping it again is
- * harmless. In the other order it would leave a dead notification without a letter to redrive.
+ * Drops a dead letter: its notification leaves `dead#…` if it died with this letter. Call it before the message is
+ * deleted. A command that dies in between leaves a message without effect, which can be dropped again. In the other
+ * order it would leave a dead notification without a letter to redrive.
  */
 export async function dropDeadLetter({ message, message_id }: DeadLetter, rows: RowStore, now: Date): Promise<void> {
   const row = message && (await rows.read(message.log_id));
   if (row === undefined || stateOf(row, now) !== 'dead' || row.dead_message_id !== message_id) return;
-  // A row that changes at this moment is being attempted, and no longer this letter's.
+  // A row that changes at this moment is being attempted and no longer belongs to this letter.
   await rows.change(row, DROP);
 }

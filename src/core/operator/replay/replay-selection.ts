@@ -4,39 +4,39 @@ import { createdAt } from '../../model/history-index.ts';
 import { stateOf } from '../../model/row-state.ts';
 import { epochMs } from '../../model/time.ts';
 
-/** Why a notification that matches is not sent again: a word of its own, or the reason it was given up for. */
+/** Why a notification that matches is not sent again: a word of the replay, or the reason why it was given up. */
 export type Exclusion =
   | 'delivered'
   /** An attempt is under way. */
   | 'claimed'
-  /** It is being retried by itself. */
+  /** It is retried automatically. */
   | 'retrying'
-  /** Older than the replay takes. */
+  /** It is older than the replay accepts. */
   | 'expired'
   /** Its writer deleted it. */
   | 'deleted'
   /** An operator dropped its dead letter. */
   | 'dropped'
-  /** Malformed when it came: there is nothing to send. */
+  /** It was malformed when it was written: nothing can be sent. */
   | 'set_aside'
-  /** They complained, or the provider sends them nothing any more. */
+  /** The recipient complained, or the provider refuses to send to the recipient. */
   | 'recipient_suppressed'
-  /** This very replay has sent it already. */
+  /** This replay has sent it already. */
   | 'replayed'
   | 'beyond_limit'
-  /** It goes on on its fallback channel; its successor can be replayed. */
+  /** It continues on its fallback channel. Its successor can be replayed. */
   | 'failed_over'
   | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;
 
 export interface Selection {
   readonly replay_id: string;
-  /** Oldest that is sent again, in milliseconds since it was created. */
+  /** Oldest age that is sent again, in milliseconds since creation. */
   readonly max_age_ms?: number;
-  /** Also what was stopped on purpose or for a wrong recipient. */
+  /** Includes notifications that were cancelled, dropped, or stopped for a wrong recipient. */
   readonly include_stopped?: boolean;
 }
 
-/** Whether a notification that was given up is sent again; undefined: yes. */
+/** Why a notification that was given up is not sent again. Undefined: it is sent. */
 export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): Exclusion | undefined {
   const notification = asNotification(row);
   if (notification.replay_id === selection.replay_id) return 'replayed';

@@ -10,51 +10,51 @@ import { type Exclusion, exclusionOf, type Selection } from './replay-selection.
 
 export interface ReplayRequest extends Selection {
   readonly dry_run: boolean;
-  /** Send at most this many, those of an earlier, interrupted run included. */
+  /** Send at most this many, including those of an earlier, interrupted run. */
   readonly limit?: number;
-  /** By an earlier run that was interrupted: at most so many were sent. */
+  /** Upper bound of how many an earlier, interrupted run sent. */
   readonly sent_before?: number;
-  /** Send at most so many a second. */
+  /** Send at most so many per second. */
   readonly rate: number;
 }
 
 export interface ReplayDeps {
   readonly rows: RowStore;
-  /** Gives back what could not be sent. */
+  /** Returns the messages that could not be sent. */
   readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
   readonly onProgress?: (tally: ReplayTally) => void;
-  /** Told before it is done: how many will have been sent, all runs together. */
+  /** Called before each chunk is sent, with the number that will have been sent by all runs together. */
   readonly onSending?: (sent: number) => void;
 }
 
 export interface ReplayTally {
   readonly matched: number;
   readonly excluded: Readonly<Partial<Record<Exclusion, number>>>;
-  /** How many go out, or would. */
+  /** How many are sent, or would be. */
   readonly to_send: number;
-  /** Of these, how many the sweep has to queue, as SQS did not take their messages. */
+  /** How many of these the sweep has to queue, because SQS did not take their messages. */
   readonly left_to_sweep: number;
-  /** The first few that go out. */
+  /** The first few that are sent. */
   readonly sample: readonly NotificationView[];
 }
 
-/** Rows changed side by side; at the highest rate also the step in which it is kept. */
+/** Rows that are changed concurrently. The rate is kept by a pause after each chunk. */
 const CHUNK = 25;
 const SAMPLE = 5;
 
 /**
- * Sends again what was given up, as an operator's redrive would: budget and window start anew. A dry run goes through
- * the same rows and the same decisions, and writes nothing, so it counts what the replay would.
+ * Sends notifications again that were given up, as an operator's redrive does: retry budget and window start anew. A
+ * dry run reads the same rows and makes the same decisions but writes nothing, so it counts what the replay would send.
  *
- * Each notification is revived by one conditional write, which also stamps it with the replay's id; its message is sent
- * after that. Killed at any point, a replay has lost nothing: what it revived is due, and what it did not is as it was.
- * Begun again under the same id it repeats nothing: what is due or delivered is no longer given up, and what was given
- * up anew has the stamp.
+ * Each notification is revived by one conditional write, which also stores the replay's id in the row. Its message is
+ * sent after that. A replay that is killed at any point loses nothing: revived notifications are due, and the others
+ * are unchanged. Started again under the same id, it repeats nothing: a notification that is due or delivered is no
+ * longer given up, and one that was given up again has the replay's id.
  *
- * @param candidates notifications that were given up, each once; read page by page, so memory stays bounded.
+ * @param candidates notifications that were given up, each once. They are read page by page, so memory is bounded.
  */
 export async function replay(
   candidates: AsyncIterable<ForeignRow>,
@@ -111,7 +111,7 @@ async function sendAgain(
   if (outgoing.length > 0) counts.leftToSweep += (await deps.send(outgoing)).length;
 }
 
-/** Undefined when it was revived; else why it need not be: somebody else was faster. */
+/** Undefined when the row was revived. Otherwise another process was faster, and the result says what it left. */
 async function revive(
   row: ForeignRow,
   request: ReplayRequest,

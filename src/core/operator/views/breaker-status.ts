@@ -2,22 +2,22 @@ import { type Breaker, heldSince, phaseOf } from '../../breaker/breaker.ts';
 import type { Channel } from '../../model/channels.ts';
 import type { ErrorType } from '../../model/error-types.ts';
 
-/** What an operator sees of a provider that is down, or was until a moment ago. */
+/** An operator's view of a provider that is down or has just recovered. */
 export interface BreakerStatus {
   readonly channel: Channel;
-  /** The integration_config_id, else `<tenant>@<host of the recipients>`; `ses` for e-mail. */
+  /** The integration_config_id, or else `<tenant>@<host of the recipients>`. `ses` for e-mail. */
   readonly integration: string;
-  /** `draining`: the provider is back, and what was held is let go. */
+  /** `draining`: the provider is up again, and the held notifications are sent. */
   readonly state: 'open' | 'draining';
   readonly since: string;
-  /** Attempts put off since; a notification that was put off twice counts twice. */
+  /** Attempts postponed since then. A notification that was postponed twice counts twice. */
   readonly held: number;
   readonly last_error: ErrorType;
-  /** Null while it drains. When it is past, the next notification is the probe. */
+  /** Null while draining. After this time, the next notification is the probe. */
   readonly next_probe_at: string | null;
 }
 
-/** The breakers that are not closed, longest open first. */
+/** The breakers that are not closed. The one that opened first comes first. */
 export function breakerStatus(breakers: readonly Breaker[], now: Date): BreakerStatus[] {
   return breakers
     .flatMap((breaker): BreakerStatus[] => {

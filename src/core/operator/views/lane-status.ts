@@ -2,18 +2,18 @@ import { CHANNELS, type Channel, LANES, type Lane } from '../../model/channels.t
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../../model/priorities.ts';
 import { allShards, type DueIndex, type PageCursor, type WorkState } from '../../model/work-index.ts';
 
-/** What an operator sees of a lane; all from the work index but `in_flight`. */
+/** An operator's view of a lane. All figures except `in_flight` come from the work index. */
 export interface LaneStatus {
   readonly channel: Channel;
   readonly lane: Lane;
-  /** Their time has come; those that are queued or being attempted are among them. */
+  /** Notifications whose time has come, including those that are queued or being attempted. */
   readonly due: number;
-  /** Their time is to come. */
+  /** Notifications whose time is in the future. */
   readonly waiting: number;
-  /** Messages that a channel function has in hand, roughly: the queue's own count. */
+  /** Approximate number of messages that a channel function is processing: the count of the queue. */
   readonly in_flight: number;
   readonly dead: number;
-  /** Since when the oldest due one has been due. */
+  /** When the oldest due notification became due. */
   readonly oldest_due_at: string | null;
 }
 
@@ -23,16 +23,14 @@ export interface LaneStatusDeps {
   readonly now: Date;
 }
 
-/** Items a request: few requests, and memory for one page a partition. */
+/** Items per request: few requests, and memory for one page per partition. */
 const PAGE_SIZE = 1_000;
 /** Sorts after every time. */
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 type Counts = { -readonly [K in keyof LaneStatus]: LaneStatus[K] };
 
-/**
- * Counts the work index, which holds what is unfinished or dead and nothing else, so the table's size does not matter.
- */
+/** Counts the work index. It holds only unfinished and dead notifications, so the size of the table does not matter. */
 export async function laneStatus({ index, inFlight, now }: LaneStatusDeps): Promise<LaneStatus[]> {
   const lanes: Counts[] = await Promise.all(
     CHANNELS.flatMap((channel) =>

@@ -3,8 +3,8 @@ import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
 import { type RowState, stateOf } from '../../model/row-state.ts';
 
 /**
- * The columns that an operator gets to see. A list of what is shown rather than of what is not: a row set aside still
- * has its recipient and body in it, and a writer may add columns of its own (design §7.9).
+ * The columns that an operator may see. It lists what is shown, not what is hidden: a row that was set aside still
+ * contains its recipient and body, and a writer may add its own columns (design §7.9).
  */
 const SHOWN = [
   'log_id',
@@ -54,19 +54,19 @@ const SHOWN = [
   'dead_run_id',
 ] as const;
 
-/** Free text that others wrote may quote whom it was for. */
+/** Free text from other systems may quote the recipient. */
 const FREE_TEXT = new Set<string>(['error_message', 'response_message']);
 const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+/gi;
 
 export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: RowState };
 
-/** A row without content or recipient, and where it stands. */
+/** A row without content and recipient, with its state. */
 export function viewOf(row: ForeignRow, now: Date): NotificationView {
   const shown = SHOWN.filter((name) => row[name] !== undefined).map((name) => [name, masked(name, row[name])]);
   return { ...Object.fromEntries(shown), state: stateOf(asNotification(row), now) };
 }
 
-/** What a person should do about it; null when there is nothing left to do. */
+/** What a person should do about the failure. Null when nothing is left to do. */
 export function remedyFor(row: ForeignRow): string | null {
   const { send_status, failure_reason, error_type } = asNotification(row);
   const cause = failure_reason ?? error_type;
