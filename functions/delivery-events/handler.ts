@@ -4,7 +4,7 @@ import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-s
 import { createEventRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
-import { returnToQueue } from '../../src/adapters/sqs/redelivery.ts';
+import { returnToQueue } from '../../src/adapters/sqs/return-to-queue.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';

@@ -1,5 +1,5 @@
 import { createRetryQueue, type LaneOptions } from '../../../src/adapters/sqs/lanes.ts';
-import { type Returned, returnToQueue } from '../../../src/adapters/sqs/redelivery.ts';
+import { type Returned, returnToQueue } from '../../../src/adapters/sqs/return-to-queue.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';

@@ -1,3 +1,6 @@
+/** Milliseconds that a call waits for attempts that end one after another, so that they are settled together. */
+export const SETTLE_WAIT_MS = 3;
+
 export interface GatherOptions<I> {
   /** Most items in one call. */
   readonly max: number;

@@ -1,7 +1,7 @@
 import type { Body, Content } from '@aws-sdk/client-ses';
 import type { NotificationContent } from '../../core/model/notification.ts';
+import { htmlToPlainText } from '../content/html-text.ts';
 import { timeBoxed } from '../content/time-box.ts';
-import { htmlToPlainText } from './html-text.ts';
 
 /** What a mail without a subject gets: an empty one is taken for spam, and cannot be told apart in a mailbox. */
 const NO_SUBJECT = '(no subject)';

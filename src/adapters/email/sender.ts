@@ -1,6 +1,6 @@
 import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { type AnswerFacts, classify, type Delivery, type Refused, type Sender } from '../../core/delivery/sender.ts';
-import { converted } from '../content/converted.ts';
+import { convertContent } from '../content/convert-content.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
 import { parseRetryAfter } from '../http/retry-after.ts';
@@ -32,7 +32,7 @@ export function createEmailSender({ client, credentials, from, configurationSet 
       if (!loaded.ok) return loaded;
       const to = mailbox(delivery.content.recipient);
       if (to === undefined) return BAD_ADDRESS;
-      const body = await converted(delivery.content, bodyOf);
+      const body = await convertContent(delivery.content, bodyOf);
       if (!body.ok) return body;
       const configuration = loaded.credential?.configuration_set ?? configurationSet;
       const command = new SendEmailCommand({

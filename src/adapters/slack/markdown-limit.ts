@@ -9,7 +9,7 @@ export const MAX_MARKDOWN_CHARACTERS = 2 * MAX_TEXT_CHARACTERS;
  * to convert. The Markdown parser's tree takes several hundred times its text: ten of 256 KB would have the function
  * killed.
  */
-export function hopeless({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
+export function tooLongToConvert({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
   if (format !== 'MARKDOWN' || body.length <= MAX_MARKDOWN_CHARACTERS) return undefined;
   return `the Markdown has ${body.length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}, and no more than ${MAX_MARKDOWN_CHARACTERS} are converted`;
 }

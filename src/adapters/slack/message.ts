@@ -1,5 +1,5 @@
 import type { NotificationContent } from '../../core/model/notification.ts';
-import { htmlToPlainText } from '../email/html-text.ts';
+import { htmlToPlainText } from '../content/html-text.ts';
 import { escapeMrkdwn, markdownToMrkdwn } from './mrkdwn.ts';
 
 /** chat.postMessage: what is longer than this may be truncated without an error. */

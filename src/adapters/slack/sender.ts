@@ -1,5 +1,5 @@
 import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
-import { converted } from '../content/converted.ts';
+import { convertContent } from '../content/convert-content.ts';
 import type { HttpAnswer } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl, type TargetGuardOptions } from '../http/target-guard.ts';
@@ -8,7 +8,7 @@ import type { IntegrationCredentials } from '../secrets/integration-credentials.
 import { createSlackApi, type SlackApi, type SlackApiOptions } from './api-client.ts';
 import { SLACK_RULES } from './classification.ts';
 import { type SlackCredential, slackCredential } from './credential.ts';
-import { hopeless } from './markdown-limit.ts';
+import { tooLongToConvert } from './markdown-limit.ts';
 import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage } from './message.ts';
 
 interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
@@ -29,9 +29,9 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
       if (!loaded.ok) return loaded;
       const { token, webhook_url } = loaded.credential ?? urlOf(delivery);
       if (token === undefined && webhook_url === undefined) return NO_ROUTE;
-      const why = hopeless(delivery.content);
+      const why = tooLongToConvert(delivery.content);
       if (why !== undefined) return tooLong(why, delivery.content.body.length);
-      const conversion = await converted(delivery.content, slackMessage);
+      const conversion = await convertContent(delivery.content, slackMessage);
       if (!conversion.ok) return conversion;
       const message = conversion.value;
       const { length } = message.text;

@@ -2,7 +2,7 @@ import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQ
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
 import { parseQueueMessage } from './queue-message-schema.ts';
-import { returnToQueue } from './redelivery.ts';
+import { returnToQueue } from './return-to-queue.ts';
 
 /** Messages a request may hold. */
 const BATCH = 10;

@@ -8,8 +8,7 @@ import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
 import { PRIORITY_POLICY } from '../../core/model/priorities.ts';
-import { GatheredError, gather } from '../batching/gather.ts';
-import { SETTLE_WAIT_MS } from '../dynamodb/delivery/claim-store.ts';
+import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 
 /** Messages a SendMessageBatch may hold. */
 const BATCH = 10;

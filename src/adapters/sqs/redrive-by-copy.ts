@@ -4,8 +4,8 @@ import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { deleteLetters, type HeldLetter, receiveLetters } from './dead-letters.ts';
 import { createRetryQueue } from './lanes.ts';
 import { queueCounts } from './queue-counts.ts';
-import { returnToQueue } from './redelivery.ts';
 import type { RedriveOptions, RedriveResult } from './redrive.ts';
+import { returnToQueue } from './return-to-queue.ts';
 
 /** Longer than a message stays hidden that someone looked at, or that an earlier redrive held when it died. */
 const PATIENCE_ROUNDS = 40;

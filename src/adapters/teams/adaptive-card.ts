@@ -1,5 +1,5 @@
 import type { NotificationContent } from '../../core/model/notification.ts';
-import { htmlToPlainText } from '../email/html-text.ts';
+import { htmlToPlainText } from '../content/html-text.ts';
 
 /** Teams documentation, limits: a message posted to a webhook may have about 28 KB. */
 export const MAX_CARD_BYTES = 28 * 1024;

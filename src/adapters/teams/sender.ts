@@ -1,5 +1,5 @@
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
-import { converted } from '../content/converted.ts';
+import { convertContent } from '../content/convert-content.ts';
 import type { HttpAnswer } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
 import { looksLikeUrl } from '../http/target-guard.ts';
@@ -47,7 +47,7 @@ async function post(
   target: string,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const conversion = await converted(delivery.content, adaptiveCardMessage);
+  const conversion = await convertContent(delivery.content, adaptiveCardMessage);
   if (!conversion.ok) return conversion;
   const body = conversion.value;
   const size = Buffer.byteLength(body);

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { hopeless, MAX_MARKDOWN_CHARACTERS } from '../../../src/adapters/slack/markdown-limit.ts';
+import { MAX_MARKDOWN_CHARACTERS, tooLongToConvert } from '../../../src/adapters/slack/markdown-limit.ts';
 
 describe('Markdown too long for Slack', () => {
   const relativeLinks = '[a](/long/relative/path)\n\n';
 
   it('is not converted when it has more than twice the characters', () => {
     const body = relativeLinks.repeat(3_500);
-    expect(hopeless({ body, format: 'MARKDOWN' })).toContain(`more than ${MAX_MARKDOWN_CHARACTERS} are converted`);
+    expect(tooLongToConvert({ body, format: 'MARKDOWN' })).toContain(
+      `more than ${MAX_MARKDOWN_CHARACTERS} are converted`,
+    );
   });
 
   it.each([
@@ -14,6 +16,6 @@ describe('Markdown too long for Slack', () => {
     ['HTML of any length, cheap to convert', 'HTML', 'x'.repeat(300_000)],
     ['plain text of any length', 'PLAIN', 'x'.repeat(300_000)],
   ] as const)('is not %s', (_, format, body) => {
-    expect(hopeless({ body, format })).toBeUndefined();
+    expect(tooLongToConvert({ body, format })).toBeUndefined();
   });
 });

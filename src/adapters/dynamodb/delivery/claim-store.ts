@@ -3,14 +3,11 @@ import type { ClaimStore } from '../../../core/delivery/ports.ts';
 import type { RowChange } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { workQueueOf } from '../../../core/model/work-index.ts';
-import { gather } from '../../batching/gather.ts';
+import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { toNotificationRow, toValue } from '../table/item.ts';
 import { createRowReader } from '../table/row-reader.ts';
 import { updateExpression } from '../table/update-expression.ts';
-
-/** Milliseconds in which attempts that end one after another are settled together. */
-export const SETTLE_WAIT_MS = 3;
 
 interface Statement {
   readonly log_id: string;

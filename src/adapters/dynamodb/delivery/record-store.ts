@@ -2,10 +2,9 @@ import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
 import { expiresAt } from '../../../core/model/history-index.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
-import { gather } from '../../batching/gather.ts';
+import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
-import { SETTLE_WAIT_MS } from './claim-store.ts';
 
 /** RecordStore on NotificationRetryLog. Records expire with the history they belong to. */
 export function createRecordStore(client: DynamoDBClient, table: string): RecordStore {

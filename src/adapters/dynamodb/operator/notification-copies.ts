@@ -3,7 +3,7 @@ import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import { notificationKey } from '../../../core/model/history-index.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
-import { notificationQuery } from './lookups.ts';
+import { notificationQuery } from './index-queries.ts';
 
 export interface Copy {
   readonly row: ForeignRow;

@@ -8,7 +8,7 @@ import { matches, type Period, type SearchFilter } from '../../../core/operator/
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
-import { daysOf, historyQuery, workQuery } from './lookups.ts';
+import { daysOf, historyQuery, workQuery } from './index-queries.ts';
 
 /** A place in an index, right after which a search can go on. */
 export interface SearchPosition {

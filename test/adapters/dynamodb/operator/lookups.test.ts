@@ -1,6 +1,6 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLookups, type Lookups } from '../../../../src/adapters/dynamodb/operator/lookups.ts';
+import { createLookups, type Lookups } from '../../../../src/adapters/dynamodb/operator/index-queries.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { historyKeys } from '../../../../src/core/model/history-index.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../../../src/adapters/sqs/lanes.ts';
-import { returnToQueue } from '../../../../src/adapters/sqs/redelivery.ts';
+import { returnToQueue } from '../../../../src/adapters/sqs/return-to-queue.ts';
 import { PASS_THROUGH } from '../../../../src/core/delivery/provider-gate.ts';
 import type { Sender, SendResult } from '../../../../src/core/delivery/sender.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';

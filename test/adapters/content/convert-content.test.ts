@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { converted } from '../../../src/adapters/content/converted.ts';
+import { convertContent } from '../../../src/adapters/content/convert-content.ts';
 import { NESTING_LIMITS } from '../../../src/adapters/content/nesting-limit.ts';
 import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/time-box.ts';
 import { bodyOf } from '../../../src/adapters/email/body.ts';
@@ -38,7 +38,7 @@ describe('content that nests too deeply', () => {
   it.each(PATHOLOGICAL)('in %s (%j, %i times) is refused before any converter sees it', async (format, part, times) => {
     const never = () => Promise.reject(new Error('converted all the same'));
     const started = performance.now();
-    expect(await converted(content(format, part.repeat(times)), never)).toMatchObject({
+    expect(await convertContent(content(format, part.repeat(times)), never)).toMatchObject({
       ok: false,
       error_type: 'FORMAT_ERROR',
       asked: false,
@@ -49,15 +49,18 @@ describe('content that nests too deeply', () => {
 
   it('as a list within a list within a list is refused', async () => {
     const body = Array.from({ length: 100 }, (_, depth) => `${'  '.repeat(depth)}- a`).join('\n');
-    expect(await converted(content('MARKDOWN', body), bodyOf)).toMatchObject({ error_type: 'FORMAT_ERROR' });
+    expect(await convertContent(content('MARKDOWN', body), bodyOf)).toMatchObject({ error_type: 'FORMAT_ERROR' });
   });
 
   it('in a way that no limit knows is refused when it exhausts the converter, and told from any other failure', async () => {
     const deep = (): Promise<never> => Promise.resolve().then(deepest);
     const deepest = (): never => deepest();
-    expect(await converted(content('HTML', 'x'), deep)).toMatchObject({ error_type: 'FORMAT_ERROR', asked: false });
+    expect(await convertContent(content('HTML', 'x'), deep)).toMatchObject({
+      error_type: 'FORMAT_ERROR',
+      asked: false,
+    });
     const broken = () => Promise.reject(new TypeError('a defect'));
-    await expect(converted(content('HTML', 'x'), broken)).rejects.toThrow('a defect');
+    await expect(convertContent(content('HTML', 'x'), broken)).rejects.toThrow('a defect');
   });
 });
 
@@ -73,7 +76,7 @@ describe('content of many parts', () => {
     ['PLAIN', '>'.repeat(100_000)],
   ] as const)('in %s is converted on every channel (%#)', { timeout: 60_000 }, async (format, body) => {
     for (const [name, convert] of Object.entries(CONVERTERS)) {
-      expect(await converted(content(format, body), convert), name).toMatchObject({ ok: true });
+      expect(await convertContent(content(format, body), convert), name).toMatchObject({ ok: true });
     }
   });
 

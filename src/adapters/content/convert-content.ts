@@ -9,7 +9,7 @@ type Converted<T> = { readonly ok: true; readonly value: T } | Refused;
  * time, whatever the provider.
  * @throws whatever else the converter throws.
  */
-export async function converted<T>(
+export async function convertContent<T>(
   content: NotificationContent,
   convert: (content: NotificationContent) => Promise<T>,
 ): Promise<Converted<T>> {

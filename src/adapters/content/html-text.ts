@@ -1,4 +1,4 @@
-import { timeBoxed } from '../content/time-box.ts';
+import { timeBoxed } from './time-box.ts';
 
 /**
  * The text of an HTML body, as the text alternative of a mail and as what channels without HTML get. Links keep
