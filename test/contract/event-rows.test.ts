@@ -1,7 +1,7 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
-import { createEventRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/event-rows.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { RecordStore } from '../../src/core/delivery/ports.ts';

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SuccessorStore } from '../../core/delivery/failover.ts';
 import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
@@ -10,9 +11,7 @@ import { providerHost } from '../../core/model/provider-key.ts';
 import type { RowChange } from '../../core/model/row-change.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
-
-/** What has to be as it was read. */
-const GUARDED = ['send_status', 'last_attempt', 'work_queue', 'work_at'] as const;
+import { EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 
 type StoredRow = Record<string, unknown>;
 
@@ -60,7 +59,7 @@ export class MemoryTables implements IndexStore {
     },
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      const same = this.#isAsRead(was, GUARDED);
+      const same = this.#isAsRead(was, STATE_COLUMNS);
       if (same) this.#apply(was.log_id, change);
       return same;
     },
@@ -75,7 +74,7 @@ export class MemoryTables implements IndexStore {
   readonly eventRows: EventRows = {
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      const same = this.#isAsRead(was, [...GUARDED, 'updated_at']);
+      const same = this.#isAsRead(was, EVENT_COLUMNS);
       if (same) this.#apply(was.log_id, change);
       return same;
     },
@@ -142,10 +141,9 @@ export class MemoryTables implements IndexStore {
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     const row = this.log.get(String(image['log_id']));
-    const guarded = ['send_status', 'recipient_address', 'subject', 'message_body', 'next_retry_at'];
     const open =
       row !== undefined && row['work_queue'] === undefined && (row['failure_reason'] ?? undefined) === undefined;
-    if (!open || guarded.some((column) => row[column] !== image[column])) return false;
+    if (!open || !isSame(row, image, IMAGE_COLUMNS)) return false;
     this.#apply(String(image['log_id']), { set, remove: remove as (keyof NotificationRow)[] });
     return true;
   }
@@ -163,7 +161,7 @@ export class MemoryTables implements IndexStore {
 
   #isAsRead(was: NotificationRow, columns: readonly (keyof NotificationRow)[]): boolean {
     const row = this.row(was.log_id);
-    return columns.every((name) => row?.[name] === was[name]);
+    return row !== undefined && isSame({ ...row }, { ...was }, columns);
   }
 
   #apply(log_id: string, { set, remove = [] }: RowChange): void {
@@ -171,6 +169,10 @@ export class MemoryTables implements IndexStore {
     for (const name of remove) delete next[name];
     this.log.set(log_id, next);
   }
+}
+
+function isSame(row: StoredRow, was: ForeignRow, columns: readonly string[]): boolean {
+  return columns.every((name) => isDeepStrictEqual(row[name], was[name]));
 }
 
 function position({ work_at, log_id }: DueItem): string {

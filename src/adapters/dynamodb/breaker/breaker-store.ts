@@ -1,9 +1,4 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  QueryCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Breaker } from '../../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../core/breaker/shared-breakers.ts';
@@ -11,6 +6,7 @@ import type { Lane } from '../../../core/model/channels.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/update-expression.ts';
 
@@ -112,15 +108,6 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
 
     takeSlot: (id, lane) => takeSlots({ id, lane }),
   };
-}
-
-async function ifConditionHolds<T, O>(work: Promise<T>, otherwise: O): Promise<T | O> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return otherwise;
-    throw error;
-  }
 }
 
 function fromItem(item: Item): Breaker {

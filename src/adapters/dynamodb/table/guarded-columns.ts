@@ -1,0 +1,35 @@
+import type { NotificationRow } from '../../../core/model/notification.ts';
+
+/** Columns that say how far a row has come. Each claim changes `last_attempt`, so a claim in between is noticed. */
+export const STATE_COLUMNS = [
+  'send_status',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/** For delivery events: two of them can come at once, and neither changes the row's state. */
+export const EVENT_COLUMNS = [...STATE_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
+
+/** Columns that a foreign row's writer may change after the image was taken; indexing must not overwrite that. */
+export const IMAGE_COLUMNS = [
+  'send_status',
+  'tenant_id',
+  'notification_type',
+  'channel',
+  'priority',
+  'priority_level',
+  'send_attempts',
+  'retry_count',
+  'max_retry_count',
+  'next_retry_at',
+  'recipient_address',
+  'subject',
+  'message_body',
+  'message_format',
+  'fallback_channel',
+  'fallback_recipient',
+  'fallback_integration_config_id',
+  'response_message',
+  'error_details',
+] as const;
