@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
-import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
-import { createTables } from '../support/tables.ts';
+import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 const NOW = new Date();
 let serial = 0;
@@ -26,7 +25,7 @@ function suite(store: () => BreakerStore): void {
     expect(await find(breaker)).toEqual(again);
   });
 
-  it('lets one of many transitions at the same moment win', async () => {
+  it('lets one of many simultaneous transitions win', async () => {
     const breaker = fresh();
     const first = await Promise.all(Array.from({ length: 8 }, () => store().write(breaker)));
     expect(first.filter(Boolean)).toHaveLength(1);
@@ -37,7 +36,7 @@ function suite(store: () => BreakerStore): void {
     expect((await find(breaker))?.version).toBe(2);
   });
 
-  it('gives each slot of a line once, whatever happens to the breaker meanwhile', async () => {
+  it('gives each slot of a line once, whatever the breaker does meanwhile', async () => {
     const breaker = fresh();
     await store().write(breaker);
     const take = (lane: 'express' | 'standard', count: number) =>
@@ -52,7 +51,7 @@ function suite(store: () => BreakerStore): void {
     expect((await find(breaker))?.lines).toMatchObject({ standard: { slots: 12 }, express: { slots: 3 } });
   });
 
-  it('gives no slot of a breaker that there is not', async () => {
+  it('gives no slot of an unknown breaker', async () => {
     expect(await store().takeSlot('slack#none', 'express')).toBeUndefined();
   });
 }
@@ -62,14 +61,8 @@ describe('breakers in memory', () => {
   suite(() => store);
 });
 
-describe.each(availableEngines())('breakers on %s', (engine) => {
-  let dynamodb: TestDynamoDb;
-  let store: BreakerStore;
-  beforeAll(async () => {
-    dynamodb = await startTestDynamoDb(engine);
-    const { pipeline_state } = await createTables(dynamodb.client, 'breakers');
-    store = createBreakerStore(dynamodb.client, pipeline_state, () => new Date());
-  }, 120_000);
-  afterAll(() => dynamodb?.stop());
-  suite(() => store);
-});
+describeOnDynamoDb(
+  'breakers',
+  ({ client, tables }) => createBreakerStore(client, tables.pipeline_state, () => new Date()),
+  suite,
+);

@@ -1,17 +1,14 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/event-rows.ts';
-import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { RecordStore } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { acceptedRow, eventOf, PERMANENT, recordOf, uncertainRow } from '../support/delivery-events.ts';
-import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
 import { at } from '../support/rows.ts';
-import { createTables } from '../support/tables.ts';
+import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 interface Store {
   readonly rows: EventRows;
@@ -27,35 +24,35 @@ const stamped = (row: NotificationRow) => ({ ...row, updated_at: clock().toISOSt
 function suite(store: () => Store): void {
   let serial = 0;
   const put = async (row: NotificationRow) => {
-    const own = stamped({ ...row, log_id: `log-${++serial}` });
-    await store().put(own);
-    return own;
+    const stored = stamped({ ...row, log_id: `log-${++serial}` });
+    await store().put(stored);
+    return stored;
   };
 
   it.each([
     ['in no index', acceptedRow()],
     ['in the index', uncertainRow()],
-  ])('change a row that is %s once, and not after anything else did', async (_, given) => {
+  ])('changes a row that is %s once, and not after another change', async (_, given) => {
     const { log_id } = await put(given);
     const read = await store().rows.read(log_id);
-    if (read === undefined) throw new Error('the row is not there');
+    if (read === undefined) throw new Error('the row is missing');
     const set = { delivered_at: at(0).toISOString(), delivery_by_attempt: { 2: 'delivered' } } as const;
     expect(await store().rows.change(read, { set })).toBe(true);
     expect(await store().rows.read(log_id)).toMatchObject(set);
-    // Status, attempt and place are as they were read.
+    // Status, attempt and place in the index are still as they were read.
     expect(await store().rows.change(read, { set: { opened_at: at(0).toISOString() } })).toBe(false);
     expect(await store().rows.read(log_id)).not.toHaveProperty('opened_at');
   });
 
-  it('know no row that is not there', async () => {
+  it('returns no row for an unknown log_id', async () => {
     expect(await store().rows.read('none')).toBeUndefined();
   });
 
-  it('serve an event that reconciles, and one that takes that back', async () => {
+  it('applies an event that reconciles an attempt, and one that takes the delivery back', async () => {
     const { log_id } = await put({ ...uncertainRow(), last_attempt: 2 });
     const { rows, records } = store();
-    const own = { retry_log_id: `${log_id}#2`, original_log_id: log_id };
-    await records.put({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...own, next_retry_at: at(9).toISOString() });
+    const ids = { retry_log_id: `${log_id}#2`, original_log_id: log_id };
+    await records.put({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...ids, next_retry_at: at(9).toISOString() });
     const deps = {
       rows,
       records,
@@ -89,22 +86,12 @@ describe('rows as delivery events change them, in memory', () => {
   suite(() => ({ rows: tables.eventRows, records: tables.records, put }));
 });
 
-describe.each(availableEngines())('rows as delivery events change them, on %s', (engine) => {
-  let dynamodb: TestDynamoDb;
-  let store: Store;
-  beforeAll(async () => {
-    dynamodb = await startTestDynamoDb(engine);
-    const { client } = dynamodb;
-    const tables = await createTables(client, 'events');
-    store = {
-      rows: createEventRows(client, tables.notification_log, clock),
-      records: createRecordStore(client, tables.notification_retry_log),
-      async put(row) {
-        await client.send(new PutItemCommand({ TableName: tables.notification_log, Item: toItem(row) }));
-      },
-    };
-  }, 120_000);
-  afterAll(() => dynamodb?.stop());
-
-  suite(() => store);
-});
+describeOnDynamoDb<Store>(
+  'rows as delivery events change them,',
+  ({ client, tables, put }) => ({
+    rows: createEventRows(client, tables.notification_log, clock),
+    records: createRecordStore(client, tables.notification_retry_log),
+    put: (row) => put({ ...row }),
+  }),
+  suite,
+);

@@ -13,7 +13,7 @@ export interface IntakeStoreUnderTest {
 let serial = 0;
 const LATER = Math.ceil(at(3_600_000).getTime() / 1000);
 
-/** What every implementation of IntakeStore must do; `store` is read when a test runs. */
+/** What every IntakeStore must do. `store` is called when a test runs. */
 export function intakeSuite(store: () => IntakeStoreUnderTest): void {
   const recordOf = (changes: Partial<IntakeRecord> = {}): IntakeRecord => ({
     log_id: `intake-${++serial}-${Math.random().toString(36).slice(2)}`,
@@ -26,7 +26,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
   const reserve = (record: IntakeRecord, body = 'Hello', now = T0) =>
     store().intake.reserve({ record, tenant_id: 'tenant-1', content: { ...CONTENT, body } }, now);
 
-  it('reserves a log_id once, and gives the first one’s record to whoever comes later', async () => {
+  it('reserves a log_id once, and returns the first record to later reservations', async () => {
     const record = recordOf({ accepted_by: 'request-1' });
     expect(await reserve(record)).toBeUndefined();
     expect(await reserve({ ...record, request_hash: 'other' }, 'other')).toEqual(record);
@@ -35,7 +35,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     expect(content).toMatchObject({ body: 'Hello', recipient: CONTENT.recipient });
   });
 
-  it('lets one of many reservations at the same moment win', async () => {
+  it('lets one of many simultaneous reservations win', async () => {
     const record = recordOf();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => reserve({ ...record, request_hash: `hash-${i}` })),
@@ -45,7 +45,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     for (const answer of answers) expect(answer ?? winner).toEqual(winner);
   });
 
-  it('takes what has expired for free', async () => {
+  it('reserves a log_id again once its record has expired', async () => {
     const record = recordOf({ expires_at: Math.floor(T0.getTime() / 1000) - 1 });
     await reserve(record);
     const next = { ...record, request_hash: 'next', expires_at: LATER };
@@ -53,11 +53,11 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     expect(await store().intake.find(record.log_id)).toEqual(next);
   });
 
-  it('finds nothing where nothing was reserved', async () => {
+  it('finds no record without a reservation', async () => {
     expect(await store().intake.find('intake-none')).toBeUndefined();
   });
 
-  it('advances a key generation by generation, once each', async () => {
+  it('advances a key by one generation at a time, once each', async () => {
     const record = recordOf();
     await reserve(record);
     const { intake } = store();
@@ -68,7 +68,7 @@ export function intakeSuite(store: () => IntakeStoreUnderTest): void {
     expect(await intake.find(record.log_id)).toEqual({ ...record, latest_generation: 2, expires_at: LATER + 2 });
   });
 
-  it('puts a row once, with the recipient’s hash and without the recipient', async () => {
+  it('puts a row once, with the hash of the recipient and without the recipient', async () => {
     const row = dueRow({ log_id: recordOf().log_id, send_status: 'PENDING' });
     const { intake } = store();
     expect(await intake.findRow(row.log_id)).toBeUndefined();

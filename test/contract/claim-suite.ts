@@ -1,0 +1,133 @@
+import { expect, it } from 'vitest';
+import { retryLogId } from '../../src/core/delivery/settlement.ts';
+import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
+import { at, messageFor, T0 } from '../support/rows.ts';
+import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
+
+const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
+  retry_log_id: retryLogId(row.log_id, attempt),
+  original_log_id: row.log_id,
+  retry_attempt: attempt,
+  tenant_id: row.tenant_id,
+  channel: row.channel,
+  retry_at: T0.toISOString(),
+  retry_status: 'FAILED',
+  duration_ms: 3,
+  trigger: 'sweep',
+  run_id: 'sweep-1',
+});
+
+/** What every ClaimStore and RecordStore must do. `store` is called when a test runs. */
+export function claimSuite(store: () => StoreUnderTest): void {
+  const put = (changes?: Partial<NotificationRow>) => putFresh(store(), changes);
+
+  it('claims a due row: it is SENDING, the attempt is counted, and the claim has an end', async () => {
+    const row = await put({ next_retry_at: T0.toISOString() });
+    const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL);
+    expect(claimed).toBe(true);
+    expect(after).toMatchObject({
+      send_status: 'SENDING',
+      send_attempts: 2,
+      attempts_left: 4,
+      last_attempt: 1,
+      claim_until: UNTIL,
+    });
+    expect(after).not.toHaveProperty('next_retry_at');
+    expect(after).toMatchObject({ work_queue: row.work_queue, work_at: row.work_at });
+  });
+
+  it.each([
+    ['another worker has claimed', { send_status: 'SENDING', claim_until: UNTIL } as const],
+    ['has no attempt left', { attempts_left: 0 }],
+    ['has moved to another time', { work_at: at(1).toISOString() }],
+    ['is dead', { work_queue: 'dead#normal#0' }],
+  ])('does not claim a row that %s, and returns it unchanged', async (_, changes) => {
+    const row = await put(changes);
+    const answer = await store().rows.claim(messageFor(row, { due: T0.toISOString() }), UNTIL);
+    expect(answer.claimed).toBe(false);
+    expect(answer.row).toMatchObject({ log_id: row.log_id, send_attempts: 1, ...changes });
+  });
+
+  it('answers a claim for a missing row with no row', async () => {
+    expect(await store().rows.claim(messageFor(fresh()), UNTIL)).toEqual({ claimed: false });
+  });
+
+  it('lets one of many claims at the same moment win', async () => {
+    const row = await put();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => store().rows.claim(messageFor(row), UNTIL)));
+    expect(answers.filter(({ claimed }) => claimed)).toHaveLength(1);
+    expect(await store().rows.read(row.log_id)).toMatchObject({ send_attempts: 2 });
+  });
+
+  it('claims and settles each row of a batch separately', async () => {
+    const rows = await Promise.all(Array.from({ length: 30 }, () => put()));
+    const claims = await Promise.all(
+      rows.map((row, i) => store().rows.claim(messageFor(row, i % 3 ? {} : { due: 'never' }), UNTIL)),
+    );
+    expect(claims.filter(({ claimed }) => claimed)).toHaveLength(20);
+    const settled = await Promise.all(
+      claims.map(
+        ({ row }) => row && store().rows.settle(row, { set: { send_status: 'SUCCESS' }, remove: ['work_queue'] }),
+      ),
+    );
+    expect(settled.filter(Boolean)).toHaveLength(20);
+  });
+
+  it('settles only the attempt that holds the claim', async () => {
+    const row = await put();
+    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL);
+    if (!claimed) throw new Error('the claim was refused');
+    expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, { set: { send_status: 'RETRY' } })).toBe(false);
+    expect(
+      await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: UNTIL, error_message: '失敗 "x"' } }),
+    ).toBe(true);
+    expect(await store().rows.settle(claimed, { set: { send_status: 'SUCCESS' } })).toBe(false);
+    expect(await store().rows.read(row.log_id)).toMatchObject({
+      send_status: 'RETRY',
+      work_at: UNTIL,
+      error_message: '失敗 "x"',
+    });
+  });
+
+  it('changes a row only while it is as it was read', async () => {
+    const row = await put();
+    expect(
+      await store().rows.change(row, {
+        set: { send_status: 'SENDING', last_attempt: 1 },
+        remove: ['first_attempt_at'],
+      }),
+    ).toBe(true);
+    expect(await store().rows.change(row, { set: { send_status: 'SENDING' } })).toBe(false);
+    expect(await store().rows.read(row.log_id)).not.toHaveProperty('first_attempt_at');
+  });
+
+  it('keeps one retry record however often it is put', async () => {
+    const row = fresh();
+    const record = recordOf(row, 2);
+    await Promise.all([store().records.put(record), store().records.put(record)]);
+    expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
+    expect(await store().records.find(row.log_id, 3)).toBeUndefined();
+  });
+
+  it('changes a row that is in no index, and whose counters are missing', async () => {
+    const { work_queue: _queue, work_at: _at, last_attempt: _last, ...unattempted } = fresh();
+    await store().put(unattempted);
+    const row = await store().rows.read(unattempted.log_id);
+    if (!row) throw new Error('the row is missing');
+    expect(await store().rows.change(row, { set: { send_status: 'RETRY' } })).toBe(true);
+    expect(await store().rows.change(row, { set: { send_status: 'SENDING' } })).toBe(false);
+    expect(await store().get(row.log_id)).toMatchObject({ send_status: 'RETRY' });
+  });
+
+  it.each([
+    ['send_status', 'SUCCESS'],
+    ['last_attempt', 9],
+    ['work_queue', 'due#urgent#0'],
+    ['work_at', UNTIL],
+  ])('changes nothing when %s has changed since', async (column, value) => {
+    const row = await put();
+    await store().put({ ...row, [column]: value });
+    expect(await store().rows.change(row, { set: { error_message: 'late' } })).toBe(false);
+    expect(await store().get(row.log_id)).not.toHaveProperty('error_message');
+  });
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { createLocalRecipientCipher, type RecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
+import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { createTables, type TableNames } from '../support/tables.ts';
+
+/** What an implementation under test is made of, on tables of its own. */
+export interface OnDynamoDb {
+  readonly client: DynamoDBClient;
+  readonly tables: TableNames;
+  readonly cipher: RecipientCipher;
+  readonly hashKey: () => Promise<string>;
+  /** Puts a row of NotificationLog as any writer could. */
+  put(row: ForeignRow): Promise<void>;
+  get(log_id: string): Promise<ForeignRow | undefined>;
+}
+
+/** Runs a contract suite on each DynamoDB engine of this machine. */
+export function describeOnDynamoDb<T>(
+  what: string,
+  create: (given: OnDynamoDb) => T,
+  suite: (created: () => T) => void,
+): void {
+  describe.each(availableEngines())(`${what} on %s`, (engine) => {
+    let dynamodb: TestDynamoDb;
+    let created: T;
+    beforeAll(async () => {
+      dynamodb = await startTestDynamoDb(engine);
+      const { client } = dynamodb;
+      const tables = await createTables(client, 'contract');
+      const TableName = tables.notification_log;
+      created = create({
+        client,
+        tables,
+        cipher: createLocalRecipientCipher(randomBytes(32)),
+        hashKey: async () => 'key',
+        async put(row) {
+          await client.send(new PutItemCommand({ TableName, Item: toItem(row) }));
+        },
+        async get(log_id) {
+          const { Item } = await client.send(new GetItemCommand({ TableName, Key: { log_id: { S: log_id } } }));
+          return Item && toForeignRow(Item);
+        },
+      });
+    }, 120_000);
+    afterAll(() => dynamodb?.stop());
+
+    suite(() => created);
+  });
+}

@@ -1,0 +1,39 @@
+import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
+import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
+import type { ContentStore } from '../../src/core/delivery/send.ts';
+import type { IndexStore } from '../../src/core/indexing/index-row.ts';
+import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
+import { at, dueRow } from '../support/rows.ts';
+
+/** One implementation of the storage ports, on tables of its own. */
+export interface StoreUnderTest {
+  readonly rows: ClaimStore;
+  readonly records: RecordStore;
+  readonly contents: ContentStore;
+  readonly dueIndex: DueIndex;
+  readonly indexStore: IndexStore;
+  readonly successors: SuccessorStore;
+  /** Puts a row as any writer could. */
+  put(row: ForeignRow): Promise<void>;
+  get(log_id: string): Promise<ForeignRow | undefined>;
+}
+
+export const UNTIL = at(60_000).toISOString();
+let serial = 0;
+/** A due row with a log_id of its own. */
+export const fresh = (changes: Partial<NotificationRow> = {}) => {
+  const log_id = `log-${++serial}-${Math.random().toString(36).slice(2)}`;
+  const priority = changes.priority ?? 'normal';
+  return dueRow({ log_id, work_queue: workQueueOf('due', priority, log_id), ...changes });
+};
+
+export async function putFresh(
+  store: StoreUnderTest,
+  changes: Partial<NotificationRow> = {},
+): Promise<NotificationRow> {
+  const row = fresh(changes);
+  await store.put({ ...row });
+  return row;
+}

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { at } from '../support/rows.ts';
+import { putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
+
+let serial = 0;
+
+/** What every DueIndex must do. `store` is called when a test runs. */
+export function workIndexSuite(store: () => StoreUnderTest): void {
+  const put = (changes?: Partial<NotificationRow>) => putFresh(store(), changes);
+
+  it('lists a partition of the work index in pages, oldest first, up to a time', async () => {
+    const work_queue = `due#info#${7000 + ++serial}`;
+    const rows = await Promise.all(
+      [5, 1, 4, 2, 3].map((s) => put({ work_queue, work_at: at(s * 1000).toISOString() })),
+    );
+    await put({ work_queue, work_at: at(99_000).toISOString() });
+    const first = await store().dueIndex.page(work_queue, { until: at(5000).toISOString(), limit: 3 });
+    const second = await store().dueIndex.page(work_queue, {
+      until: at(5000).toISOString(),
+      limit: 3,
+      ...(first.next && { after: first.next }),
+    });
+    const times = [...first.items, ...second.items].map(({ work_at }) => work_at);
+    expect(first.items).toHaveLength(3);
+    expect(times).toEqual(rows.map(({ work_at }) => work_at).sort());
+    expect(first.items[0]).toMatchObject({ tenant_id: 'tenant-1', channel: 'webhook', priority: 'normal' });
+  });
+
+  it('lists a partition of the work index between two times, both included', async () => {
+    const work_queue = `dead#info#${9000 + ++serial}`;
+    const time = (s: number) => at(s * 1000).toISOString();
+    await Promise.all([1, 2, 3, 4].map((s) => put({ work_queue, work_at: time(s) })));
+    const { items } = await store().dueIndex.page(work_queue, { from: time(2), until: time(3), limit: 9 });
+    expect(items.map(({ work_at }) => work_at)).toEqual([time(2), time(3)]);
+  });
+
+  it('lists for which time an entry of the work index is queued', async () => {
+    const work_queue = `due#info#${9500 + ++serial}`;
+    const work_at = at(1000).toISOString();
+    await put({ work_queue, work_at, queued_for: '10:30:01' });
+    const { items } = await store().dueIndex.page(work_queue, { until: work_at, limit: 9 });
+    expect(items).toMatchObject([{ work_at, queued_for: '10:30:01' }]);
+  });
+
+  it('removes a settled row from the work index', async () => {
+    const work_queue = `due#info#${8000 + ++serial}`;
+    const row = await put({ work_queue });
+    const settled = await store().rows.change(row, { set: { send_status: 'SUCCESS' }, remove: ['work_queue'] });
+    expect(settled).toBe(true);
+    expect((await store().dueIndex.page(work_queue, { until: UNTIL, limit: 9 })).items).toEqual([]);
+  });
+}
