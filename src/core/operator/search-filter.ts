@@ -23,13 +23,20 @@ export interface SearchFilter {
   readonly recipient_hash?: string;
   /** When the notification was created. */
   readonly created?: Period;
+  /** When it was to be sent. */
+  readonly scheduled?: Period;
+  /** When it was delivered. */
+  readonly sent?: Period;
+  /** Both included. */
+  readonly send_attempts?: { readonly least: number; readonly most: number };
 }
 
 /** Decides by the current row. Indexes only reduce the number of rows that have to be read. */
 export function matches(row: ForeignRow, filter: SearchFilter): boolean {
   const { send_status, channel, priority, tenant_id, error_type, recipient_hash, created } = filter;
+  const { scheduled, sent, send_attempts } = filter;
   const type = row['channel'] ?? String(row['notification_type'] ?? '').toLowerCase();
-  const created_at = createdAt(row);
+  const attempts = Number(row['send_attempts'] ?? 0);
   return (
     (send_status === undefined || row['send_status'] === send_status) &&
     (channel === undefined || type === channel) &&
@@ -37,6 +44,13 @@ export function matches(row: ForeignRow, filter: SearchFilter): boolean {
     (tenant_id === undefined || row['tenant_id'] === tenant_id) &&
     (error_type === undefined || row['error_type'] === error_type || row['failure_reason'] === error_type) &&
     (recipient_hash === undefined || row['recipient_hash'] === recipient_hash) &&
-    (created === undefined || (created_at >= created.from && created_at <= created.to))
+    (send_attempts === undefined || (attempts >= send_attempts.least && attempts <= send_attempts.most)) &&
+    within(createdAt(row), created) &&
+    within(row['scheduled_at'], scheduled) &&
+    within(row['sent_at'], sent)
   );
+}
+
+function within(value: unknown, period: Period | undefined): boolean {
+  return period === undefined || (typeof value === 'string' && value >= period.from && value <= period.to);
 }

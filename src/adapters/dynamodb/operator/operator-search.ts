@@ -10,7 +10,7 @@ import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { daysOf, historyQuery, workQuery } from './index-queries.ts';
 
-/** A place in an index, right after which a search can go on. */
+/** A place in an index. A search can continue right after it. */
 export interface SearchPosition {
   readonly partition: string;
   readonly sort: string;
@@ -26,31 +26,33 @@ export interface Found {
 export interface FoundPart {
   readonly found: readonly Found[];
   /**
-   * Where an index page ended that its partition goes on after: there is more to read, whether anything fitted or not.
-   * Its entry is within the search's keys, but need not have fitted the rest of the filter.
+   * The last entry of an index page whose partition has more pages. The entry lies within the keys of the search, but it
+   * need not match the filter, so the part may hold no row.
    */
   readonly pageEnd?: SearchPosition;
 }
 
-/** The position is of another search: its partition is none of this one's. */
+/** The position belongs to another search: its partition is not part of this one. */
 export class ForeignPositionError extends Error {
   override readonly name = 'ForeignPositionError';
 }
 
 /**
- * The lookups on history_index and work_index (lookups.ts), in the indexes' own order and able to go on from any row
- * found. It holds one page of index entries and 100 rows at a time, so memory is bounded however many there are.
+ * Searches history_index and work_index in the order of the index, and can continue after any row found. With readCopies
+ * it answers the table document's seven lookups (his-notification-log-table.md, インデックス定義; docs/architecture.md,
+ * "Lookups"). Every row read costs half a read unit besides the index. The search holds one page of index entries and 100
+ * rows at a time, so its memory is bounded.
  */
 export interface OperatorSearch {
-  /** What was created in the period, newest day first. */
+  /** What was created in the period, newest day first. A tenant narrows the index read; the rest filters. */
   created(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
-  /** The same, for who must know how much is read though little or nothing is found. */
+  /** The same in parts, for a caller that limits how much is read even if little matches. */
   createdParts(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
   /** What is due, or died, in the period: urgent first, oldest first. */
   work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
 }
 
-/** Index entries a request. Few requests where a filter leaves little, and little read in vain where few rows are asked for. */
+/** Index entries per request: enough for few requests when little matches, and little waste when few rows are wanted. */
 const PAGE_SIZE = 500;
 
 interface Partition {
@@ -58,7 +60,7 @@ interface Partition {
   readonly query: QueryCommandInput;
 }
 
-/** @param consistent reads rows at twice the price, to decide on them. */
+/** @param consistent reads rows consistently, at twice the price, for callers that decide on them. */
 export function createOperatorSearch(
   client: DynamoDBClient,
   table: string,
@@ -72,7 +74,7 @@ export function createOperatorSearch(
     after: SearchPosition | undefined,
   ): AsyncGenerator<FoundPart> {
     const first = after === undefined ? 0 : partitions.findIndex(({ name }) => name === after.partition);
-    if (first < 0) throw new ForeignPositionError('The position is none of this search.');
+    if (first < 0) throw new ForeignPositionError('The position belongs to another search.');
     for (const [i, { query }] of partitions.slice(first).entries()) {
       let ExclusiveStartKey: Item | undefined =
         i === 0 && after
@@ -90,7 +92,7 @@ export function createOperatorSearch(
         const entries = page.Items ?? [];
         ExclusiveStartKey = page.LastEvaluatedKey;
         const pageEnd = ExclusiveStartKey && positionOf(ExclusiveStartKey, partitionKey, sortKey);
-        // A page that the filter leaves nothing of is told as well.
+        // A page without matching entries yields a part, too.
         for (let start = 0; start === 0 || start < entries.length; start += MAX_GETS) {
           const found = await read(entries.slice(start, start + MAX_GETS), partitionKey, sortKey, filter);
           const isLast = start + MAX_GETS >= entries.length;
@@ -137,26 +139,18 @@ function positionOf(entry: Item, partitionKey: string, sortKey: string): SearchP
 }
 
 function historyPartitions(table: string, period: Period, filter: SearchFilter): Partition[] {
-  const { tenant_id, channel, recipient_hash } = filter;
-  const indexed = {
-    ...(tenant_id && { tenant_id }),
-    ...(channel && { channel }),
-    ...(recipient_hash && { recipient_hash }),
-  };
   return daysOf(period).flatMap((day) =>
     Array.from({ length: HISTORY_SHARDS }, (_, shard) => {
       const name = historyBucket(day, shard);
-      return { name, query: historyQuery(table, name, period, indexed) };
+      return { name, query: historyQuery(table, name, period, filter) };
     }),
   );
 }
 
 function workPartitions(table: string, state: WorkState, period: Period, filter: SearchFilter): Partition[] {
-  const { tenant_id, channel } = filter;
-  const indexed = { ...(tenant_id && { tenant_id }), ...(channel && { channel }) };
   return PRIORITIES.filter((priority) => filter.priority === undefined || filter.priority === priority)
     .flatMap((priority) => allShards(state, priority))
-    .map((name) => ({ name, query: workQuery(table, name, period, indexed) }));
+    .map((name) => ({ name, query: workQuery(table, name, period, filter) }));
 }
 
 function keysOf(index: typeof HISTORY_INDEX | typeof WORK_INDEX): readonly [string, string] {

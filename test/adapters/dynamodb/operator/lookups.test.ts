@@ -1,7 +1,12 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLookups, type Lookups } from '../../../../src/adapters/dynamodb/operator/index-queries.ts';
+import { readCopies } from '../../../../src/adapters/dynamodb/operator/notification-copies.ts';
+import {
+  createOperatorSearch,
+  type OperatorSearch,
+} from '../../../../src/adapters/dynamodb/operator/operator-search.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
+import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import { historyKeys } from '../../../../src/core/model/history-index.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
@@ -10,6 +15,7 @@ import { createTables } from '../../../support/tables.ts';
 
 const DAY_1 = '2026-11-01T09:00:00.000Z';
 const DAY_2 = '2026-11-02T09:00:00.000Z';
+const NOW = new Date('2026-11-03T00:00:00.000Z');
 const BOTH_DAYS = { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T23:59:59.999Z' };
 
 interface Stored extends Partial<NotificationRow> {
@@ -70,47 +76,52 @@ const rows: readonly Stored[] = [
 
 describe('the table document’s lookups', () => {
   let dynamodb: TestDynamoDb;
-  let lookups: Lookups;
+  let search: OperatorSearch;
+  let table: string;
 
   beforeAll(async () => {
     dynamodb = await startTestDynamoDb();
-    const { notification_log } = await createTables(dynamodb.client, 'lookups');
-    for (const row of rows) await put(dynamodb.client, notification_log, row);
-    lookups = createLookups(dynamodb.client, notification_log);
+    table = (await createTables(dynamodb.client, 'lookups')).notification_log;
+    for (const row of rows) await put(dynamodb.client, table, row);
+    search = createOperatorSearch(dynamodb.client, table, () => NOW, { consistent: false });
   });
   afterAll(() => dynamodb?.stop());
 
-  const ids = async (found: AsyncGenerator<Readonly<Record<string, unknown>>>) => {
+  const ids = async (found: AsyncIterable<{ readonly row: ForeignRow }>) => {
     const log_ids: unknown[] = [];
-    for await (const { log_id } of found) log_ids.push(log_id);
+    for await (const { row } of found) log_ids.push(row['log_id']);
     return log_ids.sort();
   };
+  async function* copies(tenant_id: string, notification_id: string) {
+    for await (const { found } of readCopies(dynamodb.client, table, { tenant_id, notification_id })) yield* found;
+  }
 
   it('find the copies of one notification', async () => {
-    expect(await ids(lookups.byNotification('T1', 'N1'))).toEqual(['a', 'b']);
-    expect(await ids(lookups.byNotification('T1', 'none'))).toEqual([]);
-    expect(await ids(lookups.byNotification('T2', 'N1'))).toEqual([]);
+    expect(await ids(copies('T1', 'N1'))).toEqual(['a', 'b']);
+    expect(await ids(copies('T1', 'none'))).toEqual([]);
+    expect(await ids(copies('T2', 'N1'))).toEqual([]);
   });
 
   it.each([
     ['a tenant’s', { tenant_id: 'T1' }, ['a', 'b', 'e']],
     ['a tenant’s in one status', { tenant_id: 'T1', send_status: 'SUCCESS' }, ['a', 'b']],
     ['those of one type', { channel: 'email' }, ['c']],
-    ['those sent in a time', { sent_at: { from: DAY_2, to: BOTH_DAYS.to } }, ['b']],
+    ['those sent in a time', { sent: { from: DAY_2, to: BOTH_DAYS.to } }, ['b']],
     [
       'those of a status and a number of attempts',
       { send_status: 'SUCCESS', send_attempts: { least: 2, most: 9 } },
       ['b'],
     ],
-    ['those scheduled in a time', { scheduled_at: { from: DAY_2, to: DAY_2 } }, ['d']],
-    ['those to one recipient, without decrypting any', { recipient_hash: 'h1' }, ['c']],
+    ['those scheduled in a time', { scheduled: { from: DAY_2, to: DAY_2 } }, ['d']],
+    ['those to one recipient, without decrypting any recipient', { recipient_hash: 'h1' }, ['c']],
     ['those of a priority', { priority: 'urgent' }, ['d']],
+    ['those of a priority scheduled in a time', { priority: 'urgent', scheduled: { from: DAY_2, to: DAY_2 } }, ['d']],
     ['all', {}, ['a', 'b', 'c', 'd', 'e']],
   ] as const)('find %s', async (_, filter, expected) => {
-    expect(await ids(lookups.history(BOTH_DAYS, filter))).toEqual(expected);
+    expect(await ids(search.created(BOTH_DAYS, filter))).toEqual(expected);
   });
 
-  it('know the type and priority of a row that its writer delivered by itself', async () => {
+  it('find a row that its writer delivered by its type and priority', async () => {
     const created_at = '2026-10-05T00:00:00.000Z';
     const theirs = {
       log_id: 'theirs',
@@ -120,23 +131,23 @@ describe('the table document’s lookups', () => {
       send_status: 'SUCCESS',
     };
     const Item = toItem({ ...theirs, created_at, ...historyKeys(theirs, new Date(created_at)) });
-    await dynamodb.client.send(new PutItemCommand({ TableName: 'NotificationLog-lookups', Item }));
+    await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
     const day = { from: created_at, to: created_at };
-    expect(await ids(lookups.history(day, { channel: 'slack', priority: 'important' }))).toEqual(['theirs']);
-    expect(await ids(lookups.history(day, { channel: 'teams' }))).toEqual([]);
-    expect(await ids(lookups.history(day, { priority: 'info' }))).toEqual([]);
+    expect(await ids(search.created(day, { channel: 'slack', priority: 'important' }))).toEqual(['theirs']);
+    expect(await ids(search.created(day, { channel: 'teams' }))).toEqual([]);
+    expect(await ids(search.created(day, { priority: 'info' }))).toEqual([]);
   });
 
-  it('tell times within a day apart', async () => {
-    expect(await ids(lookups.history({ from: '2026-11-01T09:00:00.001Z', to: BOTH_DAYS.to }, {}))).toEqual([
+  it('distinguish times within a day', async () => {
+    expect(await ids(search.created({ from: '2026-11-01T09:00:00.001Z', to: BOTH_DAYS.to }, {}))).toEqual([
       'b',
       'd',
       'e',
     ]);
   });
 
-  it('look at the days asked for only', async () => {
-    expect(await ids(lookups.history({ from: DAY_1, to: DAY_1 }, {}))).toEqual(['a', 'c']);
+  it('read only the days of the period', async () => {
+    expect(await ids(search.created({ from: DAY_1, to: DAY_1 }, {}))).toEqual(['a', 'c']);
   });
 
   it.each([
@@ -146,7 +157,7 @@ describe('the table document’s lookups', () => {
     ['dead', {}, ['e']],
     ['dead', { tenant_id: 'T2' }, []],
   ] as const)('find what is %s, with %o', async (state, filter, expected) => {
-    expect(await ids(lookups.work(state, BOTH_DAYS, filter))).toEqual(expected);
+    expect(await ids(search.work(state, BOTH_DAYS, filter))).toEqual(expected);
   });
 });
 
