@@ -1,10 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type { FetchFunction, WebClient } from '@slack/web-api';
-import { createPoster, type HttpAnswer, NetworkFault, type PosterOptions } from '../http/post.ts';
+import { createPoster, type HttpAnswer, type PosterOptions } from '../http/post.ts';
 
-const MAX_CLIENTS = 200;
+const SLACK_API_URL = 'https://slack.com/api/';
 
-/** Slack answers with the whole message, twice, non-ASCII characters escaped to six bytes: 40,000 of them fit. */
+/** Slack repeats the message twice in its answer, with up to six bytes per character; a message may have 40,000. */
 const MAX_SLACK_ANSWER_BYTES = 2 * 1024 * 1024;
 
 export interface SlackApiOptions extends Omit<PosterOptions, 'lookup'> {
@@ -19,93 +17,68 @@ interface SlackPost {
   readonly mrkdwn: boolean;
 }
 
-/** chat.postMessage, once; the answer as it came, and Slack's verdict on it. */
-export interface SlackApi {
-  /** @throws NetworkFault when no answer came. */
-  postMessage(post: SlackPost, signal: AbortSignal): Promise<SlackAnswer>;
-  close(): void;
-}
-
+/** Slack's answer to chat.postMessage. */
 interface SlackAnswer {
   readonly ok: boolean;
   readonly http: HttpAnswer;
-  /** The message's id in its channel. */
+  /** The id of the accepted message in its channel. */
   readonly ts?: string | undefined;
+  readonly error?: string | undefined;
+  /** The scope that the app lacks, if that is the error. */
+  readonly needed?: string | undefined;
 }
 
-/** One call's signal and, once it has come, its answer: the client passes neither through. */
-interface Exchange {
-  readonly signal: AbortSignal;
-  answer?: HttpAnswer;
+/** The one method of Slack's Web API that is needed. */
+export interface SlackApi {
+  /**
+   * Calls chat.postMessage once.
+   * @throws NetworkFault when no answer came.
+   */
+  postMessage(post: SlackPost, signal: AbortSignal): Promise<SlackAnswer>;
+  /** Closes idle connections. */
+  close(): void;
 }
 
-export function createSlackApi({ slackApiUrl, ...http }: SlackApiOptions = {}): SlackApi {
+export function createSlackApi({ slackApiUrl = SLACK_API_URL, ...http }: SlackApiOptions = {}): SlackApi {
   const poster = createPoster({ maxAnswerBytes: MAX_SLACK_ANSWER_BYTES, ...http });
-  const exchanges = new AsyncLocalStorage<Exchange>();
-  const clients = new Map<string, Promise<WebClient>>();
-
-  const fetch: FetchFunction = async (url, init) => {
-    const exchange = exchanges.getStore();
-    if (exchange === undefined) throw new Error('The Slack client left the context of its call.');
-    const body = typeof init?.body === 'string' ? init.body : '';
-    const request = { url: new URL(url), headers: init?.headers ?? {}, body, signal: exchange.signal };
-    exchange.answer = await poster.post(request);
-    return asFetchResponse(exchange.answer, String(url));
-  };
-
-  function clientOf(token: string): Promise<WebClient> {
-    const known = clients.get(token);
-    if (known !== undefined) return known;
-    if (clients.size >= MAX_CLIENTS) clients.clear();
-    const client = createClient(token, fetch, slackApiUrl);
-    clients.set(token, client);
-    return client;
-  }
-
+  const url = new URL('chat.postMessage', slackApiUrl.endsWith('/') ? slackApiUrl : `${slackApiUrl}/`);
   return {
-    async postMessage({ token, ...message }, signal) {
-      const client = await clientOf(token);
-      const exchange: Exchange = { signal };
-      try {
-        const result = await exchanges.run(exchange, () => client.chat.postMessage(message));
-        if (exchange.answer === undefined) throw new Error('The Slack client reported success without an exchange.');
-        return { ok: true, http: exchange.answer, ts: result.ts };
-      } catch (error) {
-        if (exchange.answer === undefined) throw networkFaultOf(error);
-        // An acceptance whose end was cut off is one all the same: posting again would make a duplicate.
-        const ok = exchange.answer.status === 200 && /^\s*\{\s*"ok"\s*:\s*true\b/.test(exchange.answer.text);
-        return { ok, http: exchange.answer };
-      }
+    async postMessage({ token, channel, text, mrkdwn }, signal) {
+      const headers = {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/x-www-form-urlencoded',
+        'user-agent': 'notification-retry/1',
+      };
+      const body = new URLSearchParams({ channel, text, mrkdwn: String(mrkdwn) }).toString();
+      return readAnswer(await poster.post({ url, headers, body, signal }));
     },
     close: poster.close,
   };
 }
 
-/** Loaded on first use: a function whose integrations are incoming webhooks never needs it. */
-async function createClient(token: string, fetch: FetchFunction, slackApiUrl?: string): Promise<WebClient> {
-  const { createWebClient } = await import('./web-client.ts');
-  return createWebClient(token, fetch, slackApiUrl);
-}
-
-/** The client wraps what its fetch throws. */
-function networkFaultOf(error: unknown): unknown {
-  if (error instanceof Error && 'original' in error && error.original instanceof NetworkFault) return error.original;
-  return error;
-}
-
-function asFetchResponse({ status, headers, text }: HttpAnswer, url: string): Awaited<ReturnType<FetchFunction>> {
-  const entries = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+/** Accepted is `{"ok":true,"ts":"1503435956.000247"}`, refused `{"ok":false,"error":"missing_scope","needed":"chat:write"}`. */
+function readAnswer(http: HttpAnswer): SlackAnswer {
+  const { ok, ts, error, needed } = parsed(http.text);
   return {
-    ok: status >= 200 && status < 300,
-    status,
-    statusText: '',
-    url,
-    headers: {
-      get: (name) => entries.find(([known]) => known === name.toLowerCase())?.[1] ?? null,
-      entries: () => entries[Symbol.iterator](),
-    },
-    text: async () => text,
-    json: async () => JSON.parse(text),
-    arrayBuffer: async () => new TextEncoder().encode(text).buffer,
+    ok: http.status === 200 && ok === true,
+    http,
+    ts: typeof ts === 'string' ? ts : undefined,
+    error: word(error, /^\w{1,80}$/),
+    needed: word(needed, /^[\w:.,]{1,80}$/),
   };
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    // An acceptance whose end was cut off is still an acceptance: a second post would make a duplicate.
+    return { ok: /^\s*\{\s*"ok"\s*:\s*true\b/.test(text) };
+  }
+}
+
+/** Only a code in the form of Slack's codes is taken over; other text may quote the message. */
+function word(value: unknown, form: RegExp): string | undefined {
+  return typeof value === 'string' && form.test(value) ? value : undefined;
 }

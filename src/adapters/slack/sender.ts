@@ -72,10 +72,10 @@ interface Posting {
 async function byToken(posting: Posting & { api: SlackApi; token: string }): Promise<SendResult> {
   const { api, delivery, message, token, signal } = posting;
   const answer = await api.postMessage({ token, channel: delivery.content.recipient.trim(), ...message }, signal);
-  if (answer.ok) return accepted(answer.http, answer.ts);
-  const { error, needed } = apiError(answer.http.text);
-  const refused = refusalOf(answer.http, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secret: token });
-  const code = (error ?? String(answer.http.status)).slice(0, 20);
+  const { http, error, needed } = answer;
+  if (answer.ok) return accepted(http, answer.ts);
+  const refused = refusalOf(http, { who: 'Slack', delivery, rules: SLACK_RULES, code: error, secret: token });
+  const code = (error ?? String(http.status)).slice(0, 20);
   const scope = needed === undefined ? '' : `; the app needs the scope ${needed}`;
   return { ...refused, response_code: code, message: `${refused.message}${scope}` };
 }
@@ -91,20 +91,6 @@ async function byWebhook(posting: Posting & { poster: TargetPoster; target: stri
 
 function accepted({ status }: HttpAnswer, ts?: string): Accepted {
   return { ok: true, response_code: String(status), ...(ts !== undefined && { provider_message_id: ts }) };
-}
-
-/** `{"ok":false,"error":"missing_scope","needed":"chat:write"}`; anything else than such words is not taken over. */
-function apiError(text: string): { error?: string | undefined; needed?: string | undefined } {
-  try {
-    const { error, needed } = Object(JSON.parse(text));
-    return { error: word(error, /^\w{1,80}$/), needed: word(needed, /^[\w:.,]{1,80}$/) };
-  } catch {
-    return {};
-  }
-}
-
-function word(value: unknown, form: RegExp): string | undefined {
-  return typeof value === 'string' && form.test(value) ? value : undefined;
 }
 
 function tooLong(why: string, length: number): Refused {

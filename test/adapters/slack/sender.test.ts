@@ -22,9 +22,8 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-function senderWaiting(timeoutMs: number): Sender {
+function senderWaiting(timeoutMs: number, slackApiUrl = `${server.url}/api`): Sender {
   const credentials = createIntegrationCredentials(secrets, { prefix: '' });
-  const slackApiUrl = `${server.url}/api`;
   return createSlackSender({ credentials, slackApiUrl, allowPrivateTargets: true, timeoutMs });
 }
 
@@ -42,9 +41,15 @@ describe('Slack by token', () => {
     });
     expect(server.received[0]).toMatchObject({
       path: '/api/chat.postMessage',
-      headers: { authorization: 'Bearer xoxb-1' },
+      headers: { authorization: 'Bearer xoxb-1', 'content-type': 'application/x-www-form-urlencoded' },
     });
     expect(form()).toEqual({ channel: '#ops', mrkdwn: 'true', text: '\u200b*期限*\u200b &amp; more' });
+  });
+
+  it('calls the API under a base URL that ends with a slash', async () => {
+    server.answer = replying(200, '{"ok":true,"ts":"1.2"}', json);
+    await senderWaiting(300, `${server.url}/slack/api/`).send(by('bot'), NEVER);
+    expect(server.received[0]?.path).toBe('/slack/api/chat.postMessage');
   });
 
   it.each([
