@@ -1,7 +1,6 @@
-import { describe, expect, it } from 'vitest';
 import { EMAIL_RULES } from '../../../src/adapters/email/classification.ts';
-import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../../support/rule-coverage.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/sender.ts';
+import { classificationSuite } from '../../support/classification-suite.ts';
 
 const ses = (code: string, text = '', status = 400): AnswerFacts => ({ status, code, text });
 
@@ -38,17 +37,4 @@ const expected: [AnswerFacts, string][] = [
   [ses('Unheard'), 'UNKNOWN'],
 ];
 
-describe('an answer of SES', () => {
-  it.each(expected)('%j is %s', (facts, type) => {
-    expect(classify(facts, EMAIL_RULES)).toBe(type);
-  });
-
-  it('is decided by each row of the table in at least one of these cases', () => {
-    expect(
-      undecidedBy(
-        expected.map(([facts]) => facts),
-        EMAIL_RULES,
-      ),
-    ).toEqual([]);
-  });
-});
+classificationSuite('an answer of SES', EMAIL_RULES, expected);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { NETWORK_RULES } from '../../../src/adapters/http/network-classification.ts';
 import { SLACK_RULES } from '../../../src/adapters/slack/classification.ts';
-import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../../support/rule-coverage.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/sender.ts';
+import { classificationSuite } from '../../support/classification-suite.ts';
 
 const api = (code: string): AnswerFacts => ({ status: 200, code });
 
@@ -48,22 +48,10 @@ const expected: [AnswerFacts, string][] = [
   [api('something_new'), 'UNKNOWN'],
 ];
 
-describe('an answer of Slack', () => {
-  it.each(expected)('%j is %s', (facts, type) => {
-    expect(classify(facts, SLACK_RULES)).toBe(type);
-  });
+classificationSuite('an answer of Slack', SLACK_RULES, expected, NETWORK_RULES);
 
-  it('is decided by each row of the table in at least one of these cases', () => {
-    const own = SLACK_RULES.filter((rule) => !NETWORK_RULES.includes(rule));
-    expect(
-      undecidedBy(
-        expected.map(([facts]) => facts),
-        own,
-      ),
-    ).toEqual([]);
-  });
-
-  it('has no code in two rows', () => {
+describe('the table of Slack', () => {
+  it('has no code in two rules', () => {
     const codes = SLACK_RULES.flatMap(({ code }) => code ?? []);
     expect(codes.filter((code, index) => codes.indexOf(code) !== index)).toEqual([]);
   });

@@ -1,8 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import { NETWORK_RULES } from '../../../src/adapters/http/network-classification.ts';
 import { TEAMS_RULES } from '../../../src/adapters/teams/classification.ts';
-import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../../support/rule-coverage.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/sender.ts';
+import { classificationSuite } from '../../support/classification-suite.ts';
 
 const connector = (status: number): AnswerFacts => ({
   status: 200,
@@ -42,18 +41,4 @@ const expected: [AnswerFacts, string][] = [
   [{ code: 'ECONNRESET' }, 'NETWORK_TIMEOUT'],
 ];
 
-describe('an answer of a Teams webhook', () => {
-  it.each(expected)('%j is %s', (facts, type) => {
-    expect(classify(facts, TEAMS_RULES)).toBe(type);
-  });
-
-  it('is decided by each row of the table in at least one of these cases', () => {
-    const own = TEAMS_RULES.filter((rule) => !NETWORK_RULES.includes(rule));
-    expect(
-      undecidedBy(
-        expected.map(([facts]) => facts),
-        own,
-      ),
-    ).toEqual([]);
-  });
-});
+classificationSuite('an answer of a Teams webhook', TEAMS_RULES, expected, NETWORK_RULES);

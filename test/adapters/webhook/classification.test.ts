@@ -1,7 +1,6 @@
-import { describe, expect, it } from 'vitest';
 import { WEBHOOK_RULES } from '../../../src/adapters/webhook/classification.ts';
-import { type AnswerFacts, classify } from '../../../src/core/delivery/sender.ts';
-import { undecidedBy } from '../../support/rule-coverage.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/sender.ts';
+import { classificationSuite } from '../../support/classification-suite.ts';
 
 const expected: [AnswerFacts, string][] = [
   [{ code: 'TARGET_REFUSED' }, 'INVALID_RECIPIENT'],
@@ -37,17 +36,4 @@ const expected: [AnswerFacts, string][] = [
   [{ status: 599 }, 'SERVER_OVERLOAD'],
 ];
 
-describe('an answer of a webhook endpoint', () => {
-  it.each(expected)('%j is %s', (facts, type) => {
-    expect(classify(facts, WEBHOOK_RULES)).toBe(type);
-  });
-
-  it('is decided by each row of the table in at least one of these cases', () => {
-    expect(
-      undecidedBy(
-        expected.map(([facts]) => facts),
-        WEBHOOK_RULES,
-      ),
-    ).toEqual([]);
-  });
-});
+classificationSuite('an answer of a webhook endpoint', WEBHOOK_RULES, expected);
