@@ -1,12 +1,12 @@
-/** Milliseconds that a call waits for attempts that end one after another, so that they are settled together. */
+/** Milliseconds to wait for other attempts of a batch, so that attempts that end at nearly the same time share a call. */
 export const SETTLE_WAIT_MS = 3;
 
 export interface GatherOptions<I> {
-  /** Most items in one call. */
+  /** Most items per call. */
   readonly max: number;
-  /** Milliseconds to wait for company after the first item; 0 takes what is asked for in the same turn. */
+  /** Milliseconds to wait for more items after the first; 0 takes the items of the same turn of the event loop. */
   readonly wait_ms?: number;
-  /** Items of the same key never share a call, for services that refuse duplicates in a batch. */
+  /** Items with the same key never share a call, for services that refuse duplicates in a batch. */
   readonly keyOf?: (item: I) => string;
 }
 
@@ -17,9 +17,10 @@ interface Waiting<I, O> {
 }
 
 /**
- * Lets the domain ask for one item at a time and the service be called once for many: collects what is asked for at
- * the same moment (design §6). An item's own failure is thrown as `GatheredError` in its output's place.
- * @param run answers each item in order; a rejection is every item's.
+ * Collects the items of the same moment into one call: the domain asks for one item at a time, and the service is
+ * called once for many (design §6).
+ * @param run gives the outputs in the order of the items, with a `GatheredError` in place of the output of an item that
+ *   failed alone. If `run` rejects, all items fail.
  */
 export function gather<I, O>(
   run: (items: readonly I[]) => Promise<readonly (O | GatheredError)[]>,
@@ -58,7 +59,7 @@ export function gather<I, O>(
     });
 }
 
-/** One item's failure among others' answers. */
+/** The failure of one item of a batch; its cause is thrown to the caller that asked for the item. */
 export class GatheredError extends Error {
   override readonly name = 'GatheredError';
   constructor(cause: unknown) {

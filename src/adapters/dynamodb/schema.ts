@@ -1,6 +1,6 @@
 /**
- * The tables as plain data (design §4): what the infrastructure deploys, and what tests and the local set-up
- * create, so that all run on the same keys and indexes. Names of attributes are the specifications' own.
+ * The tables as plain data (design §4). The infrastructure, the tests and the local runtime create their tables from
+ * it, so all have the same keys and indexes. The attribute names are those of the specifications.
  */
 
 export interface KeyAttribute {
@@ -12,8 +12,8 @@ export interface IndexSchema {
   readonly partitionKey: KeyAttribute;
   readonly sortKey?: KeyAttribute;
   /**
-   * What the index holds besides the keys. Only what never changes belongs here: a write that touches a projected
-   * attribute pays for the index too.
+   * The attributes that the index holds besides the keys. Only attributes that never change belong here: a write that
+   * changes a projected attribute pays for the index, too.
    */
   readonly projection: 'KEYS_ONLY' | readonly string[];
 }
@@ -21,29 +21,29 @@ export interface IndexSchema {
 export interface TableSchema {
   readonly partitionKey: KeyAttribute;
   readonly sortKey?: KeyAttribute;
-  /** By index name. */
+  /** By the name of the index. */
   readonly indexes: Readonly<Record<string, IndexSchema>>;
-  /** Attribute with the expiry in epoch seconds. DynamoDB deletes days later, so readers filter what has expired. */
+  /** The attribute with the expiry in epoch seconds. DynamoDB deletes days later, so readers skip expired items. */
   readonly ttlAttribute: string;
   readonly stream?: 'NEW_IMAGE';
 }
 
-/** Sparse: a row is in it exactly while it needs work. Keys are those of core's work index. */
+/** A sparse index: a row is in it exactly while it needs work. Its keys come from core's work index. */
 export const WORK_INDEX = 'work_index';
-/** The copies of one notification to its recipients. */
+/** Finds the copies of one notification to its recipients. */
 export const NOTIFICATION_INDEX = 'notification_index';
-/** The table document's other lookups, by tenant and day. */
+/** Serves the other lookups of the table document, by tenant and day. */
 export const HISTORY_INDEX = 'history_index';
 
-/** Partition of pipeline_state with the breakers. */
+/** The partition of pipeline_state that holds the breakers. */
 export const BREAKER_KIND = 'breaker';
-/** Partition of pipeline_state with what keys of the API have asked for in the last seconds. */
+/** The partition of pipeline_state that counts the last seconds' requests per API key. */
 export const RATE_KIND = 'rate';
 
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
 
-/** The tables by role; the names of the real tables are the environment's. */
+/** The tables by role. The environment names the real tables. */
 export const TABLES = {
   notification_log: {
     partitionKey: text('log_id'),
@@ -85,14 +85,14 @@ export const TABLES = {
     indexes: {},
     ttlAttribute: 'expires_at',
   },
-  /** What the pipeline itself has to remember, small items: breakers that are not closed, recent sweeps, requests by key. */
+  /** Small items of the pipeline itself: breakers that are not closed, recent sweeps, request counts per key. */
   pipeline_state: {
     partitionKey: text('kind'),
     sortKey: text('id'),
     indexes: {},
     ttlAttribute: 'expires_at',
   },
-  /** Who may use the API: hashes of keys, and what each key may do. */
+  /** The keys of the API: their hashes, and what each key may do. */
   api_keys: {
     partitionKey: text('key_id'),
     indexes: {},

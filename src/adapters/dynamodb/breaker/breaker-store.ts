@@ -10,23 +10,23 @@ import { ifConditionHolds } from '../table/conditional-write.ts';
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/update-expression.ts';
 
-/** A breaker that nothing has happened to for so long is forgotten: what it would hold has expired by then. */
+/** A breaker without a change for so long expires, as have all notifications that it could hold. */
 const KEPT_SECONDS = 2 * 86_400;
 
-interface Taken {
+interface TakenSlot {
   readonly slot: number;
   readonly breaker: Breaker;
 }
 
-/** BreakerStore on PipelineState: one item a breaker. */
+/** BreakerStore on PipelineState: one item per breaker. */
 export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore {
   const keyOf = (id: string) => ({ kind: { S: BREAKER_KIND }, id: { S: id } });
 
-  /** One write for all that a batch puts off at the same moment. */
-  const takeSlots = gather<{ id: string; lane: Lane }, Taken | undefined>(
+  /** One write takes all slots that a batch needs at the same moment. */
+  const takeSlots = gather<{ id: string; lane: Lane }, TakenSlot | undefined>(
     async (wanted) => {
       const lines = [...Map.groupBy(wanted, ({ id, lane }) => `${lane} ${id}`).values()];
-      const taken = new Map<object, Taken>();
+      const taken = new Map<object, TakenSlot>();
       for (const line of lines) {
         const [first] = line;
         const breaker = first && (await addSlots(first.id, first.lane, line.length));
@@ -70,7 +70,7 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
             ':kind': { S: BREAKER_KIND },
             ':now': { N: String(Math.floor(clock().getTime() / 1000)) },
           },
-          // Who lost a transition asks for what the winner made of it.
+          // A worker that lost a transition must see the state that the winner wrote.
           ConsistentRead: true,
         }),
       );

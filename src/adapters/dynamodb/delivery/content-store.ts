@@ -1,4 +1,4 @@
-import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/send.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import type { MessageFormat, NotificationContent } from '../../../core/model/notification.ts';
@@ -6,9 +6,10 @@ import { gather } from '../../batching/gather.ts';
 import { type RecipientCipher, RecipientMismatchError } from '../../recipient/recipient-cipher.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
+import { readItem } from '../table/read-item.ts';
 import { bodyAttribute, bodyOf } from './body-attribute.ts';
 
-/** ContentStore on NotificationContent: the recipient is stored encrypted, bound to its tenant and log_id. */
+/** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, cipher: RecipientCipher): ContentStore {
   const get = gather<string, Item | undefined>(
     async (log_ids) => {
@@ -21,7 +22,8 @@ export function createContentStore(client: DynamoDBClient, table: string, cipher
   );
   return {
     async read(owner) {
-      const item = (await get(owner.log_id)) ?? (await getConsistently(client, table, owner.log_id));
+      // The cheaper, eventually consistent read may not see content that was written a moment ago.
+      const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));
       const recipient = item?.['encrypted_recipient']?.B;
       const body = bodyOf(item);
       if (recipient === undefined || body === undefined) {
@@ -54,18 +56,10 @@ async function decrypt(
   }
 }
 
-/** Content that was written a moment ago may not be visible to the cheaper, eventually consistent read. */
-async function getConsistently(client: DynamoDBClient, table: string, log_id: string): Promise<Item | undefined> {
-  const { Item } = await client.send(
-    new GetItemCommand({ TableName: table, Key: { log_id: { S: log_id } }, ConsistentRead: true }),
-  );
-  return Item;
-}
-
 /**
- * Stores a notification's content, its recipient encrypted.
- * @param fallback as fallbackAttributes gives it, where the content names one
- * @throws ConditionalCheckFailedException when a later image's content is there already.
+ * Stores the content of a notification with its recipient encrypted.
+ * @param fallback from fallbackAttributes, if the content has a fallback
+ * @throws ConditionalCheckFailedException when the content of a later image is stored already
  */
 export async function putContent(
   client: DynamoDBClient,
@@ -87,8 +81,8 @@ export async function putContent(
 }
 
 /**
- * The item of a notification's content, its recipient encrypted.
- * @param fallback as fallbackAttributes gives it, where the content names one
+ * The item for the content of a notification, with the recipient encrypted.
+ * @param fallback from fallbackAttributes, if the content has a fallback
  */
 export async function contentItem(
   cipher: RecipientCipher,

@@ -6,8 +6,8 @@ import { recipientHash } from '../../recipient/recipient-hash.ts';
 import { type Item, toItem } from '../table/item.ts';
 
 /**
- * What a content keeps for a successor: all that only the recipient in the clear can tell. The recipient is encrypted as
- * the successor's, so that whoever fails over needs no right to encrypt, and never sees it.
+ * The attributes of a content that its successor needs and that only the plain recipient gives. The recipient is
+ * encrypted for the successor now, so the function that fails over never sees it and needs no right to encrypt.
  */
 export async function fallbackAttributes(
   { log_id, tenant_id }: { readonly log_id: string; readonly tenant_id: string },

@@ -6,7 +6,7 @@ import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
 
-/** RecordStore on NotificationRetryLog. Records expire with the history they belong to. */
+/** RecordStore on NotificationRetryLog. A record expires with the history that it belongs to. */
 export function createRecordStore(client: DynamoDBClient, table: string): RecordStore {
   const put = gather<RetryRecord, void>(
     async (records) => {

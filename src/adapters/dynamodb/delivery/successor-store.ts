@@ -1,43 +1,32 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { FallbackRouting, SuccessorStore } from '../../../core/delivery/failover.ts';
 import { getItems } from '../table/batch.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
 import { type Item, toItem, toNotificationRow } from '../table/item.ts';
+import { readItem } from '../table/read-item.ts';
 
-/** Of a content, what its successor's has in common with it. */
+/** The attributes that the content of a successor has in common with that of its predecessor. */
 const COPIED = ['tenant_id', 'subject', 'message_format', 'message_body', 'message_body_deflated'] as const;
 
-/** SuccessorStore on NotificationLog and NotificationContent. It copies the fallback recipient as it is: encrypted. */
+/** SuccessorStore on NotificationLog and NotificationContent. The fallback recipient is copied encrypted. */
 export function createSuccessorStore(
   client: DynamoDBClient,
   tables: { readonly notification_log: string; readonly notification_content: string },
 ): SuccessorStore {
   const { notification_log, notification_content } = tables;
 
-  /** False when there is one already. */
-  async function putNew(TableName: string, Item: Item): Promise<boolean> {
-    try {
-      await client.send(new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(log_id)' }));
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
-    }
+  /** False when the log_id exists already. */
+  function putNew(TableName: string, Item: Item): Promise<boolean> {
+    const put = new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(log_id)' });
+    return ifConditionHolds(
+      client.send(put).then(() => true),
+      false,
+    );
   }
 
   return {
     async copyContent(row, { log_id, expires_at }) {
-      const { Item: content = {} } = await client.send(
-        new GetItemCommand({
-          TableName: notification_content,
-          Key: { log_id: { S: row.log_id } },
-          ConsistentRead: true,
-        }),
-      );
+      const content = (await readItem(client, notification_content, row.log_id)) ?? {};
       const { encrypted_fallback_recipient: encrypted_recipient } = content;
       if (encrypted_recipient === undefined) return undefined;
       const copied = Object.fromEntries(COPIED.flatMap((name) => (content[name] ? [[name, content[name]]] : [])));
@@ -53,7 +42,7 @@ export function createSuccessorStore(
       const item = toItem(row);
       if (await putNew(notification_log, item)) return toNotificationRow(item);
       const [stored] = await getItems(client, notification_log, [{ log_id: { S: row.log_id } }], { consistent: true });
-      if (stored === undefined) throw new Error(`The successor ${row.log_id} was there and is gone.`);
+      if (stored === undefined) throw new Error(`The successor ${row.log_id} existed a moment ago and is gone now.`);
       return toNotificationRow(stored);
     },
   };

@@ -1,7 +1,6 @@
 import {
   ConditionalCheckFailedException,
   type DynamoDBClient,
-  GetItemCommand,
   PutItemCommand,
   type PutItemCommandInput,
   UpdateItemCommand,
@@ -12,13 +11,15 @@ import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import { contentItem } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
 import { type Item, toItem } from '../table/item.ts';
+import { readItem } from '../table/read-item.ts';
 
 export interface IntakeStoreOptions {
   readonly client: DynamoDBClient;
   readonly tables: { readonly notification_log: string; readonly notification_content: string };
   readonly cipher: RecipientCipher;
-  /** Key of the recipients' searchable hash; read when first needed. */
+  /** The key of recipientHash; read when first needed. */
   readonly hashKey: () => Promise<string>;
 }
 
@@ -45,12 +46,12 @@ const ROW = [
 
 /** IntakeStore on NotificationContent and NotificationLog. */
 export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeStoreOptions): IntakeStore {
-  /** Undefined when it was put; what is there when it was not. */
+  /** Undefined when the item was put; the stored item when its log_id exists already. */
   async function putIfFree(table: string, item: Item, now: Date): Promise<Item | undefined> {
     const input: PutItemCommandInput = {
       TableName: table,
       Item: item,
-      // What has expired is as good as gone, though DynamoDB may take days to delete it.
+      // An expired item counts as deleted. DynamoDB may take days to delete it.
       ConditionExpression: 'attribute_not_exists(log_id) OR expires_at < :now',
       ExpressionAttributeValues: { ':now': { N: String(Math.floor(now.getTime() / 1000)) } },
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -64,25 +65,13 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
     }
   }
 
-  async function read(table: string, log_id: string, names: readonly string[]): Promise<Item | undefined> {
-    const { Item } = await client.send(
-      new GetItemCommand({
-        TableName: table,
-        Key: { log_id: { S: log_id } },
-        ProjectionExpression: names.join(', '),
-        ConsistentRead: true,
-      }),
-    );
-    return Item;
-  }
-
   async function find(log_id: string): Promise<IntakeRecord | undefined> {
-    const item = await read(tables.notification_content, log_id, RECORD);
+    const item = await readItem(client, tables.notification_content, log_id, RECORD);
     return item && toRecord(item);
   }
 
   async function findRow(log_id: string): Promise<StoredRow | undefined> {
-    const item = await read(tables.notification_log, log_id, ROW);
+    const item = await readItem(client, tables.notification_log, log_id, ROW);
     return item && toStoredRow(item);
   }
 
@@ -101,24 +90,19 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
 
     async advance(log_id, from_generation, expires_at) {
       const from = { N: String(from_generation) };
-      try {
-        await client.send(
-          new UpdateItemCommand({
-            TableName: tables.notification_content,
-            Key: { log_id: { S: log_id } },
-            UpdateExpression: 'SET latest_generation = :to, expires_at = :expires',
-            ConditionExpression:
-              from_generation === 0 ? 'attribute_not_exists(latest_generation)' : 'latest_generation = :from',
-            ExpressionAttributeValues: {
-              ':to': { N: String(from_generation + 1) },
-              ':expires': { N: String(expires_at) },
-              ...(from_generation > 0 && { ':from': from }),
-            },
-          }),
-        );
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      }
+      const advance = new UpdateItemCommand({
+        TableName: tables.notification_content,
+        Key: { log_id: { S: log_id } },
+        UpdateExpression: 'SET latest_generation = :to, expires_at = :expires',
+        ConditionExpression:
+          from_generation === 0 ? 'attribute_not_exists(latest_generation)' : 'latest_generation = :from',
+        ExpressionAttributeValues: {
+          ':to': { N: String(from_generation + 1) },
+          ':expires': { N: String(expires_at) },
+          ...(from_generation > 0 && { ':from': from }),
+        },
+      });
+      await ifConditionHolds(client.send(advance), undefined);
     },
 
     async putRow(row, recipient, now) {
@@ -133,11 +117,11 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
 }
 
 function foundOf<T>(found: T | undefined): T {
-  if (found === undefined) throw new Error('What held the log_id is gone again; ask once more.');
+  if (found === undefined) throw new Error('The item that had the log_id is deleted by now: send the request again.');
   return found;
 }
 
-/** The rest of the item is content, which nobody here needs. */
+/** The other attributes of the item are content, which the intake does not need. */
 function toRecord(item: Item): IntakeRecord {
   return only(RECORD, item) as IntakeRecord;
 }

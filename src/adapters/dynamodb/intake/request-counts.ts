@@ -2,13 +2,13 @@ import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb
 import type { RequestCounts } from '../../../core/intake/rate-limit/shared-limit.ts';
 import { RATE_KIND } from '../schema.ts';
 
-/** Far longer than anybody adds to a second. */
+/** Seconds until the count of a second expires; no instance adds to it for so long. */
 const KEPT_SECONDS = 300;
 
-/** A request waits no longer for its key's count: its own work matters more. */
+/** Milliseconds that a request waits for the count of its key at most; its own work matters more. */
 const LONGEST_MS = 500;
 
-/** RequestCounts on PipelineState: one item a key and second. */
+/** RequestCounts on PipelineState: one item per key and second. */
 export function createRequestCounts(client: DynamoDBClient, table: string): RequestCounts {
   return {
     async add(key_id, second, requests) {

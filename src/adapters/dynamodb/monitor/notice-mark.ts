@@ -3,7 +3,7 @@ import type { NoticeMark } from '../../../core/monitor/report-deaths.ts';
 
 const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
 
-/** NoticeMark on PipelineState: one item, which never expires. */
+/** NoticeMark on PipelineState: one item that never expires. */
 export function createNoticeMark(client: DynamoDBClient, table: string): NoticeMark {
   return {
     async read() {

@@ -7,23 +7,23 @@ import { notificationQuery } from './index-queries.ts';
 
 export interface Copy {
   readonly row: ForeignRow;
-  /** Its log_id, after which to go on. */
+  /** The log_id of the copy. The next page starts after it. */
   readonly position: string;
 }
 
-/** Index pages in a row, of a hundred entries each, that may hold nothing of the notification's. */
+/** Most consecutive index pages, of a hundred entries each, without a copy of the notification. */
 const MAX_FOREIGN_PAGES = 50;
 
-/** Its key in the index stands for so many rows of others that the notification's own are not found among them. */
+/** So many rows of other notifications share the index key that no copy was found among them. */
 export class CrowdedKeyError extends Error {
   override readonly name = 'CrowdedKeyError';
 }
 
 /**
- * A notification's copies, in the index's order, which is none that means anything; up to a hundred at a time. Its key
- * there may stand for other tenants' rows as well, by chance or because somebody sought it: they are read over, and
- * neither their ids nor their number are told.
- * @param after the log_id to go on from
+ * Reads the copies of a notification, up to a hundred at a time, in the order of the index, which has no meaning. Rows
+ * of other tenants can share the index key, by chance or on purpose. They are skipped, and neither their ids nor their
+ * number is revealed.
+ * @param after the log_id after which to start
  * @throws CrowdedKeyError
  */
 export async function* readCopies(

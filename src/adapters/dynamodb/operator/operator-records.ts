@@ -2,7 +2,7 @@ import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { type Item, toRetryRecord } from '../table/item.ts';
 
-/** All retry records of a notification, in the order of their attempts. */
+/** All retry records of a notification, in the order of the attempts. */
 export async function readRecords(client: DynamoDBClient, table: string, log_id: string): Promise<RetryRecord[]> {
   const records: RetryRecord[] = [];
   let ExclusiveStartKey: Item | undefined;

@@ -26,8 +26,8 @@ export interface Found {
 export interface FoundPart {
   readonly found: readonly Found[];
   /**
-   * The last entry of an index page whose partition has more pages. The entry lies within the keys of the search, but it
-   * need not match the filter, so the part may hold no row.
+   * The last entry of an index page whose partition has more pages. The entry lies within the keys of the search, but
+   * it need not match the filter, so the part may hold no row.
    */
   readonly pageEnd?: SearchPosition;
 }
@@ -38,10 +38,10 @@ export class ForeignPositionError extends Error {
 }
 
 /**
- * Searches history_index and work_index in the order of the index, and can continue after any row found. With readCopies
- * it answers the table document's seven lookups (his-notification-log-table.md, インデックス定義; docs/architecture.md,
- * "Lookups"). Every row read costs half a read unit besides the index. The search holds one page of index entries and 100
- * rows at a time, so its memory is bounded.
+ * Searches history_index and work_index in the order of the index, and can continue after any row found. With
+ * readCopies it answers the table document's seven lookups (his-notification-log-table.md, インデックス定義;
+ * docs/architecture.md, "Lookups"). Every row read costs half a read unit besides the index. The search holds one page
+ * of index entries and 100 rows at a time, so its memory is bounded.
  */
 export interface OperatorSearch {
   /** What was created in the period, newest day first. A tenant narrows the index read; the rest filters. */

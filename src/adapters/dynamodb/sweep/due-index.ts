@@ -22,7 +22,7 @@ export function createDueIndex(client: DynamoDBClient, table: string): DueIndex 
   };
 }
 
-/** By hand, since all are text and the dispatcher reads thousands. */
+/** Reads the attributes without unmarshall: all are text, and the dispatcher reads thousands of items. */
 function toDueItem(item: Item): DueItem {
   const text = (name: string) => item[name]?.S ?? '';
   return {

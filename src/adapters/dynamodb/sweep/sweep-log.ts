@@ -5,10 +5,10 @@ import type { SweepLog, SweepRecord } from '../../../core/sweep/record.ts';
 import { toValue } from '../table/item.ts';
 
 const KIND = 'sweep';
-/** Days that a sweep is remembered. */
+/** Days until the record of a sweep expires. */
 const KEPT_DAYS = 30;
 
-/** SweepLog on PipelineState. Keyed by time, so that the last ones are one query. */
+/** SweepLog on PipelineState. The key begins with the time, so that one query finds the last sweeps. */
 export function createSweepLog(client: DynamoDBClient, table: string): SweepLog {
   return {
     async record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete }) {

@@ -9,16 +9,16 @@ import {
 import { GatheredError } from '../../batching/gather.ts';
 import type { Item } from './item.ts';
 
-/** Statements, puts and gets a call may hold (facts: DynamoDB). */
+/** Most statements, puts and gets per call (facts: DynamoDB). */
 export const MAX_STATEMENTS = 25;
 export const MAX_WRITES = 25;
 export const MAX_GETS = 100;
 
-/** What DynamoDB leaves undone within a successful batch is asked for again so often before it counts as failed. */
+/** Rounds in which the unprocessed part of a successful batch is sent, before it counts as failed. */
 const ROUNDS = 5;
 const PAUSE_MS = 50;
 
-/** Error codes of a single statement that another try may get past. */
+/** Error codes of a single statement that another round may not meet again. */
 const RETRYABLE = new Set([
   'ThrottlingError',
   'ProvisionedThroughputExceeded',
@@ -31,7 +31,7 @@ export type StatementResult =
   | { readonly applied: true; readonly item?: Item }
   | { readonly applied: false; readonly item?: Item };
 
-/** Runs conditional updates side by side; a condition that does not hold is an answer, not an error. */
+/** Runs conditional updates in one call. A condition that does not hold is a result, not an error. */
 export async function executeStatements(
   client: DynamoDBClient,
   statements: readonly BatchStatementRequest[],
@@ -61,7 +61,7 @@ export async function executeStatements(
   return results;
 }
 
-/** Puts items of one table; throws only when some stay unprocessed. */
+/** Puts items into one table; throws when some stay unprocessed. */
 export async function putItems(client: DynamoDBClient, table: string, items: readonly Item[]): Promise<void> {
   let open: WriteRequest[] = items.map((Item) => ({ PutRequest: { Item } }));
   for (let round = 1; open.length > 0; round++) {
@@ -72,7 +72,7 @@ export async function putItems(client: DynamoDBClient, table: string, items: rea
   }
 }
 
-/** Gets items of one table by their key; the answer has no order and lacks what does not exist. */
+/** Gets items of one table by key, in no order; a missing item is left out. */
 export async function getItems(
   client: DynamoDBClient,
   table: string,
@@ -95,7 +95,7 @@ export async function getItems(
 
 function unprocessed(verb: string, count: number, table: string): Error {
   return new Error(
-    `DynamoDB left ${count} items to ${verb} in ${table} undone after ${ROUNDS} rounds; it is throttling.`,
+    `DynamoDB is throttling: ${count} items to ${verb} in ${table} were unprocessed after ${ROUNDS} rounds.`,
   );
 }
 

@@ -11,11 +11,11 @@ export function toItem(value: object): Item {
 
 export function toValue(value: unknown): AttributeValue {
   const { value: marshalled } = marshall({ value }, { removeUndefinedValues: true });
-  if (marshalled === undefined) throw new TypeError('An attribute to write has no value.');
+  if (marshalled === undefined) throw new TypeError('An attribute that is to be written has no value.');
   return marshalled;
 }
 
-/** Any row: a number that JavaScript cannot hold stays what it is, so that it is judged and not stumbled over. */
+/** Any row. A number that JavaScript cannot represent stays a NumberValue, so that the rules for rows can refuse it. */
 export function toForeignRow(item: Item): ForeignRow {
   return unmarshall(item, { wrapNumbers: (text) => (isExact(text) ? Number(text) : NumberValueImpl.from(text)) });
 }
@@ -25,14 +25,14 @@ function isExact(text: string): boolean {
   return Number.isInteger(number) ? Number.isSafeInteger(number) : String(number) === text;
 }
 
-/** A row of a stream event, in which Lambda gives binary values as base64 text. */
+/** A row of a stream event. Lambda encodes its binary values as base64 text. */
 export function streamImage(image: Readonly<Record<string, unknown>>): Item {
   return JSON.parse(JSON.stringify(image), (name, value) =>
     name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value,
   );
 }
 
-/** A row that is in the pipeline: its routing and counters were written by our own code, its times are ISO-8601. */
+/** A row of the pipeline: our own code wrote its routing and counters, and its times are ISO-8601. */
 export function toNotificationRow(item: Item): NotificationRow {
   const row = unmarshall(item);
   return { ...row, send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow;

@@ -4,7 +4,7 @@ import { gather } from '../../batching/gather.ts';
 import { getItems, MAX_GETS } from './batch.ts';
 import { toNotificationRow } from './item.ts';
 
-/** Reads rows of NotificationLog as they are now; those asked for at the same moment in one BatchGetItem. */
+/** Reads rows of NotificationLog consistently. Reads of the same moment share one BatchGetItem. */
 export function createRowReader(
   client: DynamoDBClient,
   table: string,

@@ -1,6 +1,6 @@
 import { type Item, toValue } from './item.ts';
 
-/** UpdateItem's parts for setting and removing top-level attributes. */
+/** The parts of an UpdateItem that sets and removes top-level attributes. */
 export function updateExpression(change: {
   readonly set: Readonly<Record<string, unknown>>;
   readonly remove?: readonly string[];
