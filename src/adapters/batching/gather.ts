@@ -1,4 +1,4 @@
-/** Milliseconds to wait for other attempts of a batch, so that attempts that end at nearly the same time share a call. */
+/** Milliseconds to wait for other attempts of a batch, so that attempts that end almost together share a call. */
 export const SETTLE_WAIT_MS = 3;
 
 export interface GatherOptions<I> {

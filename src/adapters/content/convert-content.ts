@@ -5,9 +5,9 @@ import { tooNested } from './nesting-limit.ts';
 type Converted<T> = { readonly ok: true; readonly value: T } | Refused;
 
 /**
- * The content in its channel's form, or the refusal of what nests too deeply for the converters: that would fail each
- * time, whatever the provider.
- * @throws whatever else the converter throws.
+ * Converts the content into the form of its channel. Content that nests too deeply for the converters is refused: no
+ * retry could convert it.
+ * @throws any other error of the converter
  */
 export async function convertContent<T>(
   content: NotificationContent,
@@ -18,7 +18,7 @@ export async function convertContent<T>(
   try {
     return { ok: true, value: await convert(content) };
   } catch (error) {
-    // What a full stack is to JavaScript; the converters descend by calling themselves.
+    // The converters are recursive, and JavaScript reports a full stack as RangeError.
     if (!(error instanceof Error) || error.name !== 'RangeError') throw error;
     return refused(content, 'it exhausts the converter');
   }

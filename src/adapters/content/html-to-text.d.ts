@@ -1,4 +1,4 @@
-/** The package ships no types; this is the part of it that is used. */
+/** The package has no types. These are the parts that are used. */
 declare module 'html-to-text' {
   interface SelectorOptions {
     selector: string;

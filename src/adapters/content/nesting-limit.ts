@@ -3,11 +3,11 @@ import type { MessageFormat, NotificationContent } from '../../core/model/notifi
 interface Limit {
   readonly what: string;
   readonly most: number;
-  /** How much of it a body has, in time linear to its length. */
+  /** Counts it in a body, in time linear to the length of the body. */
   readonly measure: (body: string) => number;
 }
 
-/** Far beyond what a template writes, and below what takes the converters their stack, or seconds. */
+/** Limits far above what a template writes, and below what fills the converters' stack or takes seconds. */
 export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> = {
   PLAIN: [],
   HTML: [{ what: 'tags open at once', most: 500, measure: htmlDepth }],
@@ -26,7 +26,7 @@ export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> =
   ],
 };
 
-/** Why a body is not given to a converter; undefined when it may be. */
+/** Says why a body must not be converted; undefined when it can be. */
 export function tooNested({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
   for (const { what, most, measure } of NESTING_LIMITS[format]) {
     const found = measure(body);
@@ -35,7 +35,7 @@ export function tooNested({ body, format }: Pick<NotificationContent, 'body' | '
   return undefined;
 }
 
-/** Elements that have no end, and those that end by themselves where the next one begins. */
+/** Elements without an end tag, and elements that end where the next one begins. */
 const FLAT =
   /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|tr|td|th|thead|tbody|tfoot|option)$/i;
 const TAG = /<(\/?)([a-z][a-z\d:-]*)(?![a-z\d:-])([^<>]*)>/gi;
@@ -56,7 +56,7 @@ const CONTAINER = />|[-+*]|\d{1,9}[.)]/g;
 /** A line across the page, `* * *`. */
 const RULE = /^(?:[-\s]*|[*\s]*)$/;
 const LIST_ITEM = /^[ \t]*(?=(?:[-+*]|\d{1,9}[.)])[ \t])/;
-/** Its marks mean nothing. */
+/** A fenced code block: its marks have no meaning. */
 const FENCED = /^ {0,3}```[^`\n]*\n[\s\S]*?^ {0,3}```/gm;
 /** Before a blank line, the item of a list, a heading, or the row of a table. */
 const BETWEEN_PARAGRAPHS = /\n(?=[ \t]*(?:\n|[-+*] |\d{1,9}[.)] |#|\|))/;

@@ -1,9 +1,9 @@
 import { createContext, Script } from 'node:vm';
 
-/** Wall-clock time: well below the send's own, for a conversion keeps everything else of its batch waiting. */
+/** Wall-clock time, well below the timeout of the send: a conversion keeps the rest of its batch waiting. */
 const CONVERSION_MS = 5_000;
 
-/** It may have been the machine that was slow: no judgement on the content, and so not for good. */
+/** The conversion took too long. The machine may have been slow, so the content is not refused for good. */
 export class ConversionTooSlowError extends Error {
   override readonly name = 'ConversionTooSlowError';
 }
@@ -12,9 +12,9 @@ const context = createContext({});
 const call = new Script('convert()');
 
 /**
- * What `convert` returns. Converters are synchronous, and there is always one more construct that takes them the square
- * of its length; nothing but the engine's watchdog, which comes with node:vm, stops them. Not to be nested.
- * @throws ConversionTooSlowError after `ms`; whatever convert throws.
+ * Returns the result of `convert`. Converters are synchronous, and some constructs take them time quadratic to their
+ * length; only the watchdog of node:vm can stop them. Calls must not be nested.
+ * @throws ConversionTooSlowError after `ms`; any error of convert
  */
 export function timeBoxed<T>(convert: () => T, ms = CONVERSION_MS): T {
   let converted: { value: T } | undefined;

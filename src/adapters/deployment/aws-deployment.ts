@@ -8,7 +8,7 @@ import { retryPolicyFromJson } from './retry-policy-config.ts';
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
 
-/** The stack's outputs, by name (lib/constructs/outputs.ts). */
+/** The outputs of the stack, by name (lib/constructs/outputs.ts). */
 const outputs = v.object({
   NotificationLogTable: text,
   NotificationContentTable: text,
@@ -23,13 +23,13 @@ const outputs = v.object({
   RecipientHashSecret: v.optional(text),
 });
 
-/** Variable that names the stack when it is not the stage `dev`'s. */
+/** The environment variable that names the stack, if it is not that of the stage `dev`. */
 export const STACK_VARIABLE = 'NOTIFICATION_RETRY_STACK';
 const DEFAULT_STACK = 'notification-retry-dev';
 
 /**
- * The deployment in the AWS account and region of the environment, from the outputs of its stack.
- * @throws DeploymentNotFoundError when there is no such stack, it may not be read, or is not ours.
+ * Finds the deployment in the AWS account and region of the environment by the outputs of its stack.
+ * @throws DeploymentNotFoundError when the stack does not exist, cannot be read, or belongs to another application
  */
 export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deployment> {
   const stack = env[STACK_VARIABLE] ?? DEFAULT_STACK;

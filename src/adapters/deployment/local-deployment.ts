@@ -33,8 +33,8 @@ const endpointsFile = v.object({
 const START = 'Start it with: npm run local';
 
 /**
- * The running local runtime, from the file it writes once it is up.
- * @throws DeploymentNotFoundError when there is none, or it has died.
+ * Finds the running local runtime by the file that it writes once it is ready.
+ * @throws DeploymentNotFoundError when no runtime is running
  */
 export async function findLocalDeployment(root: string): Promise<Deployment> {
   const path = join(root, '.local', 'endpoints.json');
@@ -79,7 +79,7 @@ async function askCaughtUp(api: string): Promise<boolean> {
     const answer = await fetch(new URL('/_caught_up', api), { signal });
     return answer.ok && v.parse(caughtUpAnswer, await answer.json()).caught_up;
   } catch {
-    // Whatever is wrong with the runtime, what the caller does next will say it better.
+    // The caller's next request reports what is wrong with the runtime, and in more detail.
     return false;
   }
 }

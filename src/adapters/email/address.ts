@@ -1,12 +1,13 @@
 import { domainToASCII } from 'node:url';
 
-/** RFC 5321 §4.5.3.1, and RFC 5322's dot-atom; quoted local parts and several recipients in one are refused. */
+/** The dot-atom of RFC 5322. Quoted local parts and lists of recipients are refused. Lengths: RFC 5321 §4.5.3.1. */
 const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /**
- * The address as SES takes it: one mailbox, ASCII before the `@` (SES has no SMTPUTF8), the domain in punycode.
- * @returns undefined when the text is no such address.
+ * The address in the form that SES accepts: one mailbox, ASCII before the `@` (SES has no SMTPUTF8), the domain in
+ * punycode.
+ * @returns undefined when the text is not such an address
  */
 export function mailbox(text: string): string | undefined {
   const address = text.trim();

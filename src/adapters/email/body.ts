@@ -3,17 +3,17 @@ import type { NotificationContent } from '../../core/model/notification.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
 import { timeBoxed } from '../content/time-box.ts';
 
-/** What a mail without a subject gets: an empty one is taken for spam, and cannot be told apart in a mailbox. */
+/** The subject of an e-mail without one. An empty subject looks like spam and cannot be recognised in a mailbox. */
 const NO_SUBJECT = '(no subject)';
 
-/** As UTF-8; a line break in a subject would be refused, so it becomes a space. */
+/** The subject as UTF-8. SES refuses line breaks in it, so they become spaces. */
 export function subjectOf({ subject }: NotificationContent): Content {
   return utf8(subject?.replace(/\p{Cc}+/gu, ' ').trim() || NO_SUBJECT);
 }
 
 /**
- * PLAIN is text alone. HTML gets a text alternative. MARKDOWN becomes HTML, and its source, which reads well, is the
- * text alternative. The converters are loaded on first use.
+ * PLAIN is sent as text only. HTML gets a text alternative. MARKDOWN becomes HTML, and its source, which is readable,
+ * is the text alternative. The converters are loaded on first use.
  */
 export async function bodyOf({ body, format }: NotificationContent): Promise<Body> {
   if (format === 'PLAIN') return { Text: utf8(body) };

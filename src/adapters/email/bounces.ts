@@ -1,11 +1,11 @@
 import type { ProviderErrorType } from '../../core/model/error-types.ts';
 
-/** What SES says of a bounce, without the diagnostic text: that likes to quote whom the mail was for. */
+/** A bounce as SES reports it, without the diagnostic text, which often quotes the recipient. */
 export interface Bounce {
   /** `Permanent`, `Transient` or `Undetermined`. */
   readonly type: string;
   readonly sub_type: string;
-  /** Enhanced status code of RFC 3463, where the receiving server gave one. */
+  /** Enhanced status code (RFC 3463), if the receiving server gave one. */
   readonly status?: string;
 }
 
@@ -16,28 +16,28 @@ interface BounceRule {
   readonly because: string;
 }
 
-/** The first rule that fits decides; what no rule knows is UNKNOWN, and so retried. */
+/** The first rule that fits decides. A bounce without a rule is UNKNOWN, and so the notification is retried. */
 export const BOUNCE_RULES: readonly BounceRule[] = [
   {
     type: 'Permanent',
     means: 'INVALID_RECIPIENT',
-    because: 'The address does not exist, or the receiving server wants nothing for it: SES calls it a hard bounce.',
+    because: 'The address does not exist, or its server refuses all e-mail for it: SES calls it a hard bounce.',
   },
   {
     type: 'Transient',
     sub_type: ['MessageTooLarge', 'ContentRejected', 'AttachmentRejected'],
     means: 'FORMAT_ERROR',
-    because: 'Transient means that the address is good; but the same message will come back again.',
+    because: 'Transient means that the address is good, but the same message would bounce again.',
   },
   {
     type: 'Transient',
     sub_type: ['MailboxFull'],
     means: 'SERVER_OVERLOAD',
-    because: 'Somebody has to make room first, which takes longer than a disturbance.',
+    because: 'The recipient has to make room first, which takes longer than a disturbance.',
   },
 ];
 
-/** SES sends nothing to an address on its suppression lists; a mail for one is accepted, and bounces. */
+/** SES accepts an e-mail to an address on its suppression lists, does not send it, and reports a bounce. */
 const SUPPRESSED = ['Suppressed', 'OnAccountSuppressionList', 'UnsubscribedRecipient'];
 
 export function errorOfBounce({ type, sub_type }: Bounce): ProviderErrorType {

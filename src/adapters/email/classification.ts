@@ -3,15 +3,16 @@ import type { ClassificationRule } from '../../core/delivery/sender.ts';
 const named = (...codes: string[]) => codes.flatMap((code) => [code, `${code}Exception`]);
 
 /**
- * Answers of SES v1 SendEmail: modelled errors by name, AWS's common errors by code, and what SES says only in the
- * message (SES developer guide, "API error codes" and "Amazon SES email sending errors"). AWS gives no table of what
- * is worth retrying beyond "5xx"; the rest is our judgement, each with its reason.
+ * Answers of SES v1 SendEmail: modelled errors by name, AWS's common errors by code, and errors that SES names only
+ * in the message (SES developer guide, "API error codes" and "Amazon SES email sending errors"). AWS says only of
+ * "5xx" that a retry is worth it. The other rules are our judgement, each with its reason.
  */
 export const EMAIL_RULES: readonly ClassificationRule[] = [
   {
     text: /Daily message quota exceeded/i,
     means: 'RATE_LIMITED',
-    because: 'The quota of a rolling 24 hours lifts by itself; not the notification’s fault, and its deadline ends it.',
+    because:
+      'The quota of a rolling 24 hours becomes free by itself. The deadline of the notification limits the wait.',
   },
   {
     text: /Maximum sending rate exceeded/i,
@@ -27,12 +28,12 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
       'AccountDailyQuotaExceeded',
     ],
     means: 'RATE_LIMITED',
-    because: 'Throttling is not modelled by SES v1: its code comes in AWS’s several spellings.',
+    because: 'SES v1 does not model throttling: the code has the several spellings of AWS.',
   },
   {
     code: named('AccountSendingPaused', 'ConfigurationSetSendingPaused'),
     means: 'RATE_LIMITED',
-    because: 'An operator paused sending and will resume it: wait, without using up retries.',
+    because: 'An operator paused sending and will resume it: wait, and use up no retry.',
   },
   {
     text: /Sending (is )?paused/i,
@@ -42,7 +43,7 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   {
     text: /Sending suspended|account (has been|is) (suspended|shut down)/i,
     means: 'PERMISSION_DENIED',
-    because: 'AWS has suspended the account: somebody has to talk to AWS, then redrive.',
+    because: 'AWS has suspended the account: an operator has to contact AWS, then redrive.',
   },
   {
     code: [
@@ -53,7 +54,7 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
       'CredentialsProviderError',
     ],
     means: 'AUTH_TEMPORARY',
-    because: "The role's session credentials ran out, or could not be had; the next ones will do.",
+    because: "The role's session credentials expired or could not be fetched. New credentials will work.",
   },
   {
     code: [
@@ -79,12 +80,13 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   {
     code: named('MailFromDomainNotVerified', 'FromEmailAddressNotVerified'),
     means: 'AUTH_FAILED',
-    because: "The sender's domain has to be verified in SES first.",
+    because: "The sender's domain must be verified in SES first.",
   },
   {
     text: /(address|domain|identity|identities).*(is|are) not verified/i,
     means: 'AUTH_FAILED',
-    because: 'A sender (in the sandbox: a recipient) is not verified in this region; it says so as MessageRejected.',
+    because:
+      'A sender (in the sandbox: a recipient) is not verified in this region. SES reports it as MessageRejected.',
   },
   {
     code: [
@@ -92,7 +94,7 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
       'InvalidSendingPoolName',
     ],
     means: 'AUTH_FAILED',
-    because: 'A setting names what does not exist: it has to be corrected, then a redrive delivers.',
+    because: 'A setting names something that does not exist. After its correction a redrive delivers.',
   },
   {
     text: /suppression list|blacklist/i,
@@ -102,12 +104,12 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   {
     text: /(Missing final '@domain'|(Domain|Local address|User name) (contains|starts|ends|is missing)|Illegal address|Missing local part|Invalid email address|Recipient count exceeds|Address.*too long)/i,
     means: 'INVALID_RECIPIENT',
-    because: 'SES cannot read the address; it says so as InvalidParameterValue or MessageRejected.',
+    because: 'SES cannot read the address. It reports it as InvalidParameterValue or MessageRejected.',
   },
   {
     code: named('MessageRejected'),
     means: 'FORMAT_ERROR',
-    because: 'Anything else that SES rejects a message for is its content, a virus for instance.',
+    because: 'All other reasons to reject a message are in its content, for example a virus.',
   },
   {
     code: [
@@ -125,12 +127,12 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
       'RequestEntityTooLarge',
     ],
     means: 'FORMAT_ERROR',
-    because: 'A parameter (mostly a header or a body above 10 MB) is not what SES takes, and would not be next time.',
+    because: 'SES does not accept a parameter (mostly a header, or a body above 10 MB), now or later.',
   },
   {
     code: [...named('InvalidAction', 'MissingAction', 'UnknownOperation'), 'NoSuchVersion'],
     means: 'AUTH_FAILED',
-    because: 'What answers at the configured endpoint or region is not SES v1.',
+    because: 'The service at the configured endpoint or region is not SES v1.',
   },
   {
     code: ['RequestTimeout', 'RequestTimeoutException', 'TimeoutError', 'AbortError', 'TIMEOUT', 'ETIMEDOUT'],
@@ -149,15 +151,15 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
       'NetworkingError',
     ],
     means: 'NETWORK_TIMEOUT',
-    because: 'SES or the way to it is down, which passes.',
+    because: 'SES or the network to it is down, which passes.',
   },
   {
     code: named('ServiceUnavailable', 'InternalFailure', 'InternalServerError', 'InternalServer', 'TransientFailure'),
     means: 'SERVER_OVERLOAD',
-    because: 'SES documentation: 5xx is to be retried, at growing intervals.',
+    because: 'SES documentation: 5xx is to be retried at growing intervals.',
   },
   { status: [500, 599], means: 'SERVER_OVERLOAD', because: 'SES documentation: 5xx is to be retried.' },
-  { status: 429, means: 'RATE_LIMITED', because: 'RFC 6585 §4, whatever the code.' },
-  { status: 403, means: 'PERMISSION_DENIED', because: 'AWS answers 403 when access is refused, whatever the code.' },
-  { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than SES takes.' },
+  { status: 429, means: 'RATE_LIMITED', because: 'RFC 6585 §4: too many requests, with any error code.' },
+  { status: 403, means: 'PERMISSION_DENIED', because: 'AWS answers 403 when access is refused, with any error code.' },
+  { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than SES accepts.' },
 ];

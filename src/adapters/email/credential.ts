@@ -1,6 +1,9 @@
 import * as v from 'valibot';
 
-/** An e-mail integration holds no credential (the function's role is that), but may have its own sender; unknown fields are refused. */
+/**
+ * An e-mail integration may have its own sender. It needs no credential, since the function's role may send. Unknown
+ * fields are refused.
+ */
 export const emailCredential = v.strictObject({
   tenant_id: v.optional(v.string()),
   from: v.optional(v.pipe(v.string(), v.regex(/^[^\r\n]+@[^\r\n]+$/, 'must be an e-mail address'))),

@@ -3,16 +3,16 @@ import type { DeliveryEvent, Told } from '../../core/delivery-events/delivery-ev
 import { describeBounce, errorOfBounce, isSuppressed } from './bounces.ts';
 import { fromTag } from './message-tag.ts';
 
-/** A word of SES's own, such as `Bounce` or `MailboxFull`; anything longer is text, which might quote somebody. */
+/** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
 const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
 
 /**
- * The message in the queue of delivery events: what the rules of lib/constructs/delivery-events/delivery-event-rules.ts pick out of SES's
- * events. Those name the recipient and quote the subject, and nothing in a queue may (design §7.9).
+ * A message in the queue of delivery events. The rules of lib/constructs/delivery-events/delivery-event-rules.ts make
+ * it from an event of SES without the recipient and the subject, which must not be in a queue (design §7.9).
  */
 const message = v.object({
   version: v.literal(1),
-  /** SES's name of the event. */
+  /** The name that SES gives the event. */
   event: word,
   at: v.pipe(v.string(), v.isoTimestamp()),
   log_id: v.pipe(v.string(), v.regex(/^[\w-]{1,256}$/)),
@@ -23,9 +23,9 @@ const message = v.object({
 type Message = v.InferOutput<typeof message>;
 
 /**
- * Reads a message's body.
- * @returns undefined for an event that tells us nothing
- * @throws Error that names every field that is missing or wrong; it quotes no value.
+ * Reads the body of a message.
+ * @returns undefined for an event of a kind that is not used
+ * @throws Error that names every field that is missing or wrong, and quotes no value
  */
 export function parseDeliveryEvent(body: string): DeliveryEvent | undefined {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), message), body);

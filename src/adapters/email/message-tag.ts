@@ -1,12 +1,12 @@
 import { providerSafeId } from '../http/provider-safe-id.ts';
 
-/** SES's limits for a message tag's value. */
+/** The form that SES requires of the value of a message tag. */
 const FITS = /^[\w-]{1,256}$/;
 const ENCODED = 'b64_';
 
 /**
- * An id as the value of an SES message tag, from which fromTag reads it again: `[A-Za-z0-9_-]`, at most 256 characters. Ids
- * that are none such are encoded; one too long for that is shortened, and its events find nothing.
+ * The value of an SES message tag for an id: `[A-Za-z0-9_-]`, at most 256 characters. Other ids are encoded, and
+ * fromTag decodes them. An id that is too long to be encoded is shortened, and its events find no attempt.
  */
 export function toTag(id: string): string {
   if (FITS.test(id) && !id.startsWith(ENCODED)) return id;

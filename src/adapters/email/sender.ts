@@ -12,18 +12,18 @@ import { emailCredential } from './credential.ts';
 import { toTag } from './message-tag.ts';
 
 interface EmailSenderOptions {
-  /** With `maxAttempts: 1`: the retries of the pipeline are the only ones (design §10). */
+  /** A client with `maxAttempts: 1`: only the pipeline retries (design §10). */
   readonly client: SESClient;
   readonly credentials: IntegrationCredentials;
-  /** The verified address to send from when the integration has none of its own. */
+  /** The verified address of the sender, unless the integration has its own. */
   readonly from: string;
   readonly configurationSet?: string;
 }
 
 /**
- * E-mail through SES v1. Every mail carries the tags `log_id` and `attempt`, by which SES's events find their attempt
- * (message-tag.ts), and `tenant_id`. An integration may set its own `from` and `configuration_set`; one that has no
- * secret uses the stage's, since there is nothing secret that it could lack.
+ * Sends e-mail through SES v1. Every e-mail carries the tags `log_id` and `attempt`, by which SES's events find their
+ * attempt (message-tag.ts), and `tenant_id`. An integration may set `from` and `configuration_set`. An integration
+ * without a secret uses those of the stage, because sending needs nothing secret.
  */
 export function createEmailSender({ client, credentials, from, configurationSet }: EmailSenderOptions): Sender {
   return {
@@ -70,7 +70,7 @@ function tagsOf({ log_id, tenant_id, attempt }: Delivery): MessageTag[] {
   ];
 }
 
-/** @throws whatever did not come from the SDK or the network: a defect of ours. */
+/** @throws any error that comes neither from the SDK nor from the network: it is a defect of our code */
 function refusalOf(error: unknown, { content, at }: Delivery): Refused {
   if (!(error instanceof Error)) throw error;
   const { status, code, text, retryAfter } = factsOf(error);
@@ -93,7 +93,7 @@ interface SdkFacts extends AnswerFacts {
   readonly retryAfter: string | undefined;
 }
 
-/** Service errors have SES's code as name; network errors have Node's as code, perhaps only in their cause. */
+/** A service error has SES's code as its name. A network error has Node's code, sometimes only in its cause. */
 function factsOf(error: Error): SdkFacts {
   const { $metadata, $response, code, cause } = error as Error & {
     $metadata?: { httpStatusCode?: number };

@@ -1,11 +1,11 @@
 import type { ClassificationRule } from '../../core/delivery/sender.ts';
 
-/** What it means that no answer came: the same for every channel that speaks HTTP itself. */
+/** What the lack of an answer means, for all channels that use the poster. */
 export const NETWORK_RULES: readonly ClassificationRule[] = [
   {
     code: 'TARGET_REFUSED',
     means: 'INVALID_RECIPIENT',
-    because: 'A target that is malformed or leads into a private network is never posted to, now or later.',
+    because: 'A target that is malformed or in a private network is never posted to, now or later.',
   },
   {
     code: ['TIMEOUT', 'ETIMEDOUT', 'ESOCKETTIMEDOUT'],
@@ -24,13 +24,13 @@ export const NETWORK_RULES: readonly ClassificationRule[] = [
       'ENETDOWN',
     ],
     means: 'NETWORK_TIMEOUT',
-    because: 'The endpoint or the way to it is down, which passes.',
+    because: 'The endpoint or the network to it is down, which passes.',
   },
   {
     code: ['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'ENODATA', 'ESERVFAIL', 'ETIMEOUT'],
     means: 'NETWORK_TIMEOUT',
     because:
-      'getaddrinfo says "not found" during a DNS outage or while a record spreads, too; the retry limit ends it if the name is really wrong.',
+      'getaddrinfo says "not found" also during a DNS outage and while a record spreads. If the name is really wrong, the retry limit ends the retries.',
   },
   {
     code: [
@@ -45,12 +45,11 @@ export const NETWORK_RULES: readonly ClassificationRule[] = [
       'EPROTO',
     ],
     means: 'UNKNOWN',
-    because: 'An endpoint with a bad certificate is repaired by its owner, mostly within hours: worth retrying.',
+    because: 'The owner of an endpoint repairs a bad certificate, mostly within hours: a retry is worth it.',
   },
   {
     code: ['HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW', 'HPE_INVALID_HEADER_TOKEN', 'HPE_INVALID_STATUS'],
     means: 'UNKNOWN',
-    because:
-      'What answered does not speak HTTP: typically something in front of the endpoint while it is being replaced.',
+    because: 'The answer is not HTTP: typically a proxy answers while the endpoint behind it is being replaced.',
   },
 ];

@@ -4,17 +4,17 @@ import type { LookupFunction } from 'node:net';
 import { bareHost } from './target-guard.ts';
 
 /**
- * Not imported: as an ES module it would load the whole of Node's `fetch` at every cold start, only to list it among
- * its exports.
+ * Not imported: as an ES module node:http would load all of Node's `fetch` at every cold start, only to list its
+ * exports.
  */
 const http = process.getBuiltinModule('node:http');
 
-/** More of an answer than this is not read unless asked for: it is only looked at for what the provider says. */
+/** Most bytes of an answer that are read, unless an option says otherwise. The answer only serves as a diagnosis. */
 export const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Idle connections are dropped after this time. It is short because a frozen function does not see the other side
- * close: a connection from before the freeze would fail the first send after it.
+ * Milliseconds after which an idle connection is closed. The time is short because a frozen function does not notice
+ * that the other side closes: a connection from before the freeze would fail the first send after it.
  */
 const IDLE_MS = 4_000;
 
@@ -28,11 +28,11 @@ interface PostRequest {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** As UTF-8; what is beyond the limit is missing. */
+  /** UTF-8, cut off at the limit. */
   readonly text: string;
 }
 
-/** No answer came. The message never names the target: it may go into logs and records. */
+/** No answer came. The message never names the target, because it may go into logs and records. */
 export class NetworkFault extends Error {
   override readonly name = 'NetworkFault';
   /** `TIMEOUT`, `TARGET_REFUSED`, or Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, …). */
@@ -45,19 +45,19 @@ export class NetworkFault extends Error {
 }
 
 export interface PosterOptions {
-  /** For the whole exchange, in milliseconds; the request's signal may end it sooner. */
+  /** Milliseconds for the whole exchange. The signal of the request may end it sooner. */
   readonly timeoutMs?: number;
-  /** Of an answer's body, MAX_ANSWER_BYTES unless given. */
+  /** Most bytes of the body of an answer; MAX_ANSWER_BYTES unless given. */
   readonly maxAnswerBytes?: number;
-  /** How names are resolved: the guard's lookup wherever a tenant can choose the target. */
+  /** How names are resolved. It must be the lookup of the target guard wherever a tenant can choose the target. */
   readonly lookup?: LookupFunction;
 }
 
 export interface Poster {
   /**
-   * One POST over a kept-alive connection; redirects are not followed. Once the status line has arrived the answer
-   * counts, even if its body is cut off: posting again what was accepted would be worse.
-   * @throws NetworkFault when no answer came.
+   * Makes one POST over a kept-alive connection. Redirects are not followed. Once the status line has arrived the
+   * answer counts, even if its body is cut off: a second post of an accepted message would be worse.
+   * @throws NetworkFault when no answer came
    */
   post(request: PostRequest): Promise<HttpAnswer>;
   /** Closes idle connections. */
@@ -145,7 +145,7 @@ function timedOut(): NetworkFault {
   return new NetworkFault('TIMEOUT', 'the endpoint did not answer in time');
 }
 
-/** Node's own messages name the address, so only the code is kept of them. */
+/** Only the code is kept of Node's errors, because their messages name the address. */
 function faultOf(error: NodeJS.ErrnoException): NetworkFault {
   const code = error.code ?? 'UNKNOWN';
   return code === 'TARGET_REFUSED'

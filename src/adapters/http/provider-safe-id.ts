@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 const MAX_LENGTH = 256;
 
 /**
- * An id in the characters that SES message tags and `webhook-id` take: `[A-Za-z0-9_-]`, at most 256.
- * An id of ours normally passes unchanged. Where it does not, the offending characters become `_` and eight hex
- * digits of its SHA-256 are appended, so that it stays constant over retries and two ids never become one.
+ * An id in the characters that SES message tags and `webhook-id` accept: `[A-Za-z0-9_-]`, at most 256. Most ids pass
+ * unchanged. In others the forbidden characters become `_`, and eight hex digits of the SHA-256 are appended, so that
+ * the result is the same for every retry and two ids stay different.
  */
 export function providerSafeId(id: string): string {
   if (/^[\w-]{1,256}$/.test(id)) return id;

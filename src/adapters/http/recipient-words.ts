@@ -1,16 +1,18 @@
-/** Longer texts are sentences: their words are anybody's. */
+/** Most characters of a name. Longer texts are sentences, and their words identify nobody. */
 const LONGEST_NAME = 100;
-/** his-notification-log-table.md, recipient_address: longer texts are searched for no addresses. */
+/**
+ * Most characters of recipient_address (his-notification-log-table.md). Longer texts are not searched for addresses.
+ */
 const LONGEST_RECIPIENT = 500;
 const ADDRESS = /([^\s"'<>(),;:@]+)@([^\s"'<>(),;:@]+)/g;
-/** Shorter parts of an address, such as `jp` and `co`, would mask half of every answer and tell nobody. */
+/** Shorter parts of an address, such as `jp` and `co`, identify nobody and would mask half of every answer. */
 const SHORTEST_PART = 3;
 const SHORTEST_LABEL = 4;
 
 /**
- * What tells of a recipient although it is too short to be recognised as a run, to be looked for as whole words: a text
- * without spaces itself and its letters without `#` and `@`; of an e-mail address, in any case, the local part and its
- * parts, the domain and its labels but for the last.
+ * Patterns of whole words that identify a recipient but are too short to be recognised as a run: a text without spaces,
+ * with and without a leading `#` or `@`. Of an e-mail address: the local part and its parts, the domain and its labels
+ * except the last, upper or lower case.
  */
 export function wholeWords(text: string): RegExp[] {
   if (text.length > LONGEST_RECIPIENT) return [];
@@ -29,7 +31,7 @@ function partsOf(local: string, domain: string): string[] {
   return [local, ...parts, domain, ...labels.filter((label) => label.length >= SHORTEST_LABEL)];
 }
 
-/** Scripts outside ASCII put no spaces between words, so that their words are looked for anywhere, from two characters. */
+/** Many scripts outside ASCII have no spaces between words: their words are found anywhere, from two characters on. */
 function patterns(words: readonly string[], flags: string): RegExp[] {
   return words.flatMap((word) => {
     const ascii = /^\p{ASCII}*$/u.test(word);

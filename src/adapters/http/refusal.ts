@@ -4,19 +4,19 @@ import { type HttpAnswer, NetworkFault } from './post.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { TargetRefusedError } from './target-guard.ts';
 
-interface Judged {
-  /** Who answered, as the sentence's subject: "the endpoint". */
+interface AnswerContext {
+  /** Who answered, as the subject of the message: "the endpoint". */
   readonly who: string;
   readonly delivery: Delivery;
   readonly rules: readonly ClassificationRule[];
-  /** The provider's error code, where its answer has one. */
+  /** The error code of the provider, if the answer has one. */
   readonly code?: string | undefined;
-  /** The credential or URL that was used, so that an echo of it is not recorded. */
+  /** The credential or URL that was used; an echo of it is not recorded. */
   readonly secret?: string | undefined;
 }
 
-/** An answer that is not an acceptance, classified; `Retry-After` counts from the attempt's time. */
-export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secret }: Judged): Refused {
+/** Classifies an answer that is not an acceptance. `Retry-After` counts from the time of the attempt. */
+export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secret }: AnswerContext): Refused {
   const { subject, body, recipient } = delivery.content;
   const text = answerExcerpt(answer.text, [secret, recipient, subject, body]);
   const retryAfter = parseRetryAfter(answer.headers['retry-after'], delivery.at);
@@ -31,8 +31,8 @@ export function refusalOf(answer: HttpAnswer, { who, delivery, rules, code, secr
 }
 
 /**
- * The absence of an answer, classified.
- * @throws whatever it is given that is neither NetworkFault nor TargetRefusedError: a defect of ours.
+ * Classifies the lack of an answer.
+ * @throws any other error than NetworkFault and TargetRefusedError: it is a defect of our code
  */
 export function faultRefusal(error: unknown, rules: readonly ClassificationRule[]): Refused {
   if (!(error instanceof NetworkFault) && !(error instanceof TargetRefusedError)) throw error;

@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000;
 
-/** RFC 9110 §5.6.7: the preferred form and the two obsolete ones that a recipient must still take. */
+/** RFC 9110 §5.6.7: the preferred form and the obsolete forms that a recipient must still accept. */
 const HTTP_DATE = [
   /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
   /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
@@ -9,8 +9,8 @@ const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
  * Reads a `Retry-After` header (RFC 9110 §10.2.3): delay-seconds or an HTTP-date.
- * @returns milliseconds from `now`, 1…86,400,000: what lies beyond a day is taken as a day, since no notification
- * is kept for longer. Undefined when the header is absent, malformed, zero or in the past.
+ * @returns milliseconds from `now`, 1…86,400,000. A longer delay counts as a day, because no notification is retried
+ *   for longer. Undefined when the header is missing, malformed, zero or in the past.
  */
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   const text = header?.trim();
@@ -19,7 +19,7 @@ export function parseRetryAfter(header: string | undefined, now: Date): number |
   return delay > 0 ? Math.min(delay, DAY_MS) : undefined;
 }
 
-/** NaN when it is not an HTTP-date, which compares as "not in the future". */
+/** NaN when the text is not an HTTP-date; NaN compares as "not in the future". */
 function dateOf(text: string): number {
   if (HTTP_DATE.some((form) => form.test(text))) return Date.parse(text);
   return ASCTIME.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;

@@ -3,28 +3,27 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Guards every URL that a tenant can choose against server-side request forgery. The name is resolved once, by the
- * connection itself, and the connection goes to exactly the addresses that were judged: there is no second
- * resolution whose answer could differ.
+ * Guards every URL that a tenant can choose against server-side request forgery. The connection itself resolves the
+ * name, once, and goes to exactly the addresses that were checked: no second resolution could give other addresses.
  */
 interface TargetGuard {
   /**
-   * The URL, parsed, when its form is acceptable and its host is not an address of ours.
+   * Parses the URL if its form is acceptable and its host is not a private address.
    * @throws TargetRefusedError
    */
   check(text: string): URL;
-  /** For `http.request`: fails with TargetRefusedError when any address of the name is not public. */
+  /** For `http.request`. It fails with TargetRefusedError when any address of the name is not public. */
   readonly lookup: LookupFunction;
 }
 
 export interface TargetGuardOptions {
-  /** Lets plain http and private addresses through: for the local runtime only. */
+  /** Allows plain http and private addresses, for the local runtime only. */
   readonly allowPrivateTargets?: boolean;
-  /** All addresses of a name; the system's resolver unless given. */
+  /** Returns all addresses of a name; the system's resolver unless given. */
   readonly resolve?: (hostname: string) => Promise<readonly LookupAddress[]>;
 }
 
-/** Says what is wrong with a target without naming it: a webhook's address is as good as its credential. */
+/** Says what is wrong with a target without naming it, because the URL of a webhook is a credential. */
 export class TargetRefusedError extends Error {
   override readonly name = 'TargetRefusedError';
   readonly code = 'TARGET_REFUSED';
@@ -49,14 +48,14 @@ export function createTargetGuard(options: TargetGuardOptions = {}): TargetGuard
   };
 }
 
-/** Whether a text means to be a URL that can be posted to; whether it may be is the guard's question. */
+/** Whether a text is meant as a URL. The guard decides whether it may be posted to. */
 export function looksLikeUrl(text: string): boolean {
   return /^https?:\/\//i.test(text.trim());
 }
 
 /**
- * Only globally routable unicast addresses are public. An IPv4 address mapped into IPv6 is judged as what it is;
- * every other form of embedding (NAT64, 6to4, Teredo, IPv4-compatible) is refused whatever it embeds.
+ * Only globally routable unicast addresses are public. An IPv4 address mapped into IPv6 is checked as an IPv4 address.
+ * All other forms that embed an address (NAT64, 6to4, Teredo, IPv4-compatible) are refused.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -65,7 +64,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || GLOBAL_UNICAST_V6.some((range) => parsed.match(range));
 }
 
-/** RFC 4291 §2.4: of the IPv6 space only this has been given out; the rest includes `::a.b.c.d`. */
+/** RFC 4291 §2.4: only this part of the IPv6 space is assigned. The rest includes `::a.b.c.d`. */
 const GLOBAL_UNICAST_V6 = [ipaddr.parseCIDR('2000::/3')];
 
 function checkTarget(text: string, allowPrivateTargets: boolean): URL {
@@ -78,20 +77,20 @@ function checkTarget(text: string, allowPrivateTargets: boolean): URL {
     throw new TargetRefusedError('it must not contain a user name or password');
   }
   const host = bareHost(url);
-  // The URL parser has already turned 2130706433, 0x7f.1 and the like into dotted form.
+  // The URL parser has already turned forms such as 2130706433 and 0x7f.1 into dotted form.
   if (isIP(host) !== 0 && !allowPrivateTargets && !isPublicAddress(host)) {
     throw new TargetRefusedError('its host is a private or reserved address');
   }
   return url;
 }
 
-/** The host as sockets want it: an IPv6 address without its brackets. */
+/** The host for a socket: an IPv6 address without its brackets. */
 export function bareHost(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
 function faultOf(found: readonly LookupAddress[]): TargetRefusedError | undefined {
-  // One private address among public ones is refused too: which of them is tried first is not ours to say.
+  // One private address among public ones is refused, too, because the connection could use it.
   return found.length > 0 && found.every(({ address }) => isPublicAddress(address))
     ? undefined
     : new TargetRefusedError('its host name leads to a private or reserved address');

@@ -3,11 +3,11 @@ import { createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 export type TargetPosterOptions = TargetGuardOptions & Omit<PosterOptions, 'lookup'>;
 
-/** Posts to URLs that tenants choose: there is no way through it past the guard. */
+/** Posts to URLs that tenants choose. Every post passes the guard. */
 export interface TargetPoster {
   /**
-   * @throws TargetRefusedError when the URL's form or host is refused, NetworkFault (code TARGET_REFUSED) when its
-   * name leads to a private address, NetworkFault otherwise when no answer came.
+   * @throws TargetRefusedError when the form or host of the URL is refused; NetworkFault with code TARGET_REFUSED
+   *   when its name leads to a private address; NetworkFault with another code when no answer came
    */
   post(target: string, message: TargetMessage, signal: AbortSignal): Promise<HttpAnswer>;
   /** Closes idle connections. */

@@ -13,7 +13,9 @@ const cursor = v.object({
   sent: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });
 
-/** The dispatcher's event when the job, an operator or the dispatcher itself calls it; unknown keys are refused. */
+/**
+ * The event with which the job, an operator or the dispatcher itself calls the dispatcher. Unknown keys are refused.
+ */
 const sweepEvent = v.strictObject({
   max_retry_count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   channel: v.optional(v.picklist(CHANNELS)),
@@ -31,8 +33,8 @@ export type SweepEvent = v.InferInput<typeof sweepEvent>;
 const schedule = v.object({ source: v.literal('aws.events') });
 
 /**
- * Reads the dispatcher's event: EventBridge's scheduled event, or the job's options.
- * @throws Error that names every field that is unknown or wrong.
+ * Reads the event of the dispatcher: the scheduled event of EventBridge, or the options of the job.
+ * @throws Error that names every field that is unknown or wrong
  */
 export function parseSweepEvent(event: unknown): {
   request: SweepRequest;

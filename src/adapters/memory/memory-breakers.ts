@@ -1,7 +1,7 @@
 import type { Breaker } from '../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../core/breaker/shared-breakers.ts';
 
-/** The breakers of PipelineState in memory: a twin of the DynamoDB store with the same answers. */
+/** The breakers of PipelineState in memory: a twin of the DynamoDB store that gives the same answers. */
 export class MemoryBreakers {
   readonly breakers = new Map<string, Breaker>();
 

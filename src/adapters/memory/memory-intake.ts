@@ -1,7 +1,7 @@
 import type { IntakeRecord, IntakeStore } from '../../core/intake/ports.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
-/** IntakeStore on tables in memory: the twin of dynamodb/intake-store.ts. */
+/** IntakeStore on tables in memory: the twin of dynamodb/intake/intake-store.ts. */
 export function createMemoryIntake(tables: MemoryTables): IntakeStore {
   const records = new Map<string, IntakeRecord>();
   const seconds = (now: Date) => Math.floor(now.getTime() / 1000);

@@ -16,8 +16,8 @@ export interface MemoryQueueOptions {
 }
 
 /**
- * A standard SQS queue with its dead-letter queue, in memory: at-least-once, visibility, receive counts, delay, and the
- * console's redrive, whose messages are new ones with the old body (facts: SQS).
+ * A standard SQS queue with its dead-letter queue, in memory: at-least-once delivery, visibility, receive counts,
+ * delay, and the console's redrive, which sends a new message with the old body (facts: SQS).
  */
 export class MemoryQueue {
   readonly messages: StoredMessage[] = [];
@@ -40,7 +40,7 @@ export class MemoryQueue {
     });
   }
 
-  /** Up to `max` visible messages, now invisible; one received too often moves to the dead letters instead. */
+  /** Receives up to `max` visible messages, which become invisible. One received too often becomes a dead letter. */
   receive(max: number): ReceivedMessage[] {
     const now = this.#options.clock().getTime();
     const received: ReceivedMessage[] = [];
@@ -68,12 +68,12 @@ export class MemoryQueue {
     if (stored) stored.visible_at = this.#options.clock().getTime() + seconds * 1000;
   }
 
-  /** SQS delivers at least once: shows a message that is in flight to someone else as well. */
+  /** Makes a message that is in flight visible again, since SQS delivers at least once. */
   showAgain(message_id: string): void {
     this.returnAfter(message_id, 0);
   }
 
-  /** All dead letters back to the queue. */
+  /** Moves all dead letters back to the queue. */
   redrive(): number {
     const letters = this.dead_letters.splice(0);
     for (const { message } of letters) this.send(message);

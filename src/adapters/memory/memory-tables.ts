@@ -15,7 +15,7 @@ import { EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/g
 
 type StoredRow = Record<string, unknown>;
 
-/** The three tables in memory: twins of the DynamoDB stores with the same answers, for tests of what uses them. */
+/** The three tables in memory: twins of the DynamoDB stores that give the same answers, for tests. */
 export class MemoryTables implements IndexStore {
   readonly log = new Map<string, StoredRow>();
   readonly retryLog = new Map<string, RetryRecord>();

@@ -6,12 +6,12 @@ import { KmsKeyringNode } from '@aws-crypto/kms-keyring-node';
 import { AlgorithmSuiteIdentifier, CommitmentPolicy, type KeyringNode } from '@aws-crypto/material-management-node';
 import { RawAesKeyringNode, RawAesWrappingSuiteIdentifier } from '@aws-crypto/raw-aes-keyring-node';
 
-/** Data keys are kept for this long, or for this many messages, whichever ends first. */
+/** A data key is used for so long, or for so many messages, whichever limit is reached first. */
 const MAX_AGE_MS = 5 * 60_000;
 const MAX_MESSAGES = 1_000;
 const CACHE_ENTRIES = 1_000;
 
-/** Both ends are ours, so a signature over the message would add cost and no trust. */
+/** Both writer and reader are our own code, so a signature over the message would add cost but no trust. */
 const SUITE = AlgorithmSuiteIdentifier.ALG_AES256_GCM_IV12_TAG16_HKDF_SHA512_COMMIT_KEY;
 
 export type EncryptionSdkOptions =
@@ -25,7 +25,7 @@ export interface RecipientEncryption {
   ): Promise<{ readonly plaintext: Buffer; readonly context: Readonly<Record<string, string>> }>;
 }
 
-/** This module is the only one to import the AWS Encryption SDK, and is itself only ever imported on first use. */
+/** Only this module imports the AWS Encryption SDK. It is itself imported dynamically, on first use. */
 export function createRecipientEncryption(options: EncryptionSdkOptions): RecipientEncryption {
   const policy = { commitmentPolicy: CommitmentPolicy.REQUIRE_ENCRYPT_REQUIRE_DECRYPT, maxEncryptedDataKeys: 1 };
   const { encrypt } = buildEncrypt(policy);
@@ -38,7 +38,7 @@ export function createRecipientEncryption(options: EncryptionSdkOptions): Recipi
   });
   return {
     async seal(encryptionContext, plaintext) {
-      // Without the length the SDK cannot count the bytes under a key, and would not cache it.
+      // Without the length the SDK cannot count the bytes per key, and would not cache the key.
       const settings = { suiteId: SUITE, encryptionContext, plaintextLength: plaintext.length };
       return (await encrypt(materials, plaintext, settings)).result;
     },
@@ -54,7 +54,7 @@ function keyringOf(options: EncryptionSdkOptions): KeyringNode {
   return new RawAesKeyringNode({
     keyName: 'recipient',
     keyNamespace: 'notification-retry',
-    // The keyring needs memory that is not shared with other buffers.
+    // The keyring requires memory that no other buffer shares.
     unencryptedMasterKey: Uint8Array.from(options.key),
     wrappingSuite: RawAesWrappingSuiteIdentifier.AES256_GCM_IV12_TAG16_NO_PADDING,
   });

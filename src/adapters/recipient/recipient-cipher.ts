@@ -1,30 +1,35 @@
 import type { EncryptionSdkOptions, RecipientEncryption } from './encryption-sdk.ts';
 
-/** Whose recipient it is: a ciphertext is worth nothing in another row. */
+/** The row that a recipient belongs to. In another row its ciphertext is useless. */
 interface RecipientOwner {
   readonly tenant_id: string;
   readonly log_id: string;
 }
 
-/** Encrypts what identifies a person, bound to its tenant and row (his-notification-log-table.md: 暗号化必須). */
+/** Encrypts recipients, bound to their tenant and row (his-notification-log-table.md: 暗号化必須). */
 export interface RecipientCipher {
   encrypt(owner: RecipientOwner, recipient: string): Promise<Uint8Array>;
-  /** @throws RecipientMismatchError for another's ciphertext; the SDK's error when it was altered or KMS is out of reach. */
+  /**
+   * @throws RecipientMismatchError for the ciphertext of another row or tenant; the SDK's error when the ciphertext was
+   *   altered or KMS cannot be reached
+   */
   decrypt(owner: RecipientOwner, ciphertext: Uint8Array): Promise<string>;
 }
 
-/** The ciphertext was made for another tenant or row. Names the row that it was found in, never the recipient. */
+/**
+ * The ciphertext was made for another tenant or row. The message names the row it was found in, never the recipient.
+ */
 export class RecipientMismatchError extends Error {
   override readonly name = 'RecipientMismatchError';
 }
 
-/** Data keys wrapped by a KMS key: one KMS call a tenant and five minutes, not one a notification. */
+/** Encrypts with data keys that a KMS key wraps: one KMS call per tenant and five minutes, not per notification. */
 export function createKmsRecipientCipher(keyArn: string): RecipientCipher {
   return createCipher({ kind: 'kms', keyArn });
 }
 
 /**
- * Data keys wrapped by a key of our own, where there is no KMS.
+ * Encrypts with data keys that a given key wraps, where there is no KMS.
  * @param key 32 bytes
  */
 export function createLocalRecipientCipher(key: Uint8Array): RecipientCipher {
@@ -34,21 +39,21 @@ export function createLocalRecipientCipher(key: Uint8Array): RecipientCipher {
 
 function createCipher(options: EncryptionSdkOptions): RecipientCipher {
   let loading: Promise<RecipientEncryption> | undefined;
-  // Loaded on first use: the SDK would otherwise be a large part of every cold start, also of those without need of it.
+  // Loaded on first use: the SDK is large, and would slow down even cold starts that do not need it.
   const sdk = () => {
     loading ??= import('./encryption-sdk.ts').then((module) => module.createRecipientEncryption(options));
     return loading;
   };
-  const inTurn = createTurns();
+  const oneAtATime = createTurns();
   return {
     async encrypt({ tenant_id, log_id }, recipient) {
       const { seal } = await sdk();
       const plaintext = Buffer.from(JSON.stringify({ log_id, recipient }));
-      return inTurn(`e:${tenant_id}`, () => seal({ tenant_id }, plaintext));
+      return oneAtATime(`e:${tenant_id}`, () => seal({ tenant_id }, plaintext));
     },
     async decrypt({ tenant_id, log_id }, ciphertext) {
       const { open } = await sdk();
-      const opened = await inTurn(`d:${tenant_id}`, () => open(ciphertext));
+      const opened = await oneAtATime(`d:${tenant_id}`, () => open(ciphertext));
       const content: unknown = JSON.parse(opened.plaintext.toString());
       if (opened.context['tenant_id'] !== tenant_id || !isFor(log_id, content)) {
         throw new RecipientMismatchError(
@@ -72,8 +77,8 @@ function isFor(log_id: string, content: unknown): content is { log_id: string; r
 }
 
 /**
- * Runs what has the same key one after the other. A batch that arrives at an empty key cache would otherwise ask KMS
- * for the same data key once a notification.
+ * Runs calls with the same key one after the other. Otherwise a batch that meets an empty key cache would ask KMS for
+ * the same data key once per notification.
  */
 function createTurns() {
   const last = new Map<string, Promise<unknown>>();

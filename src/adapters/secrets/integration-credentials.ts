@@ -4,39 +4,42 @@ import type { ProviderErrorType } from '../../core/model/error-types.ts';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
 
-/** Whose credential: the delivery's own fields. */
+/** The delivery that a credential is for. */
 interface CredentialOwner {
   readonly tenant_id: string;
   readonly integration_config_id?: string;
   readonly chosen_by_tenant?: true;
 }
 
-/** What a credential of a channel looks like. */
+/** The schema of a channel's credential. */
 type CredentialShape<T> = v.GenericSchema<unknown, T>;
 
-/** `undefined`: the owner names no integration, or (with `optional`) the integration has no secret. */
+/** `undefined` when the owner names no integration or, with `optional`, when the integration has no secret. */
 type CredentialResult<T> = { readonly ok: true; readonly credential: T | undefined } | Refused;
 
 export interface IntegrationCredentials {
   /**
-   * The credential of the owner's integration. Whatever is wrong with it concerns this notification alone, and comes
-   * back as its refusal: missing or malformed AUTH_FAILED, another tenant's or unreadable by our role
-   * PERMISSION_DENIED, source out of reach AUTH_TEMPORARY. To a tenant that chose it, one that is missing and one that is
-   * not theirs are the same: nobody learns by trying which integrations others have.
+   * Loads the credential of the owner's integration. A fault concerns only this notification and is returned as its
+   * refusal: AUTH_FAILED for a missing or malformed secret, PERMISSION_DENIED for a secret of another tenant or one
+   * that our role cannot read, AUTH_TEMPORARY for a source that does not answer. If the tenant chose the integration,
+   * a missing secret and one of another tenant are reported alike, so that nobody learns by trying which integrations
+   * others have.
    */
   load<T>(shape: CredentialShape<T>, owner: CredentialOwner, options?: LoadOptions): Promise<CredentialResult<T>>;
-  /** False when `load` is sure to refuse because of whose it is. Asks the provider nothing, and never rejects. */
+  /**
+   * False when `load` certainly refuses because the secret belongs to others. It calls no provider and never rejects.
+   */
   mayUse(owner: CredentialOwner): Promise<boolean>;
 }
 
 interface LoadOptions {
   /** Reads past every cache. */
   readonly fresh?: boolean;
-  /** A missing secret is no fault, unless a tenant named it. */
+  /** A missing secret is no fault, unless the tenant chose the integration. */
   readonly optional?: boolean;
 }
 
-/** A secret's name takes these in Secrets Manager; the table allows an id of 50 characters. */
+/** The characters that the name of a secret may have in Secrets Manager. The table allows ids of 50 characters. */
 const CONFIG_ID = /^[\w+=.@-]{1,100}$/;
 const MAX_REMEMBERED = 500;
 
@@ -44,7 +47,7 @@ export function createIntegrationCredentials(
   source: SecretSource,
   { prefix }: { readonly prefix: string },
 ): IntegrationCredentials {
-  /** What was parsed from which text: the parsing, unlike the reading, is the same until the text changes. */
+  /** The parsed credential of each text, so that a text is parsed once. */
   const parsed = new Map<string, { text: string; shape: unknown; result: Parsed<unknown> }>();
 
   function parseOnce<T>(name: string, text: string, shape: CredentialShape<T>): Parsed<T> {
@@ -90,7 +93,7 @@ export function createIntegrationCredentials(
           ? !owner.chosen_by_tenant
           : isTheirs(parsed.get(name)?.text === text ? parsed.get(name)?.result.owned_by : ownerIn(text), owner);
       } catch {
-        // Nobody knows at the moment; the attempt itself will tell.
+        // The source does not answer now. The attempt itself will find out.
         return true;
       }
     },
@@ -104,7 +107,7 @@ function isTheirs(owned_by: string | undefined, { tenant_id, chosen_by_tenant }:
   return owned_by === undefined ? !chosen_by_tenant : owned_by === EVERY_TENANT || owned_by === tenant_id;
 }
 
-/** The same for a secret that is missing, another tenant's and nobody's. */
+/** The refusal is the same for a missing secret, one of another tenant and one without an owner. */
 function notUsable(name: string): Refused {
   const rule = `notifications from the API need one whose tenant_id is the tenant's, or "${EVERY_TENANT}" for all`;
   return refused('AUTH_FAILED', `there is no secret ${name} that this tenant may use: ${rule}`);

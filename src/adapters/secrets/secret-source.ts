@@ -1,17 +1,17 @@
-/** Where credentials and local keys come from, by name; both implementations give a secret as text. */
+/** Gives credentials and local keys by name, as text. */
 export interface SecretSource {
   /**
-   * @param options.fresh reads past every cache.
-   * @returns undefined when there is no such secret.
+   * @param options.fresh reads past every cache
+   * @returns undefined when there is no such secret
    * @throws SecretUnavailableError
    */
   get(name: string, options?: { readonly fresh?: boolean }): Promise<string | undefined>;
 }
 
-/** Why a secret could not be read: we may not, the file is wrong, or the source does not answer at present. */
+/** Why a secret could not be read: access is denied, the file is malformed, or the source does not answer now. */
 export type SecretFault = 'denied' | 'malformed' | 'temporary';
 
-/** Names the secret and the reason, never the value. */
+/** A secret could not be read. The message names the secret and the reason, never the value. */
 export class SecretUnavailableError extends Error {
   override readonly name = 'SecretUnavailableError';
   readonly fault: SecretFault;

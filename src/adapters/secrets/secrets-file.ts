@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretSource, SecretUnavailableError } from './secret-source.ts';
 
-/** The names under which the file's integrations are found: prefix + integration_config_id. */
+/** The name of an integration's secret is this prefix and the integration_config_id. */
 export const FILE_INTEGRATION_PREFIX = 'integrations/';
 
 const fileShape = v.object({
@@ -20,8 +20,8 @@ type SecretsFile = v.InferOutput<typeof fileShape>;
 
 /**
  * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, `recipient_key` and
- * `recipient_hash_key`. The file is read on first use, and again whenever a fresh value is asked for; a file that
- * does not exist holds no secrets.
+ * `recipient_hash_key`. The file is read on first use, and again for every fresh value. A missing file holds no
+ * secrets.
  */
 export function createSecretsFileSource(path: string): SecretSource {
   let content: Promise<SecretsFile> | undefined;

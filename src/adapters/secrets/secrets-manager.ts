@@ -3,7 +3,7 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
 
 const CACHE_SECONDS = 300;
-/** A secret that is missing is asked for again after this time, so that creating it repairs things soon. */
+/** Milliseconds until a missing secret is read again, so that a new secret takes effect soon. */
 const MISSING_MS = 60_000;
 const MAX_MISSING = 1_000;
 
@@ -14,8 +14,8 @@ interface SecretsManagerOptions {
 }
 
 /**
- * Secrets Manager behind a cache of five minutes. Calls for one secret at the same moment are one request: a batch
- * of one tenant's notifications does not read its credential ten times.
+ * Reads Secrets Manager through a cache of five minutes. Simultaneous calls for one secret make one request, so that a
+ * batch of one tenant's notifications does not read its credential ten times.
  */
 export function createSecretsManagerSource({ client, now = Date.now }: SecretsManagerOptions = {}): SecretSource {
   const underWay = new Map<string, Promise<string | undefined>>();
@@ -49,7 +49,7 @@ export function createSecretsManagerSource({ client, now = Date.now }: SecretsMa
   };
 }
 
-/** Loaded on first use: most senders never need a secret in the life of a sandbox, and the SDK client is large. */
+/** Loaded on first use: most sandboxes never need a secret, and the SDK client is large. */
 async function loadProvider(client: SecretsManagerClient | undefined): Promise<SecretsProvider> {
   const { SecretsProvider: Provider } = await import('@aws-lambda-powertools/parameters/secrets');
   return new Provider(client && { awsSdkV3Client: client });
@@ -58,7 +58,7 @@ async function loadProvider(client: SecretsManagerClient | undefined): Promise<S
 const FAULT_OF: Readonly<Record<string, SecretFault>> = {
   AccessDeniedException: 'denied',
   DecryptionFailure: 'denied',
-  // The secret is scheduled for deletion, or has no value yet.
+  // The secret is scheduled for deletion or has no value yet.
   InvalidRequestException: 'malformed',
   InvalidParameterException: 'malformed',
   ValidationException: 'malformed',
@@ -73,7 +73,7 @@ function unavailable(name: string, error: unknown): SecretUnavailableError {
   );
 }
 
-/** Powertools wraps what the SDK throws. */
+/** Powertools wraps the errors of the SDK. */
 function causeName(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return cause instanceof Error ? cause.name : 'an unknown error';

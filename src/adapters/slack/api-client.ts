@@ -57,7 +57,10 @@ export function createSlackApi({ slackApiUrl = SLACK_API_URL, ...http }: SlackAp
   };
 }
 
-/** Accepted is `{"ok":true,"ts":"1503435956.000247"}`, refused `{"ok":false,"error":"missing_scope","needed":"chat:write"}`. */
+/**
+ * An acceptance is `{"ok":true,"ts":"1503435956.000247"}`, a refusal `{"ok":false,"error":"missing_scope",
+ * "needed":"chat:write"}`.
+ */
 function readAnswer(http: HttpAnswer): SlackAnswer {
   const { ok, ts, error, needed } = parsed(http.text);
   return {
@@ -78,7 +81,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Only a code in the form of Slack's codes is taken over; other text may quote the message. */
+/** Returns a value only if it has the form of Slack's codes, because other text may quote the message. */
 function word(value: unknown, form: RegExp): string | undefined {
   return typeof value === 'string' && form.test(value) ? value : undefined;
 }

@@ -3,26 +3,26 @@ import { NETWORK_RULES } from '../http/network-classification.ts';
 
 /**
  * Answers of chat.postMessage (HTTP 200, `{"ok":false,"error":code}`) and of incoming webhooks (a status, the code as
- * text). From the method's documentation, its list of common errors, and the changelog on incoming webhooks
- * (2016-05-17). An error that is not listed is UNKNOWN, and so retried.
+ * text). Sources: the documentation of the method, its list of common errors, and the changelog on incoming webhooks
+ * (2016-05-17). An error that is not listed is UNKNOWN, and so the notification is retried.
  */
 export const SLACK_RULES: readonly ClassificationRule[] = [
   ...NETWORK_RULES,
   {
     code: ['ratelimited', 'rate_limited', 'message_limit_exceeded', 'accesslimited'],
     means: 'RATE_LIMITED',
-    because: 'About one message a second a channel; Slack spells the code both ways.',
+    because: 'The limit is about one message per second and channel. Slack spells the code both ways.',
   },
-  { status: 429, means: 'RATE_LIMITED', because: 'Rate limits come as 429 with Retry-After in seconds.' },
+  { status: 429, means: 'RATE_LIMITED', because: 'Slack reports a rate limit as 429 with Retry-After in seconds.' },
   {
     code: ['token_expired'],
     means: 'AUTH_TEMPORARY',
-    because: 'Tokens with rotation live twelve hours; the secret has a newer one.',
+    because: 'Rotated tokens live twelve hours. The secret has a newer one.',
   },
   {
     code: ['request_timeout'],
     means: 'NETWORK_TIMEOUT',
-    because: 'Slack got the body truncated: once more.',
+    because: 'The body reached Slack truncated: a retry helps.',
   },
   {
     code: ['service_unavailable', 'rollup_error', 'team_added_to_org', 'org_login_required'],
@@ -32,8 +32,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
   {
     code: ['internal_error', 'fatal_error', 'timeout'],
     means: 'SERVER_OVERLOAD',
-    because:
-      'A fault at Slack. The message may have been posted all the same; that risk of a duplicate is smaller than that of a loss.',
+    because: 'A fault at Slack. The message may have been posted. A duplicate is a smaller harm than a lost message.',
   },
   {
     code: [
@@ -45,7 +44,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
       'user_disabled',
     ],
     means: 'INVALID_RECIPIENT',
-    because: 'The channel or person does not exist, is gone, or the app is not in the channel.',
+    because: 'The channel or person does not exist or was removed, or the app is not in the channel.',
   },
   {
     code: [
@@ -56,7 +55,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
       'channel_type_not_supported',
     ],
     means: 'INVALID_RECIPIENT',
-    because: 'This conversation takes no messages from an app.',
+    because: 'This conversation accepts no messages from an app.',
   },
   {
     code: ['no_service', 'no_service_id', 'no_team', 'team_disabled', 'team_not_found'],
@@ -99,7 +98,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
       'missing_post_type',
     ],
     means: 'FORMAT_ERROR',
-    because: 'The request is malformed, and would be so again.',
+    because: 'The request is malformed, and would be malformed again.',
   },
   {
     code: [
@@ -115,7 +114,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
       'as_user_not_supported',
     ],
     means: 'AUTH_FAILED',
-    because: 'The token or webhook is not valid (any more), or of the wrong kind: its settings have to be corrected.',
+    because: 'The token or webhook is invalid or of the wrong kind: the settings must be corrected.',
   },
   {
     code: [
@@ -127,7 +126,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
       'restricted_action_thread_locked',
     ],
     means: 'PERMISSION_DENIED',
-    because: 'A scope is missing, or a preference of the workspace keeps the app from posting here.',
+    because: 'A scope is missing, or a setting of the workspace forbids the app to post here.',
   },
   {
     code: [
@@ -141,7 +140,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
       'team_access_not_granted',
     ],
     means: 'PERMISSION_DENIED',
-    because: "The workspace's administrators have to allow it.",
+    because: "The workspace's administrators must allow it.",
   },
   {
     status: [300, 399],
@@ -158,7 +157,7 @@ export const SLACK_RULES: readonly ClassificationRule[] = [
   },
   { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
   { status: 410, means: 'INVALID_RECIPIENT', because: 'Changelog 2016-05-17: the channel is archived.' },
-  { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than Slack takes.' },
+  { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than Slack accepts.' },
   { status: [400, 499], means: 'INVALID_RECIPIENT', because: 'batch-952 §6: any other 4xx is a wrong destination.' },
   { status: [500, 599], means: 'SERVER_OVERLOAD', because: 'batch-952 §6: 5xx is retried at longer intervals.' },
 ];

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 
 /**
- * A bot token posts to any channel it is in; an incoming webhook's URL posts to the one it was made for. With both,
- * the token is used.
+ * A bot token posts to any channel that the bot is in. The URL of an incoming webhook posts to the channel that it was
+ * made for. If both are given, the token is used.
  */
 export const slackCredential = v.pipe(
   v.object({

@@ -2,16 +2,16 @@ import type { NotificationContent } from '../../core/model/notification.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
 import { escapeMrkdwn, markdownToMrkdwn } from './mrkdwn.ts';
 
-/** chat.postMessage: what is longer than this may be truncated without an error. */
+/** chat.postMessage may truncate longer text without an error. */
 export const MAX_TEXT_CHARACTERS = 40_000;
 
 export interface SlackMessage {
   readonly text: string;
-  /** False for text without formatting: its asterisks and underscores are meant as such. */
+  /** False for text without formatting: its asterisks and underscores are plain characters. */
   readonly mrkdwn: boolean;
 }
 
-/** The subject, if there is one, becomes the first line; it is bold where the message has formatting at all. */
+/** The subject, if any, becomes the first line. It is bold in a message with formatting. */
 export async function slackMessage({ subject, body, format }: NotificationContent): Promise<SlackMessage> {
   const title = subject?.replace(/\s+/g, ' ').trim();
   if (format === 'MARKDOWN') {

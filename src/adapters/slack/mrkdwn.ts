@@ -1,21 +1,20 @@
 import { timeBoxed } from '../content/time-box.ts';
 
-/** Stand-ins while the Markdown converter is at work: characters of the private use area, to it nothing but letters. */
+/** Placeholders during the conversion: characters of the private use area, which the converter takes for letters. */
 const KEPT_OPEN = '\uE000';
 const KEPT_CLOSE = '\uE001';
 const BOLD = '\uE002';
-const OURS = /[\uE000-\uE002]/g;
+const PLACEHOLDERS = /[\uE000-\uE002]/g;
 
-/** In this order: code, which stays as it is; a link or mention in Slack's form; Slack's bold; a Markdown line break. */
+/** In this order: code, which stays unchanged; a link or mention of Slack; Slack's bold; a Markdown line break. */
 const TOKENS =
   /(```[\s\S]*?```|`[^`\n]+`)|(<(?:(?:https?|mailto|tel):[^<>|\s]+\|[^<>\n]+|[@#!][^<>\n]+)>)|(?<![*\w\\])\*(?![*\s])([^*\n]+?)(?<![\s\\])\*(?![*\w])|(?:(?<! ) {2,}|\\)(?=\n)/g;
 
 /**
- * Markdown as Slack's mrkdwn. Producers write both: standard Markdown (`**bold**`, `[text](url)`), and text that is
- * mrkdwn already (`*bold*`, `<url|text>`, `<@U123>`; his-notification-log-table.md, sample NL002), sometimes in one
- * message. What is mrkdwn passes unchanged, and the rest is converted. The one thing that both know and mean
- * differently is `*word*`: it is taken as Slack's bold rather than Markdown's italics, since it stays emphasised
- * either way. The converter is loaded on first use.
+ * Converts Markdown into Slack's mrkdwn. Producers write standard Markdown (`**bold**`, `[text](url)`) and mrkdwn
+ * (`*bold*`, `<url|text>`, `<@U123>`; his-notification-log-table.md, sample NL002), sometimes in one message. Mrkdwn
+ * passes unchanged, and the rest is converted. Only `*word*` has a meaning in both: it counts as Slack's bold, not as
+ * Markdown's italics, and stays emphasised either way. The converter is loaded on first use.
  */
 export async function markdownToMrkdwn(markdown: string): Promise<string> {
   const { slackifyMarkdown } = await import('slackify-markdown');
@@ -25,13 +24,13 @@ export async function markdownToMrkdwn(markdown: string): Promise<string> {
 function convertWith(slackifyMarkdown: (markdown: string) => string, markdown: string): string {
   const kept: string[] = [];
   const marked = markdown
-    .replace(OURS, '')
+    .replace(PLACEHOLDERS, '')
     .replace(TOKENS, (whole, code: string | undefined, slack: string | undefined, bold: string | undefined) => {
       if (code !== undefined) return whole;
       if (slack !== undefined) return `${KEPT_OPEN}${kept.push(slack) - 1}${KEPT_CLOSE}`;
-      // To Slack any line break is one; the converter would write the backslash out.
+      // Every line break is a line break for Slack. The converter would keep the backslash.
       if (bold === undefined) return '';
-      // A link may stand within the bold text, where this expression has passed over it.
+      // The bold text may contain a link, which this match has consumed.
       return `${BOLD}${bold.replace(TOKENS, (inner) => `${KEPT_OPEN}${kept.push(inner) - 1}${KEPT_CLOSE}`)}${BOLD}`;
     });
   return slackifyMarkdown(marked)
@@ -40,7 +39,7 @@ function convertWith(slackifyMarkdown: (markdown: string) => string, markdown: s
     .trimEnd();
 }
 
-/** Slack's formatting reference: these three characters are the only ones to escape. */
+/** Slack's formatting reference: only these three characters are escaped. */
 export function escapeMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

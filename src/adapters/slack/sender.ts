@@ -16,8 +16,8 @@ interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
 }
 
 /**
- * Slack by token (chat.postMessage to the recipient's channel) or by incoming webhook, as the integration's
- * credential says; a notification without integration is posted to its recipient when that is the https URL of an
+ * Sends to Slack by token (chat.postMessage to the recipient's channel) or by incoming webhook, as the credential of
+ * the integration says. A notification without integration is posted to its recipient if that is the https URL of an
  * incoming webhook (design §4).
  */
 export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSenderOptions): Sender {

@@ -1,23 +1,24 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
+import { chunks } from '../batching/chunks.ts';
 import { parseQueueMessage } from './queue-message-schema.ts';
 import { returnToQueue } from './return-to-queue.ts';
 
-/** Messages a request may hold. */
+/** Most messages per request. */
 const BATCH = 10;
-/** While it is looked at, a message is hidden from others; one whose reader died is visible again after this. */
+/** Seconds for which a received message is hidden from others. If its reader dies, it is visible again after them. */
 const HIDDEN_SECONDS = 30;
-/** Asks all of SQS's servers instead of a few, so that an empty answer means an empty queue. */
+/** With a wait SQS asks all of its servers instead of a few, so that an empty answer means an empty queue. */
 const WAIT_SECONDS = 1;
 
-/** A dead letter in our hands. */
+/** A dead letter that this process has received. */
 export interface HeldLetter extends DeadLetter {
   readonly receipt_handle: string;
   readonly body: string;
 }
 
-/** Up to ten messages, hidden from others for half a minute; none when no more are visible. */
+/** Receives up to ten messages, which are hidden from others for half a minute; none when no more are visible. */
 export async function receiveLetters(client: SQSClient, url: string, most = BATCH): Promise<HeldLetter[]> {
   const { Messages = [] } = await client.send(
     new ReceiveMessageCommand({
@@ -32,8 +33,9 @@ export async function receiveLetters(client: SQSClient, url: string, most = BATC
 }
 
 /**
- * Goes through a dead-letter queue, each message once, and puts back what the caller did not delete when the walk ends, early
- * or not. A message whose time runs out meanwhile shows up twice; it is passed over.
+ * Walks through a dead-letter queue, each message once. When the walk ends, early or not, all messages that the
+ * caller did not delete become visible again. A message that becomes visible during the walk is received twice and
+ * skipped.
  */
 export async function* peekLetters(client: SQSClient, url: string): AsyncGenerator<HeldLetter[]> {
   const held = new Map<string, string>();
@@ -54,10 +56,9 @@ export async function* peekLetters(client: SQSClient, url: string): AsyncGenerat
   }
 }
 
-/** @throws Error when some could not be deleted; they are visible again after a while. */
+/** @throws Error when some could not be deleted; these become visible again */
 export async function deleteLetters(client: SQSClient, url: string, letters: readonly HeldLetter[]): Promise<void> {
-  for (let start = 0; start < letters.length; start += BATCH) {
-    const batch = letters.slice(start, start + BATCH);
+  for (const batch of chunks(letters, BATCH)) {
     const { Failed = [] } = await client.send(
       new DeleteMessageBatchCommand({
         QueueUrl: url,
@@ -71,7 +72,7 @@ export async function deleteLetters(client: SQSClient, url: string, letters: rea
 }
 
 function toLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }: Message): HeldLetter {
-  const message = ours(Body);
+  const message = queueMessageIn(Body);
   return {
     message_id: MessageId,
     receipt_handle: ReceiptHandle,
@@ -82,7 +83,8 @@ function toLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }:
   };
 }
 
-function ours(body: string): QueueMessage | undefined {
+/** Undefined for a message that is not one of the lanes'. */
+function queueMessageIn(body: string): QueueMessage | undefined {
   try {
     return parseQueueMessage(body);
   } catch {

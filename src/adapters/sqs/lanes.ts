@@ -8,22 +8,26 @@ import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
 import { PRIORITY_POLICY } from '../../core/model/priorities.ts';
+import { chunks } from '../batching/chunks.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 
-/** Messages a SendMessageBatch may hold. */
+/** Most messages per SendMessageBatch. */
 const BATCH = 10;
-/** Batches on their way at once. */
+/** Most batches that are sent at the same time. */
 const CONCURRENCY = 8;
-/** A refused entry is sent again so often before the sweep counts it as skipped; the next sweep finds it. */
+/** Tries per message. After them the sweep counts the message as skipped, and the next sweep finds it. */
 const ROUNDS = 3;
 
 export interface LaneOptions {
   /**
-   * Hears why so many messages could not be queued, once for each reason. They are not lost: they stay in the work index.
-   * @param reason SQS's code and sentence; quotes no message
+   * Called once for each reason why messages could not be queued. They are not lost: they stay in the work index.
+   * @param reason code and sentence of SQS, without text of a message
    */
   readonly onRefused?: (reason: string, count: number) => void;
-  /** Milliseconds for all that is sent at once; what SQS has not taken by then counts as refused. No limit unless given. */
+  /**
+   * Milliseconds for one call of `send`. Messages that SQS has not accepted by then are refused. No limit unless
+   * given.
+   */
   readonly within_ms?: number;
 }
 
@@ -67,7 +71,10 @@ export function createSweepLanes(
   };
 }
 
-/** RetryQueue on the lanes, which a successor's may be another channel's; a message that SQS refuses is rejected with the reason. */
+/**
+ * RetryQueue on the lanes of all channels, because a successor has another channel. `send` rejects with the reason
+ * when SQS refuses the message.
+ */
 export function createRetryQueue(
   client: SQSClient,
   queues: PerLane<string>,
@@ -97,7 +104,7 @@ function laneOf({ priority }: QueuedMessage['message']): Lane {
   return PRIORITY_POLICY[priority].lane;
 }
 
-/** @returns what could not be sent, with the reason of the last try */
+/** @returns the messages that could not be sent, each with the reason of the last try */
 async function sendBatch(
   client: SQSClient,
   url: string,
@@ -131,17 +138,13 @@ function entry({ message, delay_seconds }: QueuedMessage, index: number): SendMe
   return {
     Id: String(index),
     MessageBody: JSON.stringify(message),
-    // Fair queues: one tenant's flood makes its own messages wait, not the others' (design §6.1).
+    // Fair queues: the flood of one tenant delays its own messages, not those of others (design §6.1).
     MessageGroupId: groupOf(message.tenant_id),
     ...(delay_seconds > 0 && { DelaySeconds: delay_seconds }),
   };
 }
 
-/** SQS takes 128 characters of ASCII letters, digits and punctuation; anything else is replaced. */
+/** SQS accepts 128 ASCII letters, digits and punctuation marks. Other characters are replaced. */
 function groupOf(tenant_id: string): string {
   return tenant_id.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
-}
-
-function chunks<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

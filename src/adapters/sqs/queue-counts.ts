@@ -1,9 +1,9 @@
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 
-/** A queue's own counts; SQS says that they are approximate. */
+/** The counts of a queue. SQS calls them approximate. */
 export interface QueueCounts {
   readonly visible: number;
-  /** Received by someone who has neither deleted them nor let them go yet. */
+  /** Messages that a consumer has received and neither deleted nor returned yet. */
   readonly in_flight: number;
 }
 

@@ -5,7 +5,7 @@ import type { QueueMessage } from '../../core/model/queue-message.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 
-/** The lanes' message (design §8, contract). Keys that a later version may add are ignored. */
+/** A message of the lanes (design §8, contract). Unknown keys, which a later version may add, are ignored. */
 const queueMessage = v.object({
   version: v.literal(1),
   log_id: id,
@@ -23,8 +23,8 @@ const queueMessage = v.object({
 });
 
 /**
- * Reads a message's body.
- * @throws Error that names every field that is missing or wrong; it quotes no value.
+ * Reads the body of a message.
+ * @throws Error that names every field that is missing or wrong, and quotes no value
  */
 export function parseQueueMessage(body: string): QueueMessage {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), queueMessage), body);

@@ -7,16 +7,17 @@ import { queueCounts } from './queue-counts.ts';
 import type { RedriveOptions, RedriveResult } from './redrive.ts';
 import { returnToQueue } from './return-to-queue.ts';
 
-/** Longer than a message stays hidden that someone looked at, or that an earlier redrive held when it died. */
-const PATIENCE_ROUNDS = 40;
+/** Rounds to wait for hidden messages: longer than a reader, or an earlier redrive that died, can hide them. */
+const MAX_WAIT_ROUNDS = 40;
 const ROUND_MS = 1_000;
 
 /**
- * What SQS's message move task does, for stand-ins that have none: each message is sent to its lane, then deleted. A
- * command that dies in between leaves a copy in both; the second one to arrive is a straggler, so nothing is sent twice.
+ * Does the work of SQS's message move task for stand-ins without one: it sends each message to its lane, then deletes
+ * it. A command that dies in between leaves a copy in both queues. The copy that arrives second is dropped as a
+ * straggler, so nothing is sent twice.
  *
- * Messages that others hold at the moment are waited for, so that in the end everything is moved. What was redriven and is
- * dead again meanwhile stays: it would go round for ever.
+ * The redrive waits for messages that others hold, so that it moves all of them in the end. A message that died again
+ * after the redrive began stays; otherwise it could be moved for ever.
  */
 export async function redriveByCopy(
   client: SQSClient,
@@ -30,7 +31,7 @@ export async function redriveByCopy(
   const staying = new Map<string, HeldLetter>();
   let moved = 0;
   let held = 0;
-  for (let waited = 0; waited < PATIENCE_ROUNDS; ) {
+  for (let waited = 0; waited < MAX_WAIT_ROUNDS; ) {
     const letters = await receiveLetters(client, url, rate === undefined ? undefined : Math.max(1, Math.floor(rate)));
     const movable = letters.filter(isMovable(begun));
     for (const letter of letters) if (!isMovable(begun)(letter)) staying.set(letter.message_id, letter);

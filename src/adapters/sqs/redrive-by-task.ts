@@ -10,8 +10,8 @@ import { RedriveFailedError, type RedriveOptions, type RedriveResult, RedriveRun
 const POLL_MS = 1_000;
 
 /**
- * Redrives a dead-letter queue to the queues that its messages came from, by SQS's own message move task, and waits for
- * its end. The task is SQS's: it goes on when the command dies, and `aws sqs cancel-message-move-task` ends it.
+ * Redrives a dead-letter queue to the queues that its messages came from, by a message move task of SQS, and waits
+ * for its end. The task continues when the command dies; `aws sqs cancel-message-move-task` ends it.
  * @throws RedriveRunningError, RedriveFailedError
  */
 export async function redriveByTask(
@@ -30,13 +30,13 @@ export async function redriveByTask(
       new StartMessageMoveTaskCommand({ SourceArn, ...(rate !== undefined && { MaxNumberOfMessagesPerSecond: rate }) }),
     );
   } catch (error) {
-    // Someone started one since we looked.
+    // Another process has started a task since the check above.
     if (error instanceof Error && /already a task running/i.test(error.message)) throw alreadyRunning(url);
     throw error;
   }
   for (;;) {
     const newest = await newestTask(client, SourceArn);
-    // Until the list knows of ours, its newest is the one before.
+    // Until the list holds our task, its newest is the task before ours.
     const task = newest?.StartedTimestamp === before?.StartedTimestamp ? undefined : newest;
     const moved = Number(task?.ApproximateNumberOfMessagesMoved ?? 0);
     const total = task?.ApproximateNumberOfMessagesToMove;

@@ -1,12 +1,12 @@
-/** How far a redrive has come. */
+/** The progress of a redrive. */
 export interface RedriveProgress {
   readonly moved: number;
-  /** As counted when it began; SQS counts roughly. */
+  /** The number of messages when the redrive began, as SQS estimates it. */
   readonly total?: number;
 }
 
 export interface RedriveOptions {
-  /** Messages a second; absent: as fast as possible. */
+  /** Messages per second; as fast as possible unless given. */
   readonly rate?: number;
   readonly pause: (ms: number) => Promise<void>;
   readonly onProgress?: (progress: RedriveProgress) => void;
@@ -14,18 +14,18 @@ export interface RedriveOptions {
 
 export interface RedriveResult {
   readonly moved: number;
-  /** Messages that stay in the dead-letter queue, as they are not ours. */
+  /** Messages that stay in the dead-letter queue, because they are not messages of the lanes. */
   readonly unreadable: number;
-  /** Messages that somebody holds all the time, so that they could not be moved. */
+  /** Messages that could not be moved, because another consumer held them all the time. */
   readonly held: number;
 }
 
-/** Someone else's redrive of the queue is under way: SQS allows one at a time. */
+/** Another redrive of the queue is running. SQS allows one at a time. */
 export class RedriveRunningError extends Error {
   override readonly name = 'RedriveRunningError';
 }
 
-/** A redrive that ended before everything was moved; what was not moved is still in the dead-letter queue. */
+/** The redrive ended early. All messages that it did not move are still in the dead-letter queue. */
 export class RedriveFailedError extends Error {
   override readonly name = 'RedriveFailedError';
 }

@@ -1,4 +1,5 @@
 import { ChangeMessageVisibilityBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { chunks } from '../batching/chunks.ts';
 
 /** A received message that goes back to its queue. */
 export interface Returned {
@@ -7,17 +8,17 @@ export interface Returned {
   readonly after_seconds: number;
 }
 
+/** Most messages per request. */
 const BATCH = 10;
 
 /**
- * Sets when returned messages become visible again. What fails here only comes back later, after the queue's own
- * visibility timeout, so it is reported and not thrown.
- * @returns how many could not be changed
+ * Sets when returned messages become visible again. A message that cannot be changed only comes back later, after the
+ * visibility timeout of the queue, so failures are counted and not thrown.
+ * @returns how many messages could not be changed
  */
 export async function returnToQueue(client: SQSClient, url: string, returned: readonly Returned[]): Promise<number> {
   let failures = 0;
-  for (let start = 0; start < returned.length; start += BATCH) {
-    const batch = returned.slice(start, start + BATCH);
+  for (const batch of chunks(returned, BATCH)) {
     try {
       const { Failed = [] } = await client.send(
         new ChangeMessageVisibilityBatchCommand({

@@ -1,7 +1,7 @@
 import type { NotificationContent } from '../../core/model/notification.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
 
-/** Teams documentation, limits: a message posted to a webhook may have about 28 KB. */
+/** Teams documentation, limits: a message to a webhook may have about 28 KB. */
 export const MAX_CARD_BYTES = 28 * 1024;
 
 interface TextBlock {
@@ -13,9 +13,9 @@ interface TextBlock {
 }
 
 /**
- * The message for a Workflows webhook: an Adaptive Card 1.4 with the subject, if there is one, above the body. The
- * card's Markdown is a subset (emphasis, lists, links), so Markdown goes in as it is; HTML becomes text; in both
- * plain forms Markdown's characters are escaped, so that a file name does not turn italic.
+ * The message for a Workflows webhook: an Adaptive Card 1.4 with the subject, if any, above the body. Cards show a
+ * subset of Markdown (emphasis, lists, links), so a Markdown body stays unchanged. HTML becomes text. In HTML and
+ * plain text the characters of Markdown are escaped, so that a file name does not become italic.
  */
 export async function adaptiveCardMessage(content: NotificationContent): Promise<string> {
   const blocks: TextBlock[] = [];
@@ -45,8 +45,8 @@ async function cardText({ body, format }: NotificationContent): Promise<string> 
 }
 
 /**
- * What Markdown would take for emphasis, a link or a list at the start of a line. An underscore inside a word and
- * anything inside a URL mean nothing to it, and stay, so that addresses stay clickable.
+ * Escapes what Markdown would show as emphasis, as a link or as a list at the start of a line. An underscore inside a
+ * word and all characters of a URL have no meaning in Markdown. They stay, so that links remain clickable.
  */
 function literal(text: string): string {
   return text

@@ -2,8 +2,7 @@ import type { ClassificationRule } from '../../core/delivery/sender.ts';
 import { NETWORK_RULES } from '../http/network-classification.ts';
 
 /**
- * A connector that could not post says so in the text of a 200 (microsoftdocs/msteams-docs#1810, #4145); this is the
- * sentence. Any 200 with it is a failure.
+ * A connector that could not post answers 200 with this sentence in the text (microsoftdocs/msteams-docs#1810, #4145).
  */
 export const CONNECTOR_FAILURE = /Webhook message delivery failed/i;
 
@@ -16,7 +15,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
     status: 200,
     text: reported('429'),
     means: 'RATE_LIMITED',
-    because: 'Teams documentation: more than 4 requests/s are throttled.',
+    because: 'Teams documentation: more than 4 requests per second are throttled.',
   },
   {
     status: 200,
@@ -25,7 +24,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
     because: 'Teams documentation: the message is above 28 KB.',
   },
   { status: 200, text: reported('400'), means: 'FORMAT_ERROR', because: 'Teams could not read the card.' },
-  { status: 200, text: reported('401'), means: 'AUTH_FAILED', because: 'Teams no longer knows the connector.' },
+  { status: 200, text: reported('401'), means: 'AUTH_FAILED', because: 'Teams does not know the connector any more.' },
   {
     status: 200,
     text: reported('403'),
@@ -48,7 +47,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
     status: 200,
     text: reported('5\\d\\d'),
     means: 'SERVER_OVERLOAD',
-    because: 'Teams behind the connector was out of order.',
+    because: 'Teams behind the connector failed.',
   },
   {
     status: 200,
@@ -59,7 +58,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
   {
     code: ['WorkflowTriggerIsNotEnabled', 'WorkflowDisabled', 'WorkflowSuspended', 'WorkflowNotEnabled'],
     means: 'AUTH_FAILED',
-    because: 'The flow is switched off: somebody has to switch it on, then a redrive delivers.',
+    because: 'The flow is switched off. Once an owner switches it on, a redrive delivers.',
   },
   {
     code: ['WorkflowNotFound', 'WorkflowTriggerNotFound', 'ResourceNotFound', 'EnvironmentNotFound'],
@@ -75,7 +74,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
       'AuthorizationFailed',
     ],
     means: 'AUTH_FAILED',
-    because: "The URL's signature (sig) is missing or outdated, or the flow wants a sign-in: copy the URL anew.",
+    because: "The URL's signature (sig) is missing or outdated, or the flow needs a sign-in: copy the URL again.",
   },
   {
     code: ['TriggerInputSchemaMismatch', 'InvalidRequestContent', 'TriggerRequestMethodNotValid'],
@@ -90,7 +89,7 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
   {
     status: [300, 399],
     means: 'INVALID_RECIPIENT',
-    because: 'Redirects are not followed; the URL has to be copied anew.',
+    because: 'Redirects are not followed. The URL must be copied again.',
   },
   { status: 400, means: 'FORMAT_ERROR', because: 'The message is not what the webhook expects.' },
   { status: 401, means: 'AUTH_FAILED', because: "The URL's signature is not accepted." },
@@ -99,15 +98,15 @@ export const TEAMS_RULES: readonly ClassificationRule[] = [
   { status: 408, means: 'NETWORK_TIMEOUT', because: 'RFC 9110 §15.5.9: the request did not arrive in time.' },
   { status: 410, means: 'INVALID_RECIPIENT', because: 'The connector was retired or removed.' },
   { status: 413, means: 'FORMAT_ERROR', because: 'The message is above the size limit.' },
-  { status: 415, means: 'FORMAT_ERROR', because: 'The webhook does not take this content type.' },
-  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early, to be asked again.' },
+  { status: 415, means: 'FORMAT_ERROR', because: 'The webhook does not accept this content type.' },
+  { status: 425, means: 'UNKNOWN', because: 'RFC 8470 §5.2: too early; a retry is expected.' },
   { status: 429, means: 'RATE_LIMITED', because: 'Teams and Power Automate throttle with 429.' },
   { status: [400, 499], means: 'INVALID_RECIPIENT', because: 'batch-952 §6: any other 4xx is a wrong destination.' },
-  { status: 501, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.2: this server takes no POST.' },
+  { status: 501, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.2: this server accepts no POST.' },
   { status: 505, means: 'INVALID_RECIPIENT', because: 'RFC 9110 §15.6.6: this server does not speak HTTP/1.1.' },
   {
     status: [500, 599],
     means: 'SERVER_OVERLOAD',
-    because: 'batch-952 §6. A flow that fails or takes too long answers 502 (NoResponse) or 504, too.',
+    because: 'batch-952 §6. A flow that fails or takes too long also answers 502 (NoResponse) or 504.',
   },
 ];

@@ -1,4 +1,4 @@
 import * as v from 'valibot';
 
-/** The URL of a Teams workflow is its credential: whoever has it can post. */
+/** The URL of a Teams workflow is a credential: it is all that a post needs. */
 export const teamsCredential = v.object({ webhook_url: v.string() });

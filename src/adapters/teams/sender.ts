@@ -14,9 +14,9 @@ interface TeamsSenderOptions extends TargetPosterOptions {
 }
 
 /**
- * Teams through a Workflows webhook. The URL comes from the integration's credential; a notification without
- * integration is posted to its recipient when that is an https URL (design §4). 202 means that the flow was
- * started, which is all that Teams ever says.
+ * Sends to Teams through a Workflows webhook. The URL comes from the credential of the integration. A notification
+ * without integration is posted to its recipient if that is an https URL (design §4). Status 202 means that the flow
+ * was started; Teams reports no more than that.
  */
 export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions): Sender {
   const poster = createTargetPoster(http);

@@ -7,8 +7,9 @@ const secret = v.pipe(
 );
 
 /**
- * `url` replaces the notification's recipient; every one of `secrets` signs, so that a receiver can change from one
- * to the next without losing a message. Unknown fields are refused: a misspelt `secrets` would send unsigned.
+ * `url` replaces the recipient of the notification. Each of `secrets` signs, so that a receiver can change from one
+ * secret to the next without losing a message. Unknown fields are refused, because with a misspelt `secrets` messages
+ * would be unsigned.
  */
 export const webhookCredential = v.strictObject({
   tenant_id: v.optional(v.string()),

@@ -1,14 +1,14 @@
 import type { Delivery } from '../../core/delivery/sender.ts';
 
 /**
- * What is posted. A body that is itself a JSON object or array goes out as it is, byte for byte: its producer has
- * decided what its receiver gets. Anything else is put into an envelope of the form that the Standard Webhooks
+ * The body of the POST. A message body that is a JSON object or array is posted unchanged, byte for byte: its
+ * producer has decided what the receiver gets. Any other body is put into the envelope that the Standard Webhooks
  * specification recommends:
  *
  * `{"type":"notification","timestamp":…,"data":{"log_id","tenant_id","subject","message","format"}}`
  *
- * `timestamp` is the attempt's time, ISO-8601 UTC; `subject` is null when there is none; `format` is PLAIN, HTML or
- * MARKDOWN. Members are added to `data`, never removed or renamed.
+ * `timestamp` is the time of the attempt (ISO-8601 UTC). `subject` is null when there is none. `format` is PLAIN,
+ * HTML or MARKDOWN. Later versions may add members to `data`; they never remove or rename one.
  */
 export function webhookPayload({ log_id, tenant_id, content, at }: Delivery): string {
   if (isJsonDocument(content.body)) return content.body;

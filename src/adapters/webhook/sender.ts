@@ -14,14 +14,14 @@ interface WebhookSenderOptions extends TargetPosterOptions {
 }
 
 /**
- * Webhooks by the Standard Webhooks specification: `webhook-id` is the log_id (see providerSafeId) and the same for
- * every retry, `webhook-timestamp` the attempt's time in seconds, and each of the integration's secrets signs. A
- * notification without integration goes out unsigned (design §4).
+ * Posts webhooks by the Standard Webhooks specification. `webhook-id` is the log_id (see providerSafeId), the same for
+ * every retry. `webhook-timestamp` is the time of the attempt in seconds. Each secret of the integration signs. A
+ * notification without integration is unsigned (design §4).
  */
 export function createWebhookSender({ credentials, ...http }: WebhookSenderOptions): Sender {
   const poster = createTargetPoster(http);
   let loading: Promise<WebhookSigner> | undefined;
-  // Loaded on first use: many an endpoint has no secret, and so no signature.
+  // Loaded on first use: many endpoints have no secret, and so no signature.
   const signer = () => {
     loading ??= import('./signature.ts').then((module) => module.createWebhookSigner());
     return loading;

@@ -6,7 +6,7 @@ const MAX_REMEMBERED = 500;
 export interface WebhookSigner {
   /**
    * The value of `webhook-signature`: `v1,<base64>` for every secret, separated by spaces.
-   * @param at the attempt's time, which is signed along with id and body
+   * @param at the time of the attempt, which is signed together with id and body
    */
   sign(secrets: readonly string[], id: string, at: Date, body: string): string;
 }

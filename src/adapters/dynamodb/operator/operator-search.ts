@@ -52,7 +52,7 @@ export interface OperatorSearch {
   work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
 }
 
-/** Index entries per request: enough for few requests when little matches, and little waste when few rows are wanted. */
+/** Index entries per request: large enough to need few requests when little matches, small enough to waste little. */
 const PAGE_SIZE = 500;
 
 interface Partition {
