@@ -2,7 +2,7 @@ import type { Delivery } from '../../src/core/delivery/sender.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
 import type { NotificationContent } from '../../src/core/model/notification.ts';
 
-/** An attempt to make, with whatever the test is about. */
+/** An attempt with the content and fields that the test needs. */
 export function delivery(
   channel: Channel,
   content: Partial<NotificationContent> = {},

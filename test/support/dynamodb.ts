@@ -6,10 +6,10 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type DynamodbEngine, startDynamodb } from '../../src/local/stand-ins/dynamodb.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 
-/** Where DynamoDB Local is kept once it was fetched. */
+/** The folder that keeps DynamoDB Local once it is downloaded. */
 const CACHE = join(PROJECT_ROOT, '.local', 'cache');
 
-/** DynamoDB Local needs Java, and its 57 MB are fetched only where the suite is asked for it (`npm run test:dynamodb-local`). */
+/** DynamoDB Local needs Java. Its 57 MB are downloaded only for `npm run test:dynamodb-local`. */
 function hasDynamodbLocal(): boolean {
   if (
     process.env['DYNAMODB_LOCAL_JAR'] === undefined &&
@@ -26,7 +26,7 @@ function hasDynamodbLocal(): boolean {
   }
 }
 
-/** What the storage contracts run on, on this machine. */
+/** The engines on which the storage contracts can run on this machine. */
 export function availableEngines(): DynamodbEngine[] {
   const dynoxide = process.platform === 'linux' && process.arch === 'x64';
   return [...(dynoxide ? (['dynoxide'] as const) : []), ...(hasDynamodbLocal() ? (['dynamodb-local'] as const) : [])];

@@ -16,7 +16,7 @@ export interface Loopback {
   close(): Promise<void>;
 }
 
-/** A real HTTP server on 127.0.0.1 that records what it gets; it answers 204 until told otherwise. */
+/** A real HTTP server on 127.0.0.1 that records its requests. It answers 204 until `answer` is set. */
 export async function startLoopback(): Promise<Loopback> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -4,7 +4,7 @@ import {
 } from '../../src/adapters/secrets/integration-credentials.ts';
 import type { SecretSource } from '../../src/adapters/secrets/secret-source.ts';
 
-/** A secret source whose secrets a test can change; it counts the fresh reads, since those cost a request. */
+/** A secret source whose secrets a test can change. It counts fresh reads, because each costs a request. */
 export interface MemorySecrets extends SecretSource {
   readonly secrets: Map<string, string>;
   fresh: number;

@@ -9,7 +9,7 @@ export interface TableNames {
   readonly api_keys: string;
 }
 
-/** Creates the tables as the infrastructure does, under names of their own. */
+/** Creates the tables as the infrastructure does; the suffix makes their names unique. */
 export async function createTables(client: DynamoDBClient, suffix: string): Promise<TableNames> {
   const names = {
     notification_log: `NotificationLog-${suffix}`,

@@ -52,7 +52,7 @@ describe('content that nests too deeply', () => {
     expect(await convertContent(content('MARKDOWN', body), bodyOf)).toMatchObject({ error_type: 'FORMAT_ERROR' });
   });
 
-  it('in a way that no limit knows is refused when it exhausts the converter, and told from any other failure', async () => {
+  it('in a way without a limit is refused when it exhausts the converter; other failures are thrown', async () => {
     const deep = (): Promise<never> => Promise.resolve().then(deepest);
     const deepest = (): never => deepest();
     expect(await convertContent(content('HTML', 'x'), deep)).toMatchObject({
@@ -86,7 +86,7 @@ describe('content of many parts', () => {
 });
 
 describe('the time box of a conversion', () => {
-  it('ends what would go on for ever, and lets the next one through', () => {
+  it('ends an endless conversion, and allows the next one', () => {
     const forEver = () => {
       for (;;);
     };
@@ -94,7 +94,7 @@ describe('the time box of a conversion', () => {
     expect(timeBoxed(() => 'fine')).toBe('fine');
   });
 
-  it('passes on what the converter throws', () => {
+  it('throws the errors of the converter', () => {
     expect(() =>
       timeBoxed(() => {
         throw new TypeError('its own');

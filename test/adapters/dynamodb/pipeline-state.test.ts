@@ -25,7 +25,7 @@ const sweep = (run_id: string, startedMs: number, complete = true) => ({
 });
 
 describe('the log of sweeps', () => {
-  it('gives the last ones, newest first', async () => {
+  it('lists the last sweeps, newest first', async () => {
     const log = createSweepLog(dynamodb.client, table);
     for (const [id, ms] of [
       ['sweep-b', 2_000],
@@ -37,7 +37,7 @@ describe('the log of sweeps', () => {
     expect(await lastSweeps(dynamodb.client, table, 2)).toEqual([sweep('sweep-c', 3_000), sweep('sweep-b', 2_000)]);
   });
 
-  it('adds up the parts of one that had to continue itself, which is complete with the last', async () => {
+  it('adds up the parts of a sweep that continued itself; the last part completes it', async () => {
     const log = createSweepLog(dynamodb.client, table);
     await log.record(sweep('sweep-long', 9_000, false));
     expect(await lastSweeps(dynamodb.client, table, 1)).toEqual([sweep('sweep-long', 9_000, false)]);
@@ -49,7 +49,7 @@ describe('the log of sweeps', () => {
 });
 
 describe('the mark of the notices', () => {
-  it('is absent before the first, and then what was written last', async () => {
+  it('is missing before the first notice, and then has the last value written', async () => {
     const mark = createNoticeMark(dynamodb.client, table);
     expect(await mark.read()).toBeUndefined();
     await mark.write(at(1).toISOString());
@@ -59,7 +59,7 @@ describe('the mark of the notices', () => {
 });
 
 describe('the counts of requests', () => {
-  it('add up what all instances tell of a key in a second, and are gone minutes later', async () => {
+  it('add up the requests of all instances per key and second, and expire minutes later', async () => {
     const [one, other] = [0, 1].map(() => createRequestCounts(dynamodb.client, table));
     const second = Math.floor(T0.getTime() / 1000);
     expect(await one?.add('key-1', second, 4)).toBe(4);
@@ -73,7 +73,7 @@ describe('the counts of requests', () => {
 });
 
 describe('the count of open breakers', () => {
-  it('leaves out those that let notifications through, and what has expired', async () => {
+  it('leaves out breakers that let notifications through, and expired ones', async () => {
     const line = { from: T0.toISOString(), slots: 0 };
     const breaker = (id: string, state: Breaker['state'], drained_at?: Date): Breaker => ({
       ...{ id, state, version: 1, since: T0.toISOString(), error_type: 'SERVER_OVERLOAD', interval_ms: 1_000 },

@@ -15,7 +15,7 @@ const MESSAGE = {
 const parse = (changes: object) => parseDeliveryEvent(JSON.stringify({ ...MESSAGE, ...changes }));
 
 describe('a message about an e-mail', () => {
-  it('tells of an attempt, at a time with milliseconds', () => {
+  it('names an attempt and a time with milliseconds', () => {
     expect(parse({})).toEqual({
       log_id: 'NL-1',
       attempt: 3,
@@ -25,7 +25,7 @@ describe('a message about an e-mail', () => {
     });
   });
 
-  it.each(['Send', 'Click', 'DeliveryDelay', 'Subscription'])('tells nothing when it is a %s', (event) => {
+  it.each(['Send', 'Click', 'DeliveryDelay', 'Subscription'])('is ignored when it is a %s', (event) => {
     expect(parse({ event })).toBeUndefined();
   });
 
@@ -36,12 +36,12 @@ describe('a message about an e-mail', () => {
     ['no time', JSON.stringify({ ...MESSAGE, at: 'yesterday' }), /at must be/],
     ['a bounce without its kind', JSON.stringify({ ...MESSAGE, event: 'Bounce' }), /bounce must be/],
     ['a text in place of a word', JSON.stringify({ ...MESSAGE, event: 'Bounce of taro@example.com' }), /event must be/],
-  ])('is refused with the name of the fault, and without its text: %s', (_, body, fault) => {
+  ])('is refused with the faulty field, but without its text: %s', (_, body, fault) => {
     expect(() => parseDeliveryEvent(body)).toThrow(fault);
     expect(() => parseDeliveryEvent(body)).not.toThrow(/taro|yesterday/);
   });
 
-  it.each(['Reject', 'Rendering Failure'])('%s is the message’s fault', (event) => {
+  it.each(['Reject', 'Rendering Failure'])('%s is a fault of the message', (event) => {
     expect(parse({ event })).toMatchObject({ told: { kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } } });
   });
 });
@@ -65,11 +65,11 @@ describe('a bounce', () => {
     });
   });
 
-  it('has a reason on every line of its table', () => {
+  it('has a reason in every rule of its table', () => {
     for (const { because } of BOUNCE_RULES) expect(because).toMatch(/\.$/);
   });
 
-  it('by SES itself says so, and suppresses the recipient', () => {
+  it('by SES itself is described so, and suppresses the recipient', () => {
     const bounce = { type: 'Permanent', sub_type: 'OnAccountSuppressionList', status: '5.1.1' };
     expect(describeBounce(bounce)).toBe(
       'SES has the recipient on a suppression list: Permanent, OnAccountSuppressionList, 5.1.1',
@@ -82,11 +82,11 @@ describe('a bounce', () => {
 });
 
 describe('an id as a message tag', () => {
-  it('is itself where SES takes it', () => {
+  it('stays unchanged if SES accepts it', () => {
     expect(toTag('0198c3f2-7a44_x')).toBe('0198c3f2-7a44_x');
   });
 
-  it('fits SES’s rules and is read again, whatever it is', () => {
+  it('fits SES’s rules and can be decoded, whatever the id is', () => {
     const id = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }),
       fc.constantFrom('b64_', 'b64_YQ', 'mail@日本'),

@@ -37,7 +37,7 @@ const to = (content: Partial<NotificationContent> = {}, fields = {}) => delivery
 const sent = () => Object.fromEntries(new URLSearchParams(server.received[0]?.body));
 
 describe('an e-mail', () => {
-  it('in plain text goes out as UTF-8 with tags and configuration set', async () => {
+  it('in plain text is sent as UTF-8 with tags and configuration set', async () => {
     const subject = '【スキル更新】山田太郎さん';
     expect(await sender.send(to({ subject, body: '詳細は…' }), NEVER)).toEqual({
       ok: true,
@@ -182,7 +182,7 @@ describe('the answer of SES', () => {
     });
   });
 
-  it('that is no SES answer is retried rather than given up', async () => {
+  it('that is not an answer of SES is retried', async () => {
     server.answer = replying(502, '<html>bad gateway</html>');
     expect(await sender.send(to(), NEVER)).toMatchObject({ ok: false, error_type: 'SERVER_OVERLOAD' });
   });

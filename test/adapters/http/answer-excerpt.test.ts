@@ -33,7 +33,7 @@ describe('the excerpt of an answer', () => {
     ['a part of it, in any case', 'mailbox of Yamada is full', 'mailbox of … is full'],
     ['the domain', 'no MX for tanaka-clinic.co.jp.', 'no MX for ….'],
     ['a label of it', 'tanaka-clinic is not accepted', '… is not accepted'],
-  ])('masks what tells of the recipient: %s', (_, text, expected) => {
+  ])('masks what identifies the recipient: %s', (_, text, expected) => {
     expect(answerExcerpt(text, ['taro.yamada@tanaka-clinic.co.jp'])).toBe(expected);
   });
 
@@ -67,7 +67,7 @@ describe('the excerpt of an answer', () => {
     expect(performance.now() - started).toBeLessThan(250);
   });
 
-  it('shows no piece of ours that the end of what is looked at cuts short', () => {
+  it('shows no part of our values that the end of the window cuts off', () => {
     // The masked addresses make room, so that the end of the 900 characters that are looked at could be shown.
     const looked = 'someone@example.com '.repeat(44).padEnd(894, '.');
     const excerpt = answerExcerpt(`${looked}certificate "ACME" has expired`, [body]);
@@ -89,7 +89,7 @@ describe('an id for providers', () => {
     expect(providerSafeId(id)).toMatch(/^[\w-]{1,256}$/);
   });
 
-  it('keeps two ids apart that differ only in what is replaced, and is the same each time', () => {
+  it('differs for two ids that differ only in replaced characters, and is the same each time', () => {
     expect(providerSafeId('a.b')).not.toBe(providerSafeId('a:b'));
     expect(providerSafeId('a.b')).toBe(providerSafeId('a.b'));
   });

@@ -22,7 +22,7 @@ function post(options: PosterOptions = {}, signal: AbortSignal = NEVER, path = '
 }
 
 describe('posting', () => {
-  it('sends the body with its length in bytes and gives status, headers and text', async () => {
+  it('sends the body with its length in bytes and returns status, headers and text', async () => {
     server.answer = replying(202, 'tåken', { 'retry-after': '3' });
     expect(await post()).toMatchObject({ status: 202, text: 'tåken', headers: { 'retry-after': '3' } });
     expect(server.received).toMatchObject([
@@ -36,7 +36,7 @@ describe('posting', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('uses one connection for posts one after the other', async () => {
+  it('uses one connection for consecutive posts', async () => {
     const ports = new Set<number | undefined>();
     server.answer = (response) => {
       ports.add(response.socket?.remotePort);
@@ -75,7 +75,7 @@ describe('posting', () => {
     await expect(post({ timeoutMs: 50 })).rejects.toMatchObject({ name: 'NetworkFault', code: 'TIMEOUT' });
   });
 
-  it('fails with TIMEOUT when it is aborted on the way, and when it was aborted before', async () => {
+  it('fails with TIMEOUT when it is aborted during the exchange or before it', async () => {
     const controller = new AbortController();
     server.answer = () => controller.abort();
     await expect(post({}, controller.signal)).rejects.toMatchObject({ code: 'TIMEOUT' });

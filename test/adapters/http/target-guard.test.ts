@@ -73,7 +73,7 @@ describe('a target URL', () => {
     expect(() => guard.check('https://token:hunter2@10.1.2.3/secret-path')).toThrow(/^(?!.*(hunter2|10\.1|secret)).*$/);
   });
 
-  it('may be local and unencrypted where private targets are allowed', () => {
+  it('may be local and unencrypted if private targets are allowed', () => {
     expect(createTargetGuard({ allowPrivateTargets: true }).check('http://127.0.0.1:8080/in').port).toBe('8080');
   });
 });
@@ -114,7 +114,7 @@ describe('a host name', () => {
     },
   );
 
-  it('is resolved by the connection only, so that a second, different answer is never asked for', async () => {
+  it('is resolved only by the connection, so no second resolution can give another address', async () => {
     const answers = ['192.0.2.1', '127.0.0.1'];
     let asked = 0;
     const resolve = async () => [{ address: answers[asked++] ?? '127.0.0.1', family: 4 }];
@@ -125,7 +125,7 @@ describe('a host name', () => {
     expect({ asked, received: server.received.length }).toEqual({ asked: 1, received: 0 });
   });
 
-  it('is connected to at the address that was judged, whatever the system resolver would say', async () => {
+  it('is connected to at the address that was checked, whatever the system resolver would return', async () => {
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const poster = createTargetPoster({ resolve, allowPrivateTargets: true });
     const answer = await poster.post(`http://does-not-exist.invalid:${port()}/in`, message, NEVER);

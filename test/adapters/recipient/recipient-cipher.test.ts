@@ -14,7 +14,7 @@ const recipient = '山田.taro@example.com';
 describe('an encrypted recipient', () => {
   const cipher = createLocalRecipientCipher(Buffer.alloc(32, 1));
 
-  it('is read again by its owner', async () => {
+  it('can be read by its owner', async () => {
     const ciphertext = await cipher.encrypt(owner, recipient);
     expect(Buffer.from(ciphertext).includes('taro')).toBe(false);
     expect(await cipher.decrypt(owner, ciphertext)).toBe(recipient);

@@ -35,14 +35,17 @@ describe('a credential', () => {
     ['every tenant', { tenant_id: '*' }, true],
     ['nobody', {}, false],
     ['another one', { tenant_id: 'T2' }, false],
-  ])('that names %s is usable accordingly by what a tenant handed over', async (_, named, usable) => {
-    const loaded = credentials({ token: 'x', ...named });
-    expect(await loaded.mayUse(chosen)).toBe(usable);
-    expect(await loaded.load(shape, chosen)).toMatchObject({ ok: usable });
-    expect(await loaded.mayUse(chosen)).toBe(usable);
-  });
+  ])(
+    'that names %s is usable for notifications of a tenant only if it names that tenant or all',
+    async (_, named, usable) => {
+      const loaded = credentials({ token: 'x', ...named });
+      expect(await loaded.mayUse(chosen)).toBe(usable);
+      expect(await loaded.load(shape, chosen)).toMatchObject({ ok: usable });
+      expect(await loaded.mayUse(chosen)).toBe(usable);
+    },
+  );
 
-  it('that is not theirs is to a tenant that chose it exactly as one that is missing', async () => {
+  it('of another tenant looks missing to a tenant that chose it', async () => {
     const none = createIntegrationCredentials(createMemorySecrets(), { prefix: 'prod/' });
     const missing = await none.load(shape, chosen);
     expect(missing).toMatchObject({ ok: false, error_type: 'AUTH_FAILED' });
@@ -54,12 +57,12 @@ describe('a credential', () => {
     }
   });
 
-  it('may be used, as far as is known, while nobody can tell whose it is', async () => {
+  it('counts as usable while its owner is unknown', async () => {
     const source = { get: () => Promise.reject(new SecretUnavailableError('temporary', 'not now')) };
     expect(await createIntegrationCredentials(source, { prefix: '' }).mayUse(chosen)).toBe(true);
   });
 
-  it('that carries its tenant is for that tenant alone', async () => {
+  it('that names its tenant is for that tenant only', async () => {
     const loaded = credentials({ token: 'x', tenant_id: 'T1' });
     expect(await loaded.load(shape, owner)).toMatchObject({ ok: true });
     expect(await loaded.load(shape, { ...owner, tenant_id: 'T2' })).toMatchObject({
@@ -69,7 +72,7 @@ describe('a credential', () => {
     });
   });
 
-  it('that changes is parsed anew after a fresh read', async () => {
+  it('that changes is parsed again after a fresh read', async () => {
     const source = createMemorySecrets({ IC001: { token: 'old' } });
     const loaded = createIntegrationCredentials(source, { prefix: '' });
     await loaded.load(shape, owner);
@@ -84,7 +87,7 @@ describe('a credential', () => {
     [{ tokn: 'hunter2' }, 'token is missing'],
     [{ token: { a: 'hunter2' } }, 'token must be string'],
     [{ token: 'x', tenant_id: { a: 'hunter2' } }, 'tenant_id must be'],
-  ])('that is malformed as %j is AUTH_FAILED, with its name and field and not its value', async (secret, message) => {
+  ])('that is malformed as %j is AUTH_FAILED, with name and field but without the value', async (secret, message) => {
     const answer = await credentials(secret).load(shape, owner);
     expect(answer).toMatchObject({ ok: false, error_type: 'AUTH_FAILED', message: expect.stringContaining(message) });
     expect(JSON.stringify(answer)).not.toContain('hunter2');
@@ -105,7 +108,7 @@ describe('a credential', () => {
     expect(JSON.stringify(answer)).not.toContain('hunter2');
   });
 
-  it('that is missing is AUTH_FAILED, unless it may be', async () => {
+  it('that is missing is AUTH_FAILED, unless it is optional', async () => {
     const loaded = createIntegrationCredentials(createMemorySecrets(), { prefix: 'prod/' });
     expect(await loaded.load(shape, owner)).toMatchObject({
       error_type: 'AUTH_FAILED',
@@ -114,7 +117,7 @@ describe('a credential', () => {
     expect(await loaded.load(shape, owner, { optional: true })).toEqual({ ok: true, credential: undefined });
   });
 
-  it.each(['', 'a b', '../x', 'x'.repeat(101)])('is not looked for under the id %j', async (integration_config_id) => {
+  it.each(['', 'a b', '../x', 'x'.repeat(101)])('is not read under the id %j', async (integration_config_id) => {
     const answer = await credentials({ token: 'x' }).load(shape, { tenant_id: 'T1', integration_config_id });
     expect(answer).toMatchObject({
       error_type: 'AUTH_FAILED',

@@ -29,7 +29,7 @@ describe('the secrets file', () => {
     expect(await source.get('other')).toBeUndefined();
   });
 
-  it('is read again when a fresh value is asked for, and only then', async () => {
+  it('is read again only for a fresh value', async () => {
     await writeFile(path, '{"integrations":{"a":{"v":1}}}');
     const source = createSecretsFileSource(path);
     await source.get('integrations/a');
@@ -38,7 +38,7 @@ describe('the secrets file', () => {
     expect(await source.get('integrations/a', { fresh: true })).toBe('{"v":2}');
   });
 
-  it('holds nothing when it does not exist', async () => {
+  it('holds no secrets when it does not exist', async () => {
     expect(await createSecretsFileSource(path).get('recipient_key')).toBeUndefined();
   });
 
@@ -48,7 +48,7 @@ describe('the secrets file', () => {
     ['{"recipient_key":"hunter2"}', 'recipient_key must be the base64 of 32 bytes'],
     ['{"recipient_hash_key":""}', 'recipient_hash_key must not be empty'],
     ['["hunter2"]', 'it is not a JSON object'],
-  ])('that contains %s is refused with file and field, and without the value', async (text, message) => {
+  ])('that contains %s is refused with file and field, but without the value', async (text, message) => {
     await writeFile(path, text);
     const reading = createSecretsFileSource(path).get('recipient_key');
     await expect(reading).rejects.toThrow(message);

@@ -33,7 +33,7 @@ const fails = (name: string, status = 400) => {
 };
 
 describe('Secrets Manager', () => {
-  it('is asked for a secret once, until a fresh value is wanted', async () => {
+  it('is asked for a secret once, until a fresh value is requested', async () => {
     expect(await source.get('p/IC001')).toBe('first');
     holds('second');
     expect(await source.get('p/IC001')).toBe('first');

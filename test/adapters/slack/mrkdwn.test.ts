@@ -10,7 +10,7 @@ const SAMPLE =
 const visible = (text: string) => text.replaceAll('\u200b', '');
 
 describe('Markdown for Slack', () => {
-  it("leaves the table document's sample, which is mrkdwn already, as it is", async () => {
+  it("keeps the table document's sample, which is mrkdwn already, unchanged", async () => {
     expect(await markdownToMrkdwn(SAMPLE)).toBe(SAMPLE);
   });
 
@@ -40,7 +40,7 @@ describe('Markdown for Slack', () => {
     expect(visible(await markdownToMrkdwn(text))).toBe(text);
   });
 
-  it('takes both in one message', async () => {
+  it('accepts both in one message', async () => {
     const text = await markdownToMrkdwn('**A** *b* [c](https://c.example) <https://d.example|d>');
     expect(visible(text)).toBe('*A* *b* <https://c.example|c> <https://d.example|d>');
   });
@@ -49,7 +49,7 @@ describe('Markdown for Slack', () => {
 describe('a Slack message', () => {
   const content = { recipient: '#ops', body: 'a *b* <c> & d', subject: 'Disk\nfull' };
 
-  it('in plain text is escaped, and not formatted', async () => {
+  it('in plain text is escaped and not formatted', async () => {
     expect(await slackMessage({ ...content, format: 'PLAIN' })).toEqual({
       text: 'Disk full\na *b* &lt;c&gt; &amp; d',
       mrkdwn: false,

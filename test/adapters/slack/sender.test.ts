@@ -100,25 +100,25 @@ describe('Slack by token', () => {
     expect(await sender.send(by('bot'), NEVER)).toMatchObject({ ok: false, error_type });
   });
 
-  it('counts an acceptance whose end is missing as one', async () => {
+  it('counts an acceptance whose end is missing as an acceptance', async () => {
     server.answer = (response) => {
       response.writeHead(200, json).write('{"ok":true,"ts":"1.2","message":{"text":"half');
     };
     expect(await sender.send(by('bot'), NEVER)).toMatchObject({ ok: true });
   });
 
-  it('takes an acceptance that repeats a long message in escapes', async () => {
+  it('reads an acceptance that repeats a long message in escapes', async () => {
     const text = '\\u671f'.repeat(40_000);
     server.answer = replying(200, `{"ok":true,"message":{"text":"${text}","blocks":"${text}"},"ts":"1.2"}`, json);
     expect(await sender.send(by('bot'), NEVER)).toMatchObject({ ok: true, provider_message_id: '1.2' });
   });
 
-  it('is not waited for longer than the time limit', async () => {
+  it('is awaited no longer than the time limit', async () => {
     server.answer = () => {};
     expect(await sender.send(by('bot'), NEVER)).toMatchObject({ error_type: 'NETWORK_TIMEOUT' });
   });
 
-  it.each(['bot', 'hook'])('is not waited for after an abort (%s)', async (integration) => {
+  it.each(['bot', 'hook'])('is not awaited after an abort (%s)', async (integration) => {
     const controller = new AbortController();
     server.answer = () => controller.abort();
     const answer = await senderWaiting(60_000).send(by(integration), controller.signal);
@@ -204,7 +204,7 @@ describe('Slack by incoming webhook', () => {
 });
 
 describe('a Slack notification', () => {
-  it('without a way to post is refused with what to set', async () => {
+  it('without a way to post is refused with the setting that is missing', async () => {
     expect(await sender.send(delivery('slack', { recipient: '#ops' }), NEVER)).toMatchObject({
       error_type: 'AUTH_FAILED',
       message: expect.stringContaining('integration_config_id'),

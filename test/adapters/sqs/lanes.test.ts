@@ -39,7 +39,7 @@ describe('lanes that SQS refuses as a whole', () => {
   });
   afterAll(() => server.stop());
 
-  it('give every message back and tell the reason once', async () => {
+  it('return every message and report the reason once', async () => {
     const outgoing = messages(25);
     const missing = `${server.address}/000000000000/missing`;
     const refused = await createSweepLanes(clientOf(server.address), everywhere(missing), { onRefused }).send(outgoing);
@@ -56,7 +56,7 @@ describe('lanes that SQS refuses as a whole', () => {
     expect(refusals).toEqual([[expect.stringMatching(/QueueDoesNotExist/), 1]]);
   });
 
-  it('say nothing when all is well', async () => {
+  it('report nothing when SQS accepts all', async () => {
     const client = clientOf(server.address);
     const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: 'fine' }));
 
@@ -101,7 +101,7 @@ describe('lanes of which SQS refuses some', () => {
   const send = (outgoing: readonly QueuedMessage[]) =>
     createSweepLanes(clientOf(server.url), everywhere(`${server.url}/q`), { onRefused }).send(outgoing);
 
-  it('send those again, and only those', async () => {
+  it('send only the refused messages again', async () => {
     const rounds = refusing({ 'log-1': 1 });
 
     expect(await send(messages(3))).toEqual([]);
@@ -109,7 +109,7 @@ describe('lanes of which SQS refuses some', () => {
     expect(refusals).toEqual([]);
   });
 
-  it('give back those that stay refused, with SQS’s code', async () => {
+  it('return the messages that stay refused, with SQS’s code', async () => {
     refusing({ 'log-0': 9, 'log-2': 9 });
     const outgoing = messages(3);
 

@@ -61,7 +61,7 @@ describe('a Teams message', () => {
     expect(server.received[0]?.path).toBe('/direct');
   });
 
-  it('without integration or URL is refused with what to set', async () => {
+  it('without integration or URL is refused with the setting that is missing', async () => {
     expect(await sender.send(delivery('teams', { recipient: 'General' }), NEVER)).toMatchObject({
       error_type: 'AUTH_FAILED',
       message: expect.stringContaining('integration_config_id'),
@@ -93,7 +93,7 @@ describe('the answer of Teams', () => {
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({ ok: true, response_code: '200' });
   });
 
-  it("goes by Power Automate's code before its status", async () => {
+  it("is classified by Power Automate's code before the status", async () => {
     server.answer = replying(400, '{"error":{"code":"WorkflowTriggerIsNotEnabled","message":"off"}}');
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({
       error_type: 'AUTH_FAILED',
@@ -102,12 +102,12 @@ describe('the answer of Teams', () => {
     });
   });
 
-  it('does not bring the credential into the record, even if Teams echoes it', async () => {
+  it('does not put the credential into the record, even if Teams echoes it', async () => {
     server.answer = replying(401, `bad request: POST ${server.url}/flow?sig=s3cret and /flow?sig=s3cret`);
     expect(JSON.stringify(await sender.send(toTeam(), NEVER))).not.toContain('s3cret');
   });
 
-  it('is not waited for longer than the time limit', async () => {
+  it('is awaited no longer than the time limit', async () => {
     server.answer = () => {};
     expect(await sender.send(toTeam(), NEVER)).toMatchObject({ error_type: 'NETWORK_TIMEOUT' });
   });

@@ -80,7 +80,7 @@ describe('a webhook', () => {
     expect(() => other.verify(body, headers as Record<string, string>)).toThrow('No matching signature');
   });
 
-  it('keeps webhook-id over retries, while webhook-timestamp is that of the attempt', async () => {
+  it('keeps webhook-id for all retries, and has the time of the attempt as webhook-timestamp', async () => {
     const first = toServer({}, { at: new Date('2026-03-01T09:30:00.500Z') });
     const second = toServer({}, { attempt: 2, at: new Date('2026-03-01T09:40:00.000Z') });
     await sender.send(first, NEVER);
@@ -91,7 +91,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  it('goes out unsigned without an integration', async () => {
+  it('is sent unsigned without an integration', async () => {
     await sender.send(toServer(), NEVER);
     expect(server.received[0]?.headers).not.toHaveProperty('webhook-signature');
   });
@@ -146,7 +146,7 @@ describe('the answer of a webhook endpoint', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('is not waited for longer than the time limit', async () => {
+  it('is awaited no longer than the time limit', async () => {
     server.answer = () => {};
     expect(await sender.send(toServer(), NEVER)).toMatchObject({
       ok: false,
@@ -155,14 +155,14 @@ describe('the answer of a webhook endpoint', () => {
     });
   });
 
-  it('is not waited for after an abort', async () => {
+  it('is not awaited after an abort', async () => {
     const controller = new AbortController();
     server.answer = () => controller.abort();
     const answer = await senderWaiting(60_000).send(toServer(), controller.signal);
     expect(answer).toMatchObject({ error_type: 'NETWORK_TIMEOUT' });
   });
 
-  it('is not asked for in a private network', async () => {
+  it('is never requested from a private network', async () => {
     const guarded = createWebhookSender({ credentials: createIntegrationCredentials(secrets, { prefix: '' }) });
     const answer = await guarded.send(toServer({ recipient: 'https://169.254.169.254/latest' }), NEVER);
     expect(answer).toMatchObject({ ok: false, error_type: 'INVALID_RECIPIENT' });

@@ -32,7 +32,7 @@ describe.each(availableEngines())('rows as operators change them, on %s', (engin
     async (_kind, _what, row, change) => {
       await ops.put(row);
       const read = await rows.read(row.log_id);
-      if (read === undefined) throw new Error('the row is not there');
+      if (read === undefined) throw new Error('the row is missing');
       expect(await rows.change(read, change)).toBe(true);
       const after = await ops.row(row.log_id);
       expect(after).toMatchObject({ ...change.set, updated_at: '2026-03-01T00:00:00.000Z' });
@@ -47,7 +47,7 @@ describe.each(availableEngines())('rows as operators change them, on %s', (engin
     ['last_attempt', 9],
     ['work_queue', 'due#urgent#0'],
     ['work_at', '2026-03-01T00:00:00.000Z'],
-  ])('changes nothing when %s is another by now', async (column, value) => {
+  ])('changes nothing when %s has changed since', async (column, value) => {
     for (const remove of [[], ['error_type', 'retry_count']] as const) {
       const row = deadRow(`g-${column}-${remove.length}`);
       const now = { ...row, [column]: value };
@@ -57,7 +57,7 @@ describe.each(availableEngines())('rows as operators change them, on %s', (engin
     }
   });
 
-  it('reads and changes many at once, each on its own', async () => {
+  it('reads and changes many rows at once, each separately', async () => {
     const many = Array.from({ length: 60 }, (_unused, i) => deadRow(`m-${i}`));
     await ops.put(...many.filter((_row, i) => i % 3 !== 0));
     const found = await Promise.all(many.map(({ log_id }) => rows.read(log_id)));
