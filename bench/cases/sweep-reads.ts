@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type AttributeValue, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
-import type { SweepResult } from '../../src/core/sweep/result.ts';
+import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
 import type { BenchContext, Benchmark } from '../benchmark.ts';
 import { plainScan } from '../plain/plain-scan.ts';
 import { bodyOf } from '../setup/body.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { CHANNELS } from '../core/model/channels.ts';
 import { PRIORITIES } from '../core/model/priorities.ts';
-import type { SweepRequest } from '../core/sweep/sweep.ts';
+import type { SweepRequest } from '../core/sweep/sweep-request.ts';
 
 export interface JobOptions {
   readonly request: SweepRequest;

@@ -6,10 +6,12 @@ import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createClaimStore } from '../adapters/dynamodb/delivery/claim-store.ts';
 import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
+import { whenAborted } from '../core/model/abort.ts';
 import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
 import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../core/sweep/await-outcomes.ts';
-import type { SweepResult } from '../core/sweep/result.ts';
-import { type SweepRequest, sweep } from '../core/sweep/sweep.ts';
+import { sweep } from '../core/sweep/sweep.ts';
+import type { SweepRequest } from '../core/sweep/sweep-request.ts';
+import type { SweepResult } from '../core/sweep/sweep-result.ts';
 import type { JobProgress } from './job-progress.ts';
 
 /** The job's answer (design §8, contract). */
@@ -86,10 +88,7 @@ export async function runJob(
 
 async function catchUp({ caughtUp }: Deployment, progress: JobProgress, signal: AbortSignal): Promise<void> {
   if (caughtUp === undefined || signal.aborted) return;
-  const interrupted = new Promise<undefined>((resolve) => {
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  if ((await Promise.race([caughtUp(), interrupted])) === false) {
+  if ((await Promise.race([caughtUp(), whenAborted(signal)])) === false) {
     progress.note('Warning: rows put in the last moments are not indexed yet; run again for them.');
   }
 }

@@ -4,7 +4,7 @@ import type { Refused } from '../../src/core/delivery/sender.ts';
 import { IN_FLIGHT_MS } from '../../src/core/intake/accept.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
-import type { SweepRequest } from '../../src/core/sweep/sweep.ts';
+import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
 import { assertInvariants } from '../support/faults/invariants.ts';
 import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';

@@ -10,7 +10,7 @@ import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
-import type { SweepRecord } from '../../src/core/sweep/record.ts';
+import type { SweepRecord } from '../../src/core/sweep/sweep-record.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';

@@ -7,7 +7,7 @@ import type { DispatcherEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 
 import type { Channel } from '../../../src/core/model/channels.ts';
-import type { SweepRequest } from '../../../src/core/sweep/sweep.ts';
+import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTables } from '../function/permissions.ts';

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
 import { PRIORITIES } from '../../core/model/priorities.ts';
-import type { SweepCursor, SweepRequest } from '../../core/sweep/sweep.ts';
+import type { SweepCursor } from '../../core/sweep/sweep.ts';
+import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
 
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 

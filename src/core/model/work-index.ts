@@ -2,8 +2,9 @@ import type { Channel } from './channels.ts';
 import { PRIORITIES, type Priority } from './priorities.ts';
 
 /**
- * Partitions a priority's work is spread over. One partition takes 1,000 writes a second and time-ordered keys do
- * not split well (facts: DynamoDB), so eight carry a burst of 8,000 a second; an idle sweep pays one small read each.
+ * Partitions per priority and state. A partition takes 1,000 writes per second, and time-ordered keys do not split well
+ * (facts: DynamoDB), so eight partitions take a burst of 8,000 per second. A sweep that finds nothing pays one small read
+ * for each.
  */
 export const WORK_SHARDS = 8;
 
@@ -20,7 +21,7 @@ export function workQueueName({ state, priority, shard }: WorkQueue): string {
   return `${state}#${priority}#${shard}`;
 }
 
-/** The partition a notification is in; its shard never changes. */
+/** The partition of a notification. Its shard never changes. */
 export function workQueueOf(state: WorkState, priority: Priority, log_id: string): string {
   return workQueueName({ state, priority, shard: shardOf(log_id, WORK_SHARDS) });
 }
@@ -41,7 +42,7 @@ export function shardOf(id: string, shards: number): number {
   return fnv1a(id) % shards;
 }
 
-/** FNV-1a, 32 bits: spreads ids evenly and needs no library. What it gives is stored, so it must never change. */
+/** FNV-1a, 32 bits: spreads ids evenly and needs no library. Its results are stored, so it must never change. */
 export function fnv1a(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) {
@@ -50,24 +51,37 @@ export function fnv1a(id: string): number {
   return hash;
 }
 
-/** What the work index tells of a notification: routing that never changes, and when work is due. */
+/** What the work index holds of a notification: its routing, which never changes, and when its work is due. */
 export interface DueItem {
   readonly log_id: string;
   readonly tenant_id: string;
   readonly channel: Channel;
   readonly priority: Priority;
   readonly work_at: string;
-  /** Time of day of the `work_at` for which whoever set it queued a message. */
+  /** Time of day of the `work_at` for which a message is queued already. */
   readonly queued_for?: string;
 }
 
-/** Where a page ended; opaque to the sweep. */
+/** Where a page ended; only the adapter reads it. */
 export type PageCursor = Readonly<Record<string, unknown>>;
 
+export interface PageQuery {
+  /** Earliest `work_at`, included; absent: from the beginning. */
+  readonly from?: string;
+  /** Latest `work_at`, included. */
+  readonly until: string;
+  /** Most items of the page. */
+  readonly limit: number;
+  readonly after?: PageCursor;
+}
+
+export interface WorkPage {
+  /** Oldest first. */
+  readonly items: DueItem[];
+  /** Absent on the last page. */
+  readonly next?: PageCursor;
+}
+
 export interface DueIndex {
-  /** One page of a partition, oldest first, from `from` (else the beginning) up to `until`, both included. */
-  page(
-    work_queue: string,
-    options: { until: string; limit: number; from?: string; after?: PageCursor },
-  ): Promise<{ items: DueItem[]; next?: PageCursor }>;
+  page(work_queue: string, query: PageQuery): Promise<WorkPage>;
 }

@@ -1,5 +1,5 @@
-import { PRIORITIES } from '../model/priorities.ts';
-import { allShards, type DueIndex, type DueItem } from '../model/work-index.ts';
+import type { DueIndex, DueItem } from '../model/work-index.ts';
+import { readPartitions, workPartitions } from '../model/work-partitions.ts';
 
 /** Most deaths per partition that one notice covers. The rest is left for the next notice. */
 const PAGE_SIZE = 250;
@@ -16,10 +16,7 @@ export interface Deaths {
  * skipped.
  */
 export async function deathsBetween(index: DueIndex, from: string, until: string): Promise<Deaths> {
-  const partitions = PRIORITIES.flatMap((priority) => allShards('dead', priority));
-  const pages = await Promise.all(
-    partitions.map((partition) => index.page(partition, { from, until, limit: PAGE_SIZE })),
-  );
+  const { pages } = await readPartitions(index, workPartitions('dead'), { from, until, limit: PAGE_SIZE });
   const reached = pages
     .filter(({ next }) => next !== undefined)
     .map(({ items }) => items.at(-1)?.work_at ?? until)

@@ -1,7 +1,7 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
-import { PRIORITIES } from '../model/priorities.ts';
 import { epochMs } from '../model/time.ts';
-import { allShards, type DueIndex } from '../model/work-index.ts';
+import type { DueIndex } from '../model/work-index.ts';
+import { readPartitions, workPartitions } from '../model/work-partitions.ts';
 
 export interface WorkFigures {
   /** Seconds since the oldest due notification became due. 0 when none is due. */
@@ -34,7 +34,6 @@ export async function workFigures(index: DueIndex, now: Date): Promise<Record<Ch
 }
 
 async function firstPages(state: 'due' | 'dead', index: DueIndex, page: { until: string; limit: number }) {
-  const partitions = PRIORITIES.flatMap((priority) => allShards(state, priority));
-  const pages = await Promise.all(partitions.map((partition) => index.page(partition, page)));
+  const { pages } = await readPartitions(index, workPartitions(state), page);
   return pages.flatMap(({ items }) => items);
 }

@@ -1,22 +1,23 @@
+import { whenAborted } from '../model/abort.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 
-/** Final statuses of a run's notifications, counted; UNSETTLED are those that had none when waiting ended. */
+/** Number of notifications of a run by final status; UNSETTLED counts those without one when waiting ended. */
 export type Outcomes = Readonly<Record<string, number>>;
 
 export interface AwaitOutcomesDeps {
-  /** A read that fails, because storage is throttled for instance, tells nothing and is made again. */
+  /** A read that fails, for instance because storage throttles, is repeated in the next round. */
   readonly read: (log_id: string) => Promise<NotificationRow | undefined>;
   readonly pause: (ms: number) => Promise<void>;
   readonly now: () => number;
-  /** Milliseconds without any news, or without any read that worked, after which waiting ends. */
+  /** Waiting ends after so many milliseconds without a new outcome, or without a successful read. */
   readonly patience_ms: number;
   readonly onProgress?: (outcomes: Outcomes, open: number) => void;
-  /** Ends the waiting; what is open then is UNSETTLED. */
+  /** Ends the waiting; notifications that are open then are UNSETTLED. */
   readonly signal?: AbortSignal;
 }
 
-/** Storage could not be read for as long as one had patience; what was known by then is in `outcomes`. */
+/** No read of storage worked for `patience_ms`. `outcomes` holds what was known by then. */
 export class OutcomesUnreadableError extends Error {
   override readonly name = 'OutcomesUnreadableError';
   readonly outcomes: Outcomes;
@@ -34,8 +35,8 @@ const SHORTEST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Waits until each dispatched notification has the outcome of the attempt that its message asked for: delivered, to be
- * retried, given up, or gone.
+ * Waits until each dispatched notification has an outcome of the attempt that its message asked for: delivered, to be
+ * retried, given up, or deleted.
  * @throws OutcomesUnreadableError
  */
 export async function awaitOutcomes(messages: readonly QueueMessage[], deps: AwaitOutcomesDeps): Promise<Outcomes> {
@@ -61,7 +62,7 @@ export async function awaitOutcomes(messages: readonly QueueMessage[], deps: Awa
     if (news) lastNews = now();
     if (reads.some(({ status }) => status === 'fulfilled')) {
       lastRead = now();
-      // Only now: what was settled while nothing could be read is news.
+      // Checked only after a successful read: an outcome that was settled while no read worked is new as well.
       if (lastRead - lastNews >= patience_ms) break;
     } else if (now() - lastRead >= patience_ms) {
       throw new OutcomesUnreadableError(withUnsettled(outcomes, open.length), patience_ms, reasonOf(reads[0]));
@@ -81,15 +82,7 @@ function reasonOf(read: PromiseSettledResult<unknown> | undefined): unknown {
   return read?.status === 'rejected' ? read.reason : undefined;
 }
 
-/** Never resolves without a signal. */
-function whenAborted(signal: AbortSignal | undefined): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) resolve(undefined);
-    else signal?.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-}
-
-/** The row's status once it has moved on from what the message asked for. */
+/** The row's status, once the attempt that the message asked for is over. */
 function outcomeOf(row: NotificationRow | undefined, message: QueueMessage): string | undefined {
   if (row === undefined) return 'DELETED';
   if (row.send_status === 'SENDING') return undefined;

@@ -5,7 +5,8 @@ import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
+import { sweep } from '../../../src/core/sweep/sweep.ts';
+import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const MINUTE = 60_000;

@@ -4,8 +4,8 @@ import { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
 import { successorId } from '../../../src/core/delivery/failover.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
@@ -14,10 +14,11 @@ import { accept } from '../../../src/core/intake/accept.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { PRIORITIES, type Priority } from '../../../src/core/model/priorities.ts';
+import type { Priority } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { allShards } from '../../../src/core/model/work-index.ts';
-import { type SweepRequest, sweep } from '../../../src/core/sweep/sweep.ts';
+import { workPartitions } from '../../../src/core/model/work-partitions.ts';
+import { sweep } from '../../../src/core/sweep/sweep.ts';
+import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { Provider, type Script } from './provider.ts';
 import { Crash, type FaultPlan, through, Worker } from './worker.ts';
 
@@ -212,8 +213,7 @@ export class World {
   }
 
   inIndex(state: 'due' | 'dead', log_id: string): boolean {
-    const queues = PRIORITIES.flatMap((priority) => allShards(state, priority));
-    return queues.includes(this.tables.row(log_id)?.work_queue ?? '');
+    return workPartitions(state).includes(this.tables.row(log_id)?.work_queue ?? '');
   }
 
   /** A redrive or a forced attempt is the operator's to time; any other obeys the backoff that was recorded last. */

@@ -18,7 +18,7 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
-import type { SweepResult } from '../../../src/core/sweep/result.ts';
+import type { SweepResult } from '../../../src/core/sweep/sweep-result.ts';
 import type { Endpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import type { LocalRuntimeOptions } from '../../../src/local/runtime/runtime.ts';
 import { synthesize } from '../../../src/local/runtime/synthesize.ts';

@@ -1,9 +1,9 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import { HISTORY_SHARDS, historyBucket, isGone } from '../../../core/model/history-index.ts';
-import { PRIORITIES } from '../../../core/model/priorities.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { allShards, type WorkState } from '../../../core/model/work-index.ts';
+import type { WorkState } from '../../../core/model/work-index.ts';
+import { workPartitions as partitionsOf } from '../../../core/model/work-partitions.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, TABLES, WORK_INDEX } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
@@ -148,9 +148,7 @@ function historyPartitions(table: string, period: Period, filter: SearchFilter):
 }
 
 function workPartitions(table: string, state: WorkState, period: Period, filter: SearchFilter): Partition[] {
-  return PRIORITIES.filter((priority) => filter.priority === undefined || filter.priority === priority)
-    .flatMap((priority) => allShards(state, priority))
-    .map((name) => ({ name, query: workQuery(table, name, period, filter) }));
+  return partitionsOf(state, filter.priority).map((name) => ({ name, query: workQuery(table, name, period, filter) }));
 }
 
 function keysOf(index: typeof HISTORY_INDEX | typeof WORK_INDEX): readonly [string, string] {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
-import type { SweepRecord } from '../../../core/sweep/record.ts';
+import type { SweepRecord } from '../../../core/sweep/sweep-record.ts';
 import { count } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';

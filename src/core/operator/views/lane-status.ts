@@ -1,6 +1,7 @@
 import { CHANNELS, type Channel, LANES, type Lane } from '../../model/channels.ts';
 import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../../model/priorities.ts';
-import { allShards, type DueIndex, type PageCursor, type WorkState } from '../../model/work-index.ts';
+import type { DueIndex, WorkState } from '../../model/work-index.ts';
+import { type PartitionCursors, readPartitions, workPartitions } from '../../model/work-partitions.ts';
 
 /** An operator's view of a lane. All figures except `in_flight` come from the work index. */
 export interface LaneStatus {
@@ -69,18 +70,11 @@ async function countPartitions(
   index: DueIndex,
   count: (channel: Channel, work_at: string) => void,
 ): Promise<void> {
-  await Promise.all(
-    allShards(state, priority).map(async (partition) => {
-      let after: PageCursor | undefined;
-      do {
-        const page = await index.page(partition, {
-          until: END_OF_TIME,
-          limit: PAGE_SIZE,
-          ...(after && { after }),
-        });
-        for (const { channel, work_at } of page.items) count(channel, work_at);
-        after = page.next;
-      } while (after !== undefined);
-    }),
-  );
+  let cursors: PartitionCursors | undefined;
+  do {
+    const query = { until: END_OF_TIME, limit: PAGE_SIZE };
+    const { pages, next } = await readPartitions(index, workPartitions(state, priority), query, cursors);
+    for (const { channel, work_at } of pages.flatMap(({ items }) => items)) count(channel, work_at);
+    cursors = next;
+  } while (cursors !== undefined);
 }

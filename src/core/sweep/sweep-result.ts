@@ -5,18 +5,18 @@ import { PRIORITIES, type Priority } from '../model/priorities.ts';
 export interface SweepResult {
   readonly run_id: string;
   readonly dry_run: boolean;
-  /** All that matched and are due now. */
+  /** Notifications that matched and are due now. */
   readonly due: number;
   readonly dispatched: number;
-  /** Due but not dispatched: beyond the limit, still queued from an earlier sweep, or refused by the queue. */
+  /** Due, but not dispatched: beyond the limit, still queued from an earlier sweep, or refused by the queue. */
   readonly skipped: number;
   readonly by_channel: Record<Channel, number>;
   readonly by_priority: Record<Priority, number>;
-  /** Queued with a delay because they become due within 15 minutes; not part of `due`. */
+  /** Queued with a delay, as they become due within 15 minutes; not part of `due`. */
   readonly ahead: number;
 }
 
-/** Counts what a sweep finds and does. */
+/** Counts what a sweep finds and sends. */
 export class Tally {
   readonly #run_id: string;
   readonly #dry_run: boolean;

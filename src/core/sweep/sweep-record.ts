@@ -1,14 +1,14 @@
-/** What is kept of a sweep for a month, an item of PipelineState with kind `sweep`; one that continued itself is one. */
+/** A sweep, kept for a month as an item of PipelineState with kind `sweep`. All invocations of a sweep make one item. */
 export interface SweepRecord {
   readonly run_id: string;
   /** ISO-8601 UTC. */
   readonly started_at: string;
-  /** Milliseconds of work, of all its invocations together. */
+  /** Milliseconds of work in all invocations together. */
   readonly duration_ms: number;
   readonly due: number;
   readonly dispatched: number;
   readonly skipped: number;
-  /** Whether it walked the work index to the end; until then it may be going on. */
+  /** Whether the sweep has walked the work index to the end; while false, it may still be under way. */
   readonly complete: boolean;
 }
 

@@ -1,0 +1,84 @@
+import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
+import { isQueued, messageFor } from '../model/queue-message.ts';
+import { epochMs } from '../model/time.ts';
+import type { DueItem } from '../model/work-index.ts';
+import { isInBacklog } from './backlog.ts';
+import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
+import type { Tally } from './sweep-result.ts';
+
+export interface DispatcherDeps {
+  readonly lanes: SweepLanes;
+  /** Milliseconds between two scheduled sweeps. */
+  readonly interval_ms: number;
+  readonly onDispatched?: (messages: readonly QueuedMessage[]) => void;
+}
+
+export interface DispatcherRun {
+  readonly run_id: string;
+  /** When the sweep began. */
+  readonly now: Date;
+  /** Lanes that had a backlog then. */
+  readonly busy: ReadonlySet<string>;
+  /** Messages that earlier parts of the sweep sent. */
+  readonly sent: number;
+}
+
+/** Decides for each item whether its message is sent, and sends the messages. */
+export class Dispatcher {
+  readonly #request: SweepRequest;
+  readonly #run: DispatcherRun;
+  readonly #tally: Tally;
+  readonly #deps: DispatcherDeps;
+  /** Items that the sweep's limit counts; a dry run takes items, too. */
+  #taken: number;
+
+  constructor(request: SweepRequest, run: DispatcherRun, tally: Tally, deps: DispatcherDeps) {
+    this.#request = request;
+    this.#run = run;
+    this.#tally = tally;
+    this.#deps = deps;
+    this.#taken = run.sent;
+  }
+
+  get sent(): number {
+    return this.#taken;
+  }
+
+  async dispatch(items: readonly DueItem[]): Promise<void> {
+    const outgoing: QueuedMessage[] = [];
+    const options = runOptionsOf(this.#request);
+    for (const item of items) {
+      const wait = Math.max(0, epochMs(item.work_at) - this.#run.now.getTime());
+      if (!this.#matches(item) || (wait > 0 && isQueued(item))) continue;
+      if (wait === 0) this.#tally.sawDue(item);
+      if (!this.#mayTake(item)) {
+        if (wait === 0) this.#tally.skippedDue(1);
+        continue;
+      }
+      this.#taken += 1;
+      if (this.#request.dry_run) continue;
+      const message = messageFor(item, item.work_at, this.#run.run_id, options);
+      outgoing.push({ message, delay_seconds: Math.ceil(wait / 1000) });
+    }
+    if (outgoing.length > 0) await this.#send(outgoing);
+  }
+
+  #matches(item: DueItem): boolean {
+    const { channel, tenant } = this.#request;
+    return (channel === undefined || item.channel === channel) && (tenant === undefined || item.tenant_id === tenant);
+  }
+
+  #mayTake(item: DueItem): boolean {
+    const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
+    const { busy, now } = this.#run;
+    return this.#taken < limit && !isInBacklog(item, busy, now.getTime() - this.#deps.interval_ms);
+  }
+
+  async #send(outgoing: readonly QueuedMessage[]): Promise<void> {
+    const refused = new Set(await this.#deps.lanes.send(outgoing));
+    const sent = outgoing.filter((message) => !refused.has(message));
+    this.#tally.sent(sent);
+    this.#tally.skippedDue([...refused].filter(({ delay_seconds }) => delay_seconds === 0).length);
+    this.#deps.onDispatched?.(sent);
+  }
+}
