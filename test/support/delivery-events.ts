@@ -1,4 +1,4 @@
-import { retryLogId } from '../../src/core/delivery/settlement.ts';
+import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import type { DeliveryEvent, Told } from '../../src/core/delivery-events/delivery-event.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';

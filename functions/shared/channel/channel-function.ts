@@ -1,8 +1,9 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
 import type { Returned } from '../../../src/adapters/sqs/return-to-queue.ts';
-import type { DeliverDeps, DeliveryReport, Disposition } from '../../../src/core/delivery/deliver.ts';
+import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { DeliveryReport, Disposition } from '../../../src/core/delivery/delivery-report.ts';
 import type { Lane } from '../../../src/core/model/channels.ts';
 import { LANES } from '../../../src/core/model/channels.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';

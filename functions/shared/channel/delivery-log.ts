@@ -1,4 +1,4 @@
-import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
+import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
 import type { Observability } from '../runtime/observability.ts';
 
 /** Writes one wide log line per attempt. It has every id by which the attempt can be found, and no personal data. */

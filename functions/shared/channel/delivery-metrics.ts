@@ -1,4 +1,4 @@
-import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
+import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
 import type { Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SuccessorStore } from '../../core/delivery/failover.ts';
 import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
+import { retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
-import { retryLogId } from '../../core/delivery/settlement.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
 import type { ForeignRow } from '../../core/model/foreign-row.ts';

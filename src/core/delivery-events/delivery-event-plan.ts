@@ -1,5 +1,6 @@
 import { isClaimed } from '../delivery/claim-plan.ts';
-import { ROW_TEXT, resultOf } from '../delivery/settlement.ts';
+import { resultOf } from '../delivery/recorded-attempt.ts';
+import { ROW_TEXT } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
 import { arrived, withNews } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
@@ -129,7 +130,7 @@ function planFailure(
   // An older attempt only mattered while it was the one that had arrived: now the newest one's outcome counts again.
   const refused = isNewest || newest === undefined ? { ok: false as const, ...answer } : resultOf(newest);
   const first_attempt_at = row.first_attempt_at ?? now.toISOString();
-  const verdict = judge(refused, { row, first_attempt_at, now }, policy, random);
+  const verdict = judge(refused, { row, first_attempt_at, now }, { policy, random });
   // What is to be retried, or dead, already is so: what could only be tried again changes nothing about that.
   const pointless = verdict.status === 'FAILED' && policyOf(verdict.failure_reason).class === 'permanent';
   const open = attempt === 'abandoned' || (row.work_queue !== undefined && pointless);

@@ -1,5 +1,5 @@
+import { retryLogId } from '../delivery/retry-record.ts';
 import type { Refused } from '../delivery/sender.ts';
-import { retryLogId } from '../delivery/settlement.ts';
 import type { Verdict } from '../delivery/verdict.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';

@@ -7,30 +7,35 @@ import { epochMs } from '../model/time.ts';
 import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
 
+/** The terms of a claim: what its attempt may do. */
+export interface Claim {
+  readonly trigger: Trigger;
+  /** Whether the attempt uses up one of the attempts left; a forced attempt beyond the limit does not. */
+  readonly counted: boolean;
+  /** Give up instead of sending: no attempt or time left, logically deleted, or pointless according to a delivery event. */
+  readonly skip?: ErrorType;
+  /** An operator forces an attempt on a dead notification. */
+  readonly forced_dead?: boolean;
+}
+
 /** The claim to make for an attempt. */
-export interface ClaimStep {
+export interface ClaimStep extends Claim {
   readonly do: 'claim';
   readonly change: RowChange;
-  readonly trigger: Trigger;
-  /** Whether the attempt uses up one that is left; a forced one beyond the limit cannot. */
-  readonly counted: boolean;
-  /** Give up instead of sending: no attempt or time left, logically deleted, or pointless as a delivery event told. */
-  readonly skip?: ErrorType;
-  readonly forced_dead?: boolean;
 }
 
 export type ClaimPlan =
   | ClaimStep
-  /** The message is of no use any more: someone else settled, holds or replaced what it asks for. */
+  /** The message is obsolete: the attempt that it asks for is settled, under way, or replaced by a later one. */
   | { readonly do: 'drop'; readonly because: string }
   /** The message is on its way to the DLQ and has to be bounced until SQS moves it (design §6.5). */
   | { readonly do: 'dead_letter' }
-  /** An attempt's claim ran out: its holder died before it settled. */
+  /** The claim has expired: the worker that held it died before it settled. */
   | { readonly do: 'take_over' };
 
 /**
- * What a message entitles to, given the row as it is (design §6.2 and §6.5). A plain message for a due row is claimed
- * without reading the row first; this decides all the other cases.
+ * Decides what a message may do, given the row as it is (design §6.2 and §6.5). The row of a plain message is claimed
+ * without this decision if it is due; this function decides all other cases.
  */
 export function planClaim(
   row: NotificationRow | undefined,
@@ -79,7 +84,7 @@ function planDue(
       set: {
         ...claimed(row, claim.until),
         ...count(row, left, counted),
-        // A limit below what was already used would contradict send_attempts <= max_retry_count + 1.
+        // A limit below the attempts already made would contradict send_attempts <= max_retry_count + 1.
         ...(options.max_retry_count !== undefined &&
           row.send_attempts <= limit + 1 && { max_retry_count: options.max_retry_count }),
       },
@@ -111,7 +116,7 @@ function planDead(
   return redriven ? redrive(row, claim, policy) : straggler;
 }
 
-/** An operator's redrive: the retry budget starts anew, and so does the retention window. */
+/** An operator's redrive: the retry budget and the retention window start anew. */
 function redrive(
   row: NotificationRow,
   claim: { readonly now: Date; readonly until: string },
@@ -136,7 +141,7 @@ function redrive(
   };
 }
 
-/** An attempt on a dead notification is work that a sweep must find again if the worker dies in it. */
+/** Moves a dead notification to the due work, so that a sweep finds it again if the worker dies in the attempt. */
 function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
   return { work_queue: workQueueOf('due', row.priority, row.log_id), work_at: now.toISOString() };
 }
@@ -151,7 +156,7 @@ function count(row: NotificationRow, left: number, counted: boolean): Partial<No
   return counted ? { send_attempts: row.send_attempts + 1, attempts_left: left - 1 } : { attempts_left: left };
 }
 
-/** Why a row that has attempts left is not sent all the same; one that was never attempted has no deadline yet. */
+/** Why a row with attempts left is not sent, if there is a reason. A row without a first attempt has no deadline yet. */
 export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): ErrorType | undefined {
   if (row.is_deleted) return 'CANCELLED';
   if (row.give_up !== undefined) return row.give_up;
@@ -159,7 +164,7 @@ export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPo
   return late ? 'EXPIRED' : undefined;
 }
 
-/** An operator's force overrides limit and deadline, but sends nothing that was deleted or is known to be pointless. */
+/** An operator's force overrides limit and deadline, but not a deletion or a permanent error. */
 function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
   if (is_deleted) return 'CANCELLED';
   return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;

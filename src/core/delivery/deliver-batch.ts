@@ -1,15 +1,16 @@
 import type { ReceivedMessage } from '../model/queue-message.ts';
-import { type DeliverDeps, type DeliveryReport, deliver } from './deliver.ts';
+import { type DeliverDeps, deliver } from './deliver.ts';
+import type { DeliveryReport } from './delivery-report.ts';
 
 export interface DeliverBatchDeps extends DeliverDeps {
-  /** True when an attempt that begins now might not end before the worker's time is over. */
+  /** True when an attempt that begins now might not end within the worker's time. */
   readonly outOfTime: () => boolean;
 }
 
 /**
- * Delivers a batch: all side by side, except those whose last attempt killed its worker. These come after the others, one at a
- * time and in random order, so that a message which kills its worker takes no innocent one with it again and again.
- * @returns a report a message, in their order.
+ * Delivers a batch: all messages side by side, except those whose last attempt killed its worker. These follow alone and in
+ * random order, so that a message that kills its worker does not stop the same other messages each time.
+ * @returns one report per message, in the order of the messages
  */
 export async function deliverBatch(
   batch: readonly ReceivedMessage[],
@@ -24,14 +25,14 @@ export async function deliverBatch(
   return reports;
 }
 
-/** Seconds after which what did not fit is shown to a worker with more time; at once would only use up receives. */
-const BREATHER_SECONDS = 30;
+/** Seconds until a message that did not fit is visible again: at once, it would only use up its receives. */
+const RETURN_AFTER_SECONDS = 30;
 
-/** What does not fit into the remaining time goes back untouched (design §6). */
+/** A message that does not fit into the remaining time goes back untouched (design §6). */
 function begin(received: ReceivedMessage, deps: DeliverBatchDeps, alone: boolean): Promise<DeliveryReport> {
   if (!deps.outOfTime()) return deliver(received, deps, alone);
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
-  const disposition = { do: 'return', after_seconds: BREATHER_SECONDS } as const;
+  const disposition = { do: 'return', after_seconds: RETURN_AFTER_SECONDS } as const;
   return Promise.resolve({ log_id, tenant_id, channel, priority, run_id, disposition });
 }
 

@@ -10,24 +10,24 @@ import type { Clock } from '../model/time.ts';
 import { fnv1a, workQueueOf } from '../model/work-index.ts';
 import { limitOf, type Verdict } from './verdict.ts';
 
-/** What a notification's way to its fallback recipient is known by; no address. */
+/** How the fallback recipient is reached, without the address. */
 export interface FallbackRouting {
   readonly integration_config_id?: string;
   readonly provider_host?: string;
   readonly recipient_hash?: string;
 }
 
-/** NotificationLog and NotificationContent, as failing over needs them. Each call may be repeated without harm. */
+/** NotificationLog and NotificationContent, as failover needs them. Each call may be repeated. */
 export interface SuccessorStore {
   /**
-   * Gives the successor the content, addressed to the fallback recipient.
-   * @returns undefined when none is stored.
+   * Copies the content for the successor, addressed to the fallback recipient.
+   * @returns undefined when no content is stored
    */
   copyContent(
     row: Pick<NotificationRow, 'log_id' | 'tenant_id'>,
     successor: { readonly log_id: string; readonly expires_at: number },
   ): Promise<FallbackRouting | undefined>;
-  /** Puts the row unless there is one; gives the one that is there then. */
+  /** Puts the row unless there is one already. @returns the row that is stored then */
   put(row: SuccessorRow): Promise<NotificationRow>;
 }
 
@@ -39,20 +39,20 @@ export interface FailoverDeps {
 }
 
 export interface Failover {
-  /** As it was, or with the successor by which it goes on. */
+  /** The verdict as it was, or with the successor. */
   readonly verdict: Verdict;
-  /** By which the successor is sent at once, when the predecessor is settled. */
+  /** Sends the successor, once the predecessor is settled. */
   readonly message?: QueueMessage;
 }
 
-/** Ends that another channel may get around. What needs an operator (a credential, a template) waits for one. */
+/** Reasons that another channel may avoid. A notification that needs an operator (credential, template) waits for one. */
 const FAILED_OVER: readonly ErrorType[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];
 
 /** Longest log_id: his-notification-log-table.md, VARCHAR(50). */
 const ID_LENGTH = 50;
 const SUFFIX = '-fallback';
 
-/** The one successor that a notification can have; deterministic, so that it is created once however often that is tried. */
+/** The log_id of the one successor that a notification can have: deterministic, so that repeated tries create one row. */
 export function successorId(log_id: string): string {
   const whole = `${log_id}${SUFFIX}`;
   if (whole.length <= ID_LENGTH) return whole;
@@ -62,7 +62,7 @@ export function successorId(log_id: string): string {
 
 /**
  * Continues a notification that is given up on its fallback channel, if it names one. The successor's row is due work
- * from its put on: whoever dies afterwards leaves it to the next sweep.
+ * once it is put: if the worker dies after that, the next sweep finds it.
  */
 export async function failOver(
   row: NotificationRow,
@@ -74,7 +74,7 @@ export async function failOver(
   if (channel === undefined || verdict.status !== 'FAILED' || !FAILED_OVER.includes(verdict.failure_reason)) {
     return { verdict };
   }
-  // An event may have told since the claim that the recipient has it, by an earlier attempt of uncertain outcome.
+  // An event may have shown since the claim that an earlier attempt of uncertain outcome has arrived.
   const current = await deps.rows.read(row.log_id);
   if (arrived(current?.delivery_by_attempt)) return { verdict: { status: 'SUCCESS' } };
   const now = deps.clock();
@@ -82,7 +82,7 @@ export async function failOver(
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
   if (routing === undefined) return { verdict };
   const successor = await deps.successors.put(successorOf(row, channel, routing, now, deps.policy));
-  // Somebody else's row of that name is not this one's successor.
+  // A row with this log_id that names another predecessor, or none, is no successor of this one.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
   const { work_at } = successor;
   const message = work_at === undefined ? undefined : messageFor(successor, work_at, run_id);
@@ -91,7 +91,7 @@ export async function failOver(
 
 export type SuccessorRow = NotificationRow & ForeignRow;
 
-/** What the two have in common: it is the same notification. */
+/** Attributes that the successor takes over. */
 const COPIED = [
   'notification_id',
   'setting_id',

@@ -2,17 +2,17 @@ import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
 
-/** NotificationLog, as delivery needs it. Each call is one notification's; the adapter gathers those of a batch. */
+/** NotificationLog, as delivery needs it. Each call is for one notification; the adapter gathers the calls of a batch. */
 export interface ClaimStore {
   /**
-   * Claims the row if it is due as the message says, is not claimed and has an attempt left; else gives the row as
-   * it is, or undefined when there is none.
+   * Claims the row if it is due as the message says, is not claimed, and has an attempt left.
+   * @returns the row as claimed or, without a claim, as it is; no row when there is none
    */
   claim(message: QueueMessage, claim_until: string): Promise<{ claimed: boolean; row?: NotificationRow }>;
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if the row is still as it was read; false if it is not. */
+  /** Applies the change if the row is still as it was read, else returns false. */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
-  /** Ends the attempt that the row was claimed for; false if the claim was lost. */
+  /** Ends the attempt that the row was claimed for; returns false if the claim was lost. */
   settle(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
@@ -22,7 +22,7 @@ export interface RecordStore {
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
 }
 
-/** The lanes, as delivery needs them: a retry that is near is queued at once (design §6.4). */
+/** The lanes, as delivery needs them: a near retry is queued at once (design §6.4). */
 export interface RetryQueue {
   /** @param delay_seconds 0…900 */
   send(message: QueueMessage, delay_seconds: number): Promise<void>;
@@ -30,11 +30,11 @@ export interface RetryQueue {
 
 /** NotificationLog, as an operator's commands need it. */
 export interface RowStore {
-  /** The row as it is now; undefined when there is none. */
+  /** The row as it is now, undefined when there is none. */
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if status, attempt and place in the work index are still as they were read; else false. */
+  /** Applies the change if status, attempt and place in the work index are as they were read, else returns false. */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
-/** How often a row that changes between reading and writing is looked at anew. */
+/** How often a change is tried when others keep changing the row between its read and its write. */
 export const CHANGE_TRIES = 3;

@@ -2,29 +2,34 @@ import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { SendResult } from './sender.ts';
 
-/** Whether a claimed notification's provider may be called now. */
-export type Admission =
-  | {
-      readonly do: 'send';
-      /** Takes note of the answer. @returns whether the provider is down, so that a failure is not the notification's. */
-      report(result: SendResult): Promise<boolean>;
-    }
-  | {
-      readonly do: 'hold';
-      readonly until: string;
-      /** What the provider failed with last. */
-      readonly error_type: ErrorType;
-      /** The breaker that holds it, as providerKey names it. */
-      readonly breaker: string;
-    };
+/** The provider may be called. */
+export interface Admitted {
+  readonly do: 'send';
+  /** Takes note of the answer. @returns whether the provider is down, so that a failure is not the notification's. */
+  report(result: SendResult): Promise<boolean>;
+}
 
-/** Stands before the senders and keeps attempts from a provider that is down. Never rejects. */
+/** The provider is down: the notification waits. */
+export interface Held {
+  readonly do: 'hold';
+  /** ISO-8601 UTC. */
+  readonly until: string;
+  /** The provider's last failure. */
+  readonly error_type: ErrorType;
+  /** The breaker that holds the notification, by its providerKey. */
+  readonly breaker: string;
+}
+
+/** Whether a claimed notification's provider may be called now. */
+export type Admission = Admitted | Held;
+
+/** Keeps attempts from a provider that is down. Never rejects. */
 export interface ProviderGate {
-  /** @param forced the operator insists: it is sent, and what it meets counts as a probe's answer. */
+  /** @param forced an operator forces the attempt: it is sent, and its answer counts like a probe's. */
   admit(row: NotificationRow, forced: boolean): Promise<Admission>;
 }
 
-const send: Admission = { do: 'send', report: async () => false };
+const send: Admitted = { do: 'send', report: async () => false };
 
-/** For what nobody knows the provider of. */
+/** Admits everything: for notifications whose provider is unknown. */
 export const PASS_THROUGH: ProviderGate = { admit: async () => send };

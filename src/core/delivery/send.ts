@@ -1,15 +1,16 @@
+import { whenAborted } from '../model/abort.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
 
 /** NotificationContent. */
 export interface ContentStore {
   /**
-   * @throws ContentUnreadableError when there is none or it cannot be decrypted: trying again will not help.
+   * @throws ContentUnreadableError when there is no content or it cannot be decrypted: a retry will not help
    */
   read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
 }
 
-/** Content that will never become readable; the message says why, without quoting it. */
+/** The content will never become readable. The message says why, without quoting the content. */
 export class ContentUnreadableError extends Error {
   override readonly name = 'ContentUnreadableError';
 }
@@ -22,8 +23,8 @@ export interface SendDeps {
 }
 
 /**
- * One attempt at the provider: content, send, and once more with a fresh credential where that may help. Whatever goes
- * wrong is a refusal.
+ * One attempt at the provider: reads the content and sends it, a second time with a fresh credential where that may help.
+ * It never rejects: every failure is a Refused.
  */
 export async function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
   try {
@@ -38,7 +39,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
       ...(row.recipient_type && { recipient_type: row.recipient_type }),
       ...integrationOf(row),
     };
-    // One time limit for both: the worker's own is what it is measured by.
+    // One time limit for both sends: it is set by the worker's time.
     const signal = deps.sendTimeout();
     const first = await sendOnce(delivery, signal, deps);
     if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential) return first;
@@ -47,12 +48,12 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
   } catch (error) {
     if (error instanceof ContentUnreadableError)
       return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
-    // Our own storage or key service failed: the provider was never asked, so no retry is used up.
+    // Our storage or key service failed before the provider was asked, so no retry is used up.
     return unsent(error);
   }
 }
 
-/** Which integration a notification uses, and who chose it. */
+/** Which integration a notification uses, and whether its tenant chose it. */
 export function integrationOf({
   integration_config_id,
   created_by,
@@ -65,12 +66,13 @@ export function integrationOf({
 
 async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: SendDeps): Promise<SendResult> {
   try {
-    return await Promise.race([sender.send(delivery, signal), whenAborted(signal)]);
+    // The time limit also holds for a sender that ignores its signal.
+    return await Promise.race([sender.send(delivery, signal), whenAborted(signal).then(() => TIMED_OUT)]);
   } catch (error) {
     return {
       ok: false,
       error_type: 'UNKNOWN',
-      // It counts, so that what breaks the sender ends; but it is no sign that the provider is down.
+      // It counts, so that a notification that breaks the sender ends; but it is no sign that the provider is down.
       asked: false,
       message: `The sender failed: ${nameOf(error)}`,
       details: { error: nameOf(error) },
@@ -78,15 +80,11 @@ async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: Sen
   }
 }
 
-/** The time limit holds even for a sender that does not watch its signal. */
-function whenAborted(signal: AbortSignal): Promise<Refused> {
-  return new Promise((resolve) => {
-    const timedOut = () =>
-      resolve({ ok: false, error_type: 'NETWORK_TIMEOUT', message: 'The provider did not answer in time.' });
-    if (signal.aborted) timedOut();
-    else signal.addEventListener('abort', timedOut, { once: true });
-  });
-}
+const TIMED_OUT: Refused = {
+  ok: false,
+  error_type: 'NETWORK_TIMEOUT',
+  message: 'The provider did not answer in time.',
+};
 
 function unsent(error: unknown): Refused {
   return {

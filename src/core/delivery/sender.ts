@@ -12,33 +12,33 @@ export interface Delivery {
   readonly content: NotificationContent;
   readonly recipient_type?: RecipientType;
   readonly integration_config_id?: string;
-  /** A tenant chose the integration, so its credential has to say that it is theirs. */
+  /** The tenant chose the integration, so its credential must name this tenant. */
   readonly chosen_by_tenant?: true;
   /** The attempt's time, for signatures. */
   readonly at: Date;
 }
 
-/** The provider took the message. */
+/** The provider accepted the message. */
 export interface Accepted {
   readonly ok: true;
-  /** As the provider gave it, at most 20 characters. */
+  /** The provider's own code, at most 20 characters. */
   readonly response_code: string;
   readonly response_message?: string;
   readonly provider_message_id?: string;
 }
 
-/** The provider refused it, or could not be asked. */
+/** The provider refused the message, or could not be asked. */
 export interface Refused {
   readonly ok: false;
   readonly error_type: ProviderErrorType;
   readonly response_code?: string;
-  /** A sentence for a person: what failed and where; never an address, body or credential. */
+  /** A sentence for a person: what failed and where, without address, body or credential. */
   readonly message: string;
   /** Earliest next attempt that the provider asked for, in milliseconds from now. */
   readonly retry_after_ms?: number;
   /** False when the attempt costs no retry, whatever its error type; otherwise the error type decides. */
   readonly counted?: boolean;
-  /** False when it failed on our side, so that it says nothing of whether the provider is up. */
+  /** False when the attempt failed on our side: then it shows nothing about the provider. */
   readonly asked?: false;
   /** The raw answer for the retry record: small, JSON-serialisable, without address, body or credential. */
   readonly details?: Readonly<Record<string, unknown>>;
@@ -47,8 +47,8 @@ export interface Refused {
 export type SendResult = Accepted | Refused;
 
 /**
- * One channel's way to its provider. It makes exactly one call (no retries of its own), classifies whatever comes
- * back, and rejects only on a defect of ours; deliver treats a rejection as UNKNOWN.
+ * Calls one channel's provider. It makes exactly one call, without retries of its own, and classifies every answer. It
+ * rejects only on a defect of ours, which counts as UNKNOWN.
  */
 export interface Sender {
   send(delivery: Delivery, signal: AbortSignal): Promise<SendResult>;
@@ -56,7 +56,7 @@ export interface Sender {
   refreshCredential?(delivery: Delivery): Promise<void>;
 }
 
-/** The facts of an answer (or of its absence) that classification goes by. */
+/** The facts that classification uses: of an answer, or of a failure to get one. */
 export interface AnswerFacts {
   /** HTTP status, when an answer came. */
   readonly status?: number;
@@ -66,7 +66,7 @@ export interface AnswerFacts {
   readonly text?: string;
 }
 
-/** One line of a channel's classification table; all conditions that are given must hold. */
+/** One line of a channel's classification table. All of its conditions must hold. */
 export interface ClassificationRule {
   /** A status, or an inclusive range. */
   readonly status?: number | readonly [from: number, to: number];
@@ -77,7 +77,7 @@ export interface ClassificationRule {
   readonly because: string;
 }
 
-/** The first rule that fits decides; what no rule knows is UNKNOWN, and so retried. */
+/** The first matching rule decides. Without one, the answer is UNKNOWN and so retried. */
 export function classify(facts: AnswerFacts, rules: readonly ClassificationRule[]): ProviderErrorType {
   return rules.find((rule) => fits(facts, rule))?.means ?? 'UNKNOWN';
 }

@@ -1,7 +1,8 @@
-import { recordOf, settlementOf } from '../delivery/settlement.ts';
+import { recordOf } from '../delivery/retry-record.ts';
+import { settlementOf } from '../delivery/settlement.ts';
 import { judge, type Verdict } from '../delivery/verdict.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { messageFor, newRunId } from '../model/queue-message.ts';
+import { newRunId } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
@@ -76,16 +77,15 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     ...(response_code !== undefined && { response_code }),
   } as const;
   const draw = fnv1a(`${claimed.log_id}#${claimed.last_attempt}`) / 2 ** 32;
-  const verdict = judge(result, { row: claimed, first_attempt_at, now }, policy, () => draw);
-  // Derived from the log_id, not from a message: two requests that write the record must write the same.
-  const run_id = newRunId('intake', claimed.log_id);
-  const message = messageFor(claimed, now.toISOString(), run_id);
+  const verdict = judge(result, { row: claimed, first_attempt_at, now }, { policy, random: () => draw });
   const ended = {
     row: claimed,
     first_attempt_at,
     counted: claimed.send_attempts > 0,
     trigger: 'sweep',
-    received: { message, message_id: '', sent_at: now, receive_count: 1 },
+    // Not of a message: every worker that judges this send has to write the same record.
+    run_id: newRunId('intake', claimed.log_id),
+    message_id: '',
     started,
     ended: started,
     result,

@@ -1,8 +1,8 @@
 import { CANCELLATION } from '../delivery/cancellation.ts';
 import { CHANGE_TRIES, type RecordStore, type RowStore } from '../delivery/ports.ts';
-import { recordOf } from '../delivery/settlement.ts';
+import { recordOfDied } from '../delivery/retry-record.ts';
+import { giveUp } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { messageFor } from '../model/queue-message.ts';
 import { stateOf } from '../model/row-state.ts';
 import type { Clock } from '../model/time.ts';
 
@@ -12,6 +12,12 @@ export interface CancelResult {
   readonly result: 'cancelled' | 'ended' | 'refused' | 'not_found';
   readonly because?: string;
 }
+
+/** What became of an attempt whose worker died, when its notification is cancelled. */
+const CANCELLED = {
+  verdict: giveUp('CANCELLED', 'UNKNOWN'),
+  remark: 'then an operator cancelled the notification',
+} as const;
 
 export interface CancelDeps {
   readonly rows: RowStore;
@@ -65,30 +71,10 @@ async function reasonNotToCancel(
         return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
       }
       // Every settled attempt has a record (design §7.6), and this settles the attempt of a worker that died.
-      if (record === undefined) await records.put(recordOf(diedAttempt(row, run_id, now)));
+      if (record === undefined) await records.put(recordOfDied(row, { run_id, now, ...CANCELLED }));
       return undefined;
     }
     default:
       return undefined;
   }
-}
-
-function diedAttempt(row: NotificationRow, run_id: string, now: Date): Parameters<typeof recordOf>[0] {
-  const message = 'The worker died before it recorded an outcome; then an operator cancelled the notification.';
-  return {
-    row,
-    first_attempt_at: row.first_attempt_at ?? now.toISOString(),
-    counted: true,
-    trigger: 'manual',
-    received: {
-      message: messageFor(row, row.work_at ?? now.toISOString(), run_id),
-      message_id: run_id,
-      sent_at: now,
-      receive_count: 1,
-    },
-    started: now,
-    ended: now,
-    result: { ok: false, error_type: 'UNKNOWN', message },
-    verdict: { status: 'FAILED', error_type: 'UNKNOWN', failure_reason: 'CANCELLED', dead_letter: false },
-  };
 }

@@ -134,7 +134,7 @@ describe('what is put off', () => {
       fc.property(fc.constantFrom(...PRIORITIES), fc.nat({ max: 30 * 3600 * SECOND }), (priority, wait) => {
         const until = new Date(T0.getTime() + wait).toISOString();
         const attempt = { row: dueRow({ priority }), first_attempt_at: T0.toISOString(), now: T0 };
-        const verdict = heldVerdict(until, 'NETWORK_TIMEOUT', attempt, DEFAULT_RETRY_POLICY);
+        const verdict = heldVerdict({ until, error_type: 'NETWORK_TIMEOUT' }, attempt, DEFAULT_RETRY_POLICY);
         const inTime = wait <= PRIORITY_POLICY[priority].retention_ms;
         ends.add(verdict.status);
         expect(verdict).toMatchObject(

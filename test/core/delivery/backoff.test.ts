@@ -17,18 +17,18 @@ describe('the delay before the next attempt', () => {
     [4, 80, 160],
   ])('after %i retries is from %i to %i minutes, as the specification has it', (retries_made, from, to) => {
     const input = { error_type: 'NETWORK_TIMEOUT', retries_made } as const;
-    expect(backoffDelay(input, DEFAULT_RETRY_POLICY, lowest)).toBe(from * MINUTE);
-    expect(backoffDelay(input, DEFAULT_RETRY_POLICY, highest)).toBeCloseTo(to * MINUTE, -1);
+    expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: lowest })).toBe(from * MINUTE);
+    expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: highest })).toBeCloseTo(to * MINUTE, -1);
   });
 
   it('is twice as long when the server is overloaded', () => {
     const input = { error_type: 'SERVER_OVERLOAD', retries_made: 0 } as const;
-    expect(backoffDelay(input, DEFAULT_RETRY_POLICY, lowest)).toBe(10 * MINUTE);
+    expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: lowest })).toBe(10 * MINUTE);
   });
 
   it('is never shorter than the provider asked for', () => {
     const input = { error_type: 'RATE_LIMITED', retries_made: 0, retry_after_ms: 30 * MINUTE } as const;
-    expect(backoffDelay(input, DEFAULT_RETRY_POLICY, lowest)).toBe(30 * MINUTE);
+    expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: lowest })).toBe(30 * MINUTE);
   });
 
   it('lies in [d, 2d) for any error, count and draw, unless the provider asked for more', () => {
@@ -42,7 +42,7 @@ describe('the delay before the next attempt', () => {
         (error_type, retries_made, retry_after_ms, draw, base_interval_ms) => {
           const policy = { ...DEFAULT_RETRY_POLICY, base_interval_ms };
           const asked = retry_after_ms === undefined ? {} : { retry_after_ms };
-          const delay = backoffDelay({ error_type, retries_made, ...asked }, policy, () => draw);
+          const delay = backoffDelay({ error_type, retries_made, ...asked }, { policy, random: () => draw });
           const d = base_interval_ms * 2 ** Math.min(retries_made, 20) * policyOf(error_type).backoff_factor;
           expect(delay).toBeGreaterThanOrEqual(Math.max(d, retry_after_ms ?? 0));
           expect(delay < 2 * d || delay === retry_after_ms).toBe(true);

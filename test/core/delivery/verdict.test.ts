@@ -10,16 +10,12 @@ const HOUR = 3_600_000;
 const first_attempt_at = T0.toISOString();
 const refused = (error_type: ProviderErrorType, more = {}) =>
   ({ ok: false, error_type, message: 'no', ...more }) as const;
+const RULES = { policy: DEFAULT_RETRY_POLICY, random: () => 0 };
 const providerTypes = ERROR_TYPES.filter((type) => policyOf(type).class !== 'exhausted') as ProviderErrorType[];
 
 describe('the verdict on an attempt', () => {
   it('is success when the provider accepted', () => {
-    const verdict = judge(
-      { ok: true, response_code: '200' },
-      { row: dueRow(), first_attempt_at, now: T0 },
-      DEFAULT_RETRY_POLICY,
-      () => 0,
-    );
+    const verdict = judge({ ok: true, response_code: '200' }, { row: dueRow(), first_attempt_at, now: T0 }, RULES);
     expect(verdict).toEqual({ status: 'SUCCESS' });
   });
 
@@ -29,18 +25,13 @@ describe('the verdict on an attempt', () => {
     ['FORMAT_ERROR', true],
     ['PERMISSION_DENIED', true],
   ] as const)('of a permanent %s stops at once; dead letter: %s', (type, dead_letter) => {
-    const verdict = judge(refused(type), { row: dueRow(), first_attempt_at, now: T0 }, DEFAULT_RETRY_POLICY, () => 0);
+    const verdict = judge(refused(type), { row: dueRow(), first_attempt_at, now: T0 }, RULES);
     expect(verdict).toEqual({ status: 'FAILED', error_type: type, failure_reason: type, dead_letter });
   });
 
   it('of a transient error with no attempt left is MAX_RETRIES, and keeps what went wrong last', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
-    const verdict = judge(
-      refused('SERVER_OVERLOAD'),
-      { row, first_attempt_at, now: T0 },
-      DEFAULT_RETRY_POLICY,
-      () => 0,
-    );
+    const verdict = judge(refused('SERVER_OVERLOAD'), { row, first_attempt_at, now: T0 }, RULES);
     expect(verdict).toEqual({
       status: 'FAILED',
       error_type: 'SERVER_OVERLOAD',
@@ -51,30 +42,20 @@ describe('the verdict on an attempt', () => {
 
   it('of a rate limit uses no retry up, even the last', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
-    const verdict = judge(
-      refused('RATE_LIMITED', { retry_after_ms: 1000 }),
-      { row, first_attempt_at, now: T0 },
-      DEFAULT_RETRY_POLICY,
-      () => 0,
-    );
+    const verdict = judge(refused('RATE_LIMITED', { retry_after_ms: 1000 }), { row, first_attempt_at, now: T0 }, RULES);
     expect(verdict).toMatchObject({ status: 'RETRY', counted: false });
   });
 
   it('of a rate limit that lifts after the deadline is EXPIRED', () => {
     const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at, now: at(2 * HOUR) };
-    const verdict = judge(
-      refused('RATE_LIMITED', { retry_after_ms: 2 * HOUR }),
-      attempt,
-      DEFAULT_RETRY_POLICY,
-      () => 0,
-    );
+    const verdict = judge(refused('RATE_LIMITED', { retry_after_ms: 2 * HOUR }), attempt, RULES);
     expect(verdict).toMatchObject({ status: 'FAILED', failure_reason: 'EXPIRED', dead_letter: true });
   });
 
   it('of a forced attempt on a dead notification is never another retry', () => {
     const row = dueRow({ failure_reason: 'AUTH_FAILED', attempts_left: 3 });
     const attempt = { row, first_attempt_at, now: T0, forced_dead: true };
-    expect(judge(refused('UNKNOWN'), attempt, DEFAULT_RETRY_POLICY, () => 0)).toMatchObject({
+    expect(judge(refused('UNKNOWN'), attempt, RULES)).toMatchObject({
       status: 'FAILED',
       failure_reason: 'AUTH_FAILED',
     });
@@ -94,7 +75,11 @@ describe('the verdict on an attempt', () => {
           const row = dueRow({ priority, send_attempts, attempts_left });
           const now = at(elapsed);
           const result = refused(type, retry_after_ms === undefined ? {} : { retry_after_ms });
-          const verdict = judge(result, { row, first_attempt_at, now }, DEFAULT_RETRY_POLICY, () => draw);
+          const verdict = judge(
+            result,
+            { row, first_attempt_at, now },
+            { policy: DEFAULT_RETRY_POLICY, random: () => draw },
+          );
           if (verdict.status === 'RETRY') {
             const wait = Date.parse(verdict.next_retry_at) - now.getTime();
             expect(Date.parse(verdict.next_retry_at)).toBeLessThanOrEqual(

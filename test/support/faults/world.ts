@@ -5,7 +5,7 @@ import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import type { DeliveryReport } from '../../../src/core/delivery/deliver.ts';
+import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
 import { successorId } from '../../../src/core/delivery/failover.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';

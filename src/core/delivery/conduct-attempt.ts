@@ -1,0 +1,57 @@
+import { arrived } from '../model/delivery-by-attempt.ts';
+import type { ErrorType } from '../model/error-types.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { ReceivedMessage } from '../model/queue-message.ts';
+import type { Clock } from '../model/time.ts';
+import type { Claim } from './claim-plan.ts';
+import type { Held, ProviderGate } from './provider-gate.ts';
+import { type SendDeps, send } from './send.ts';
+import type { SendResult } from './sender.ts';
+
+/** An attempt that its worker has claimed the row for. */
+export interface ClaimedAttempt {
+  /** The row as claimed. */
+  readonly row: NotificationRow;
+  readonly claim: Claim;
+  readonly received: ReceivedMessage;
+}
+
+/** How an attempt ended. */
+export type AttemptOutcome =
+  /** Nothing was sent: the notification is given up. */
+  | { readonly kind: 'skipped'; readonly reason: ErrorType }
+  /** Nothing was sent: an event had shown that an earlier attempt arrived. */
+  | { readonly kind: 'arrived' }
+  /** Nothing was sent: a breaker is open. */
+  | { readonly kind: 'held'; readonly hold: Held }
+  /** `provider_down`: the provider is down, so a failure does not count against the notification. */
+  | { readonly kind: 'sent'; readonly result: SendResult; readonly provider_down: boolean };
+
+export interface ConductedAttempt extends ClaimedAttempt {
+  readonly started: Date;
+  readonly ended: Date;
+  readonly outcome: AttemptOutcome;
+}
+
+export interface ConductDeps extends SendDeps {
+  readonly gate: ProviderGate;
+  readonly clock: Clock;
+}
+
+/** Makes the attempt, unless it is pointless or the provider is down. Writes nothing. */
+export async function conductAttempt(attempt: ClaimedAttempt, deps: ConductDeps): Promise<ConductedAttempt> {
+  const { row, claim, received } = attempt;
+  const withoutSend = (outcome: AttemptOutcome): ConductedAttempt => {
+    const now = deps.clock();
+    return { ...attempt, started: now, ended: now, outcome };
+  };
+  if (arrived(row.delivery_by_attempt)) return withoutSend({ kind: 'arrived' });
+  if (claim.skip !== undefined) return withoutSend({ kind: 'skipped', reason: claim.skip });
+  const admission = await deps.gate.admit(row, received.message.options?.force ?? false);
+  if (admission.do === 'hold') return withoutSend({ kind: 'held', hold: admission });
+  const started = deps.clock();
+  const result = await send(row, started, deps);
+  const ended = deps.clock();
+  const provider_down = await admission.report(result);
+  return { ...attempt, started, ended, outcome: { kind: 'sent', result, provider_down } };
+}

@@ -1,0 +1,22 @@
+import type { NotificationRow, Trigger } from '../model/notification.ts';
+import type { SendResult } from './sender.ts';
+import type { Verdict } from './verdict.ts';
+
+/** An attempt that has ended, with or without a send. */
+export interface EndedAttempt {
+  /** The row as claimed for the attempt. */
+  readonly row: NotificationRow;
+  readonly first_attempt_at: string;
+  readonly counted: boolean;
+  readonly trigger: Trigger;
+  readonly run_id: string;
+  /** The SQS message that asked for the attempt. */
+  readonly message_id: string;
+  readonly started: Date;
+  readonly ended: Date;
+  /** The provider's answer; absent when nothing was sent. */
+  readonly result?: SendResult;
+  /** The breaker that held the attempt. */
+  readonly held_by?: string;
+  readonly verdict: Verdict;
+}
