@@ -13,5 +13,5 @@ export function countDeliveryEvent(metrics: Observability['metrics'], report: De
   if (report.again_after_seconds !== undefined) return;
   count(metrics, 'DeliveryEvents');
   if (report.outcome === 'reconcile') count(metrics, 'Reconciled');
-  if (report.outcome === 'fail' || report.told === 'complained') count(metrics, 'Bounced');
+  if (report.outcome === 'fail' || report.feedback === 'complained') count(metrics, 'Bounced');
 }

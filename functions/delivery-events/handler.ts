@@ -68,7 +68,8 @@ async function handle(
     if (requeue_error !== undefined) {
       logger.warn('retry could not be queued; the next sweep finds it', { log_id, error: requeue_error as Error });
     }
-    logger.info('delivery event', report);
+    const { feedback: told, ...line } = report;
+    logger.info('delivery event', { ...line, told });
     return report.again_after_seconds === undefined ? undefined : back(report.again_after_seconds);
   } catch (error) {
     logger.error('event could not be applied; it comes back', { log_id, attempt, error: error as Error });

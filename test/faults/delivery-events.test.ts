@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DeliveryEvent, Told } from '../../src/core/delivery-events/delivery-event.ts';
+import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/delivery-event.ts';
 import { arrived } from '../../src/core/model/delivery-by-attempt.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
@@ -9,7 +9,14 @@ import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
-const NEWS: Told[] = [{ kind: 'delivered' }, { kind: 'opened' }, { kind: 'complained' }, PERMANENT, TRANSIENT, VIRUS];
+const FEEDBACK: Feedback[] = [
+  { kind: 'delivered' },
+  { kind: 'opened' },
+  { kind: 'complained' },
+  PERMANENT,
+  TRANSIENT,
+  VIRUS,
+];
 
 const script = fc.array(
   fc
@@ -27,7 +34,7 @@ const faults: fc.Arbitrary<FaultPlan> = fc
 type Step =
   | { do: 'sweep' | 'force' | 'redrive' }
   | { do: 'work'; plan: FaultPlan }
-  | { do: 'tell'; which: number; attempt: number; told: Told; plan: FaultPlan; times: number }
+  | { do: 'tell'; which: number; attempt: number; feedback: Feedback; plan: FaultPlan; times: number }
   | { do: 'advance'; minutes: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -39,7 +46,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('tell' as const),
       which: fc.nat({ max: 2 }),
       attempt: fc.nat({ max: 3 }),
-      told: fc.constantFrom(...NEWS),
+      feedback: fc.constantFrom(...FEEDBACK),
       plan: faults,
       times: fc.integer({ min: 1, max: 2 }),
     }),
@@ -93,13 +100,13 @@ class Correspondence {
     }
   }
 
-  async #tell({ which, attempt, told, plan, times }: Extract<Step, { do: 'tell' }>): Promise<void> {
+  async #tell({ which, attempt, feedback, plan, times }: Extract<Step, { do: 'tell' }>): Promise<void> {
     const { given } = this.world;
     const { log_id = '' } = given[which % given.length] ?? {};
     const made = this.world.records(log_id).filter(({ retry_status }) => retry_status !== 'SKIPPED');
     const record = made[attempt % made.length];
     if (record === undefined) return;
-    const event = eventOf(told, {
+    const event = eventOf(feedback, {
       log_id,
       attempt: record.retry_attempt,
       at: this.world.clock().toISOString(),
@@ -140,12 +147,12 @@ describe('delivery events in any order, twice and late, among attempts, redrives
     const ends = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {
-        const told = new Correspondence(await World.of(given));
-        const { world } = told;
+        const correspondence = new Correspondence(await World.of(given));
+        const { world } = correspondence;
         await world.sweep();
         await world.work();
-        for (const action of steps) await told.take(action);
-        await told.settle();
+        for (const action of steps) await correspondence.take(action);
+        await correspondence.settle();
         for (const row of world.rows()) {
           const { log_id, delivery_by_attempt = {}, send_status, failure_reason } = row;
           const end = arrived(delivery_by_attempt) ? 'arrived' : (failure_reason ?? send_status);
@@ -160,8 +167,8 @@ describe('delivery events in any order, twice and late, among attempts, redrives
             Array.from({ length: row.last_attempt }, (_, i) => i + 1),
           );
           for (const { retry_attempt, retry_status } of records) {
-            const news = delivery_by_attempt[retry_attempt];
-            if (news !== undefined) expect(retry_status).toBe(news === 'bounced' ? 'FAILED' : 'SUCCESS');
+            const evidence = delivery_by_attempt[retry_attempt];
+            if (evidence !== undefined) expect(retry_status).toBe(evidence === 'bounced' ? 'FAILED' : 'SUCCESS');
           }
         }
       }),

@@ -1,10 +1,10 @@
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
-import type { DeliveryEvent, Told } from '../../src/core/delivery-events/delivery-event.ts';
+import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/delivery-event.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { at, dueRow, T0 } from './rows.ts';
 
-export const bounced = (error_type: ProviderErrorType): Told => ({
+export const bounced = (error_type: ProviderErrorType): Feedback => ({
   kind: 'failed',
   answer: { error_type, message: `the mail bounced: ${error_type}` },
 });
@@ -13,14 +13,14 @@ export const PERMANENT = bounced('INVALID_RECIPIENT');
 export const TRANSIENT = bounced('UNKNOWN');
 export const VIRUS = bounced('FORMAT_ERROR');
 
-export function eventOf(told: Told, changes: Partial<DeliveryEvent> = {}): DeliveryEvent {
+export function eventOf(feedback: Feedback, changes: Partial<DeliveryEvent> = {}): DeliveryEvent {
   const attempt = changes.attempt ?? 2;
   return {
     log_id: 'log-1',
     attempt,
     at: at(1000).toISOString(),
     provider_message_id: `message-${attempt}`,
-    told,
+    feedback,
     ...changes,
   };
 }

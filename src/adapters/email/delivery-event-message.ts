@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { DeliveryEvent, Told } from '../../core/delivery-events/delivery-event.ts';
+import type { DeliveryEvent, Feedback } from '../../core/delivery-events/delivery-event.ts';
 import { describeBounce, errorOfBounce, isSuppressed } from './bounces.ts';
 import { fromTag } from './message-tag.ts';
 
@@ -34,11 +34,13 @@ export function parseDeliveryEvent(body: string): DeliveryEvent | undefined {
     throw new Error(`The message is no delivery event of ours: ${faults.join('; ')}`);
   }
   const { log_id, attempt, at, provider_message_id } = parsed.output;
-  const told = toldBy(parsed.output);
-  return told && { log_id: fromTag(log_id), attempt, at: new Date(at).toISOString(), provider_message_id, told };
+  const feedback = feedbackOf(parsed.output);
+  return (
+    feedback && { log_id: fromTag(log_id), attempt, at: new Date(at).toISOString(), provider_message_id, feedback }
+  );
 }
 
-function toldBy({ event, bounce }: Message): Told | undefined {
+function feedbackOf({ event, bounce }: Message): Feedback | undefined {
   switch (event) {
     case 'Delivery':
       return { kind: 'delivered' };
@@ -67,6 +69,6 @@ function toldBy({ event, bounce }: Message): Told | undefined {
   }
 }
 
-function failed(event: string, message: string): Told {
+function failed(event: string, message: string): Feedback {
   return { kind: 'failed', answer: { error_type: 'FORMAT_ERROR', message, details: { event } } };
 }

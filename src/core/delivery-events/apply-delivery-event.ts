@@ -10,10 +10,10 @@ import { type Clock, epochMs } from '../model/time.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 
-/** NotificationLog, as delivery events need it: also rows that are in no work index. */
+/** NotificationLog, as delivery events need it: with rows that are in no work index. */
 export interface EventRows {
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if nothing at all has changed since the row was read; else false. */
+  /** Applies the change if nothing at all in the row has changed since its read, else returns false. */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
@@ -30,39 +30,39 @@ export interface DeliveryEventDeps {
 export interface DeliveryEventReport {
   readonly log_id: string;
   readonly attempt: number;
-  readonly told: DeliveryEvent['told']['kind'];
+  readonly feedback: DeliveryEvent['feedback']['kind'];
   readonly outcome: EventPlan['do'];
   readonly because?: string;
   readonly error_type?: string;
   readonly tenant_id?: string;
-  /** An attempt is under way: the event has to be looked at again after so many seconds. */
+  /** An attempt is under way: the event has to come back after so many seconds. */
   readonly again_after_seconds?: number;
   /** The retry could not be queued; a sweep finds it. */
   readonly requeue_error?: unknown;
 }
 
 /**
- * Applies one delivery event: the record first, then the row, so that whoever dies in between has only written what is
- * true anyway, and the event, seen again, does the rest.
- * @throws whatever storage throws, and Error when the row would not hold still: the event has to come back.
+ * Applies one delivery event: the record first, then the row. A worker that dies in between has written a true record, and
+ * the event comes back for the row.
+ * @throws the error of the storage, or Error when others keep changing the row: the event has to come back
  */
 export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEventDeps): Promise<DeliveryEventReport> {
-  const { log_id, attempt, told } = event;
+  const { log_id, attempt, feedback } = event;
   const report = {
     log_id,
     attempt,
-    told: told.kind,
-    ...(told.kind === 'failed' && { error_type: told.answer.error_type }),
+    feedback: feedback.kind,
+    ...(feedback.kind === 'failed' && { error_type: feedback.answer.error_type }),
   };
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const subject = await read(event, deps);
     if (subject === undefined) return { ...report, outcome: 'ignore', because: 'there is no such notification' };
     const { tenant_id } = subject.row;
     const now = deps.clock();
-    const plan = planDeliveryEvent(event, subject, now, deps.policy, deps.random);
+    const plan = planDeliveryEvent(event, subject, { now, policy: deps.policy, random: deps.random });
     if (plan.do === 'ignore') return { ...report, tenant_id, outcome: plan.do, because: plan.because };
     if (plan.record !== undefined) await deps.records.put(plan.record);
-    // Before the row, which is not looked at like this again once it is settled.
+    // Before the row is settled: once it is SUCCESS, no event of it comes here again.
     if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
     if (plan.change !== undefined && !(await deps.rows.change(subject.row, plan.change))) continue;
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
@@ -77,7 +77,7 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
   throw new Error(`Others kept changing the notification ${log_id} while an event about it was applied.`);
 }
 
-/** What arrived all the same need not go on on its fallback channel; an attempt under way there is left to itself. */
+/** A notification that arrived needs no successor on its fallback channel. An attempt under way there goes on. */
 async function withdrawSuccessor({ successor_log_id }: NotificationRow, { rows, clock }: DeliveryEventDeps) {
   const successor = successor_log_id === undefined ? undefined : await rows.read(successor_log_id);
   if (successor === undefined || !['due', 'waiting'].includes(stateOf(successor, clock()))) return;
@@ -94,7 +94,7 @@ async function read(
   return { row, ...(record && { record }), ...(newest && { newest }) };
 }
 
-/** A message for what is due soon, as after any attempt (design §6.4); of the run that made the attempt. */
+/** Queues a message for a row that is due soon, as after any attempt (design §6.4), in the run that made the attempt. */
 async function queue(
   row: NotificationRow,
   due: string,

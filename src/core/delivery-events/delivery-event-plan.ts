@@ -1,21 +1,20 @@
+import type { RetryRules } from '../delivery/backoff.ts';
 import { isClaimed } from '../delivery/claim-plan.ts';
 import { resultOf } from '../delivery/recorded-attempt.ts';
 import { ROW_TEXT } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
-import { arrived, withNews } from '../model/delivery-by-attempt.ts';
+import { arrived, withEvidence } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
-import type { Random } from '../model/random.ts';
-import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
-import type { DeliveryEvent, Told } from './delivery-event.ts';
+import type { DeliveryEvent, Feedback } from './delivery-event.ts';
 import { deliveredRecord, failedRecord } from './event-record.ts';
 
-/** Notification, attempt and the newest attempt as they are; what is known of an event's subject. */
+/** What is stored about the notification and the attempt that an event is about. */
 export interface EventSubject {
   readonly row: NotificationRow;
   /** The record of the event's attempt. */
@@ -28,30 +27,29 @@ export type EventPlan =
   | { readonly do: 'ignore'; readonly because: string }
   | {
       readonly do: 'note' | 'reconcile' | 'fail';
-      /** What the history has to say of the attempt from now on. */
+      /** The attempt's record from now on. */
       readonly record?: RetryRecord;
       readonly change?: RowChange;
-      /** The row is due then, and a message for it is to be queued. */
+      /** When the row is due; a message for it is to be queued. */
       readonly due?: string;
-      /** An attempt is under way, and its outcome is not ours to write: look at the event again then. */
+      /** An attempt is under way, and its worker settles it: when to look at the event again. */
       readonly again_at?: string;
     };
 
+/** The time of the decision, and the rules of retries. */
+export interface EventContext extends RetryRules {
+  readonly now: Date;
+}
+
 /**
- * Decides on an event, and does nothing. Each attempt's strongest news counts and is kept, so that events in any order,
- * twice or late lead to the same (docs/decisions/0045):
- * - What arrived is SUCCESS, whichever attempt brought it and whatever was made of its answer; nothing is retried any more.
- * - What came back goes to the retry policy as any refusal does, if the row's state rests on that attempt. The event never
- *   gives up by itself: it says why, and the ordinary path does, with its record, dead letter and all (give_up).
- * - An attempt under way is never interfered with.
+ * Decides on an event, and writes nothing. The strongest evidence of each attempt counts and is kept, so that events in
+ * any order, repeated or late, lead to the same state (docs/decisions/0045):
+ * - A notification that arrived is SUCCESS, whichever attempt reached the recipient; it is not retried any more.
+ * - An attempt that came back goes to the retry policy like any refusal, if the row's state rests on that attempt. The
+ *   event only sets `give_up`; the next message gives up, with record and dead letter.
+ * - An attempt under way is left to its worker.
  */
-export function planDeliveryEvent(
-  event: DeliveryEvent,
-  subject: EventSubject,
-  now: Date,
-  policy: RetryPolicy,
-  random: Random,
-): EventPlan {
+export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, context: EventContext): EventPlan {
   const { row, record } = subject;
   const inProgress = isClaimed(row) && event.attempt === row.last_attempt;
   if (event.attempt > row.last_attempt || (record === undefined && !inProgress)) {
@@ -61,21 +59,26 @@ export function planDeliveryEvent(
   if (id !== undefined && id !== event.provider_message_id) {
     return { do: 'ignore', because: 'the attempt sent another message' };
   }
-  return event.told.kind === 'failed'
-    ? planFailure(event, event.told, subject, now, policy, random)
-    : planArrival(event, event.told.kind, subject, now);
+  return event.feedback.kind === 'failed'
+    ? planFailure(event, event.feedback, subject, context)
+    : planArrival(event, event.feedback.kind, subject, context);
 }
 
-type Arrival = Exclude<Told['kind'], 'failed'>;
+type Arrival = Exclude<Feedback['kind'], 'failed'>;
 
-function planArrival(event: DeliveryEvent, kind: Arrival, { row, record }: EventSubject, now: Date): EventPlan {
+function planArrival(
+  event: DeliveryEvent,
+  kind: Arrival,
+  { row, record }: EventSubject,
+  { now }: EventContext,
+): EventPlan {
   const known = row.delivery_by_attempt;
-  const news = withNews(known, event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
-  if (kind === 'delivered' && news[event.attempt] === 'bounced') {
+  const evidence = withEvidence(known, event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
+  if (kind === 'delivered' && evidence[event.attempt] === 'bounced') {
     return { do: 'ignore', because: 'the attempt came back after that' };
   }
   const marks: Partial<NotificationRow> = {
-    ...(news !== known && { delivery_by_attempt: news }),
+    ...(evidence !== known && { delivery_by_attempt: evidence }),
     ...earliest(row, 'delivered_at', event.at),
     ...(kind === 'opened' && earliest(row, 'opened_at', event.at)),
     ...(kind === 'complained' && { ...earliest(row, 'complained_at', event.at), suppressed: true }),
@@ -85,7 +88,7 @@ function planArrival(event: DeliveryEvent, kind: Arrival, { row, record }: Event
   if (row.send_status === 'SUCCESS') return { do: 'note', ...history, ...marked };
   const attempt = underway(row, now);
   if (attempt === 'live') return { do: 'note', ...marked, again_at: row.claim_until ?? now.toISOString() };
-  // The worker of a newer attempt died: whoever takes that over finds the mark, and sends nothing.
+  // The worker of a newer attempt died: the worker that takes over finds the evidence, and sends nothing.
   if (attempt === 'abandoned' && event.attempt < row.last_attempt) return { do: 'note', ...history, ...marked };
   return {
     do: 'reconcile',
@@ -97,7 +100,7 @@ function planArrival(event: DeliveryEvent, kind: Arrival, { row, record }: Event
   };
 }
 
-/** What only a row has that is waiting for an attempt, or was given up. */
+/** Attributes that only a row has that waits for an attempt or was given up. */
 const UNFINISHED = [
   'work_queue',
   'next_retry_at',
@@ -109,34 +112,32 @@ const UNFINISHED = [
 
 function planFailure(
   event: DeliveryEvent,
-  { answer, suppressed }: Extract<Told, { kind: 'failed' }>,
+  { answer, suppressed }: Extract<Feedback, { kind: 'failed' }>,
   { row, record, newest }: EventSubject,
-  now: Date,
-  policy: RetryPolicy,
-  random: Random,
+  { now, ...rules }: EventContext,
 ): EventPlan {
   const known = row.delivery_by_attempt ?? {};
-  const news = withNews(known, event.attempt, 'bounced');
-  if (news === known) return { do: 'note' };
+  const evidence = withEvidence(known, event.attempt, 'bounced');
+  if (evidence === known) return { do: 'note' };
   const isNewest = event.attempt === row.last_attempt;
   const attempt = underway(row, now);
   if (isNewest && attempt === 'live') return { do: 'note', again_at: row.claim_until ?? now.toISOString() };
 
   const marks = {
-    delivery_by_attempt: news,
+    delivery_by_attempt: evidence,
     bounced_at: latest(row.bounced_at, event.at),
     ...(suppressed && { suppressed }),
   };
-  // An older attempt only mattered while it was the one that had arrived: now the newest one's outcome counts again.
+  // An older attempt only mattered while it was the one that had arrived: now the newest outcome counts again.
   const refused = isNewest || newest === undefined ? { ok: false as const, ...answer } : resultOf(newest);
   const first_attempt_at = row.first_attempt_at ?? now.toISOString();
-  const verdict = judge(refused, { row, first_attempt_at, now }, { policy, random });
-  // What is to be retried, or dead, already is so: what could only be tried again changes nothing about that.
+  const verdict = judge(refused, { row, first_attempt_at, now }, rules);
+  // A failure that may be retried changes nothing about a row that waits for a retry already, or is dead.
   const pointless = verdict.status === 'FAILED' && policyOf(verdict.failure_reason).class === 'permanent';
   const open = attempt === 'abandoned' || (row.work_queue !== undefined && pointless);
-  const rests = row.send_status === 'SUCCESS' || (isNewest && open);
-  if (verdict.status === 'SUCCESS' || refused.ok || arrived(news) || !rests) {
-    const remove = arrived(news) ? [] : present(row, ['delivered_at']);
+  const restsOnThisAttempt = row.send_status === 'SUCCESS' || (isNewest && open);
+  if (verdict.status === 'SUCCESS' || refused.ok || arrived(evidence) || !restsOnThisAttempt) {
+    const remove = arrived(evidence) ? [] : present(row, ['delivered_at']);
     return { do: 'note', record: failedRecord(event, answer, row, record), change: { set: marks, remove } };
   }
   const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();

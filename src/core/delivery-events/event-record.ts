@@ -5,10 +5,10 @@ import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 
-/** What only a failed attempt's record has. */
+/** Attributes that only the record of a failed attempt has. */
 const OF_FAILURE = ['error_type', 'error_details', 'failure_reason', 'next_retry_at', 'uncounted', 'remedy'] as const;
 
-/** The history of an attempt that an event showed to have arrived, whatever had been made of its answer. */
+/** The record of an attempt that an event has shown to have arrived, whatever its provider's answer was. */
 export function deliveredRecord(event: DeliveryEvent, row: NotificationRow, record?: RetryRecord): RetryRecord {
   const delivered: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
     ...(record ?? unrecorded(event, row)),
@@ -20,7 +20,7 @@ export function deliveredRecord(event: DeliveryEvent, row: NotificationRow, reco
   return delivered;
 }
 
-/** The history of an attempt that came back. */
+/** The record of an attempt that came back. */
 export function failedRecord(
   event: DeliveryEvent,
   { error_type, message, response_code, details }: Omit<Refused, 'ok'>,
@@ -41,7 +41,7 @@ export function failedRecord(
   };
 }
 
-/** An attempt whose worker died before it recorded anything; that it was made, the event shows. */
+/** The record of an attempt whose worker died before it wrote one; the event shows that the attempt was made. */
 function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: NotificationRow): RetryRecord {
   return {
     retry_log_id: retryLogId(row.log_id, attempt),

@@ -1,19 +1,25 @@
 /**
- * What a provider's events can tell of an attempt, the weakest first: a receiving server took it; it came back after all; the
- * recipient opened it or complained about it, and so has it. Stored, so these words must never change.
+ * What a provider's events prove about an attempt, the weakest first: a receiving server took the message; the message
+ * came back after all; the recipient opened it or complained about it, and so has it. Stored, so these words must never
+ * change.
  */
-const NEWS = ['delivered', 'bounced', 'seen'] as const;
-export type DeliveryNews = (typeof NEWS)[number];
+const EVIDENCE = ['delivered', 'bounced', 'seen'] as const;
+export type DeliveryEvidence = (typeof EVIDENCE)[number];
 
-/** By attempt number. Of all that was told of an attempt the strongest counts, whatever the order it was told in. */
-export type DeliveryByAttempt = Readonly<Record<string, DeliveryNews>>;
+/** By attempt number. The strongest evidence of an attempt counts, in whatever order its events come. */
+export type DeliveryByAttempt = Readonly<Record<string, DeliveryEvidence>>;
 
-export function withNews(known: DeliveryByAttempt = {}, attempt: number, told: DeliveryNews): DeliveryByAttempt {
+export function withEvidence(
+  known: DeliveryByAttempt = {},
+  attempt: number,
+  evidence: DeliveryEvidence,
+): DeliveryByAttempt {
   const before = known[attempt];
-  return before === undefined || NEWS.indexOf(told) > NEWS.indexOf(before) ? { ...known, [attempt]: told } : known;
+  const stronger = before === undefined || EVIDENCE.indexOf(evidence) > EVIDENCE.indexOf(before);
+  return stronger ? { ...known, [attempt]: evidence } : known;
 }
 
-/** The recipient has the notification, by whichever attempt: another one would be a duplicate. */
+/** One of the attempts has reached the recipient: another attempt would be a duplicate. */
 export function arrived(known: DeliveryByAttempt = {}): boolean {
-  return Object.values(known).some((news) => news !== 'bounced');
+  return Object.values(known).some((evidence) => evidence !== 'bounced');
 }

@@ -21,7 +21,7 @@ describe('a message about an e-mail', () => {
       attempt: 3,
       at: '2026-03-01T10:30:00.000Z',
       provider_message_id: '0100-abc-000000',
-      told: { kind: 'delivered' },
+      feedback: { kind: 'delivered' },
     });
   });
 
@@ -42,7 +42,7 @@ describe('a message about an e-mail', () => {
   });
 
   it.each(['Reject', 'Rendering Failure'])('%s is a fault of the message', (event) => {
-    expect(parse({ event })).toMatchObject({ told: { kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } } });
+    expect(parse({ event })).toMatchObject({ feedback: { kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } } });
   });
 });
 
@@ -61,7 +61,7 @@ describe('a bounce', () => {
   ])('%s, %s means %s', (type, sub_type, expected) => {
     expect(errorOfBounce({ type, sub_type })).toBe(expected);
     expect(parse({ event: 'Bounce', bounce: { type, sub_type } })).toMatchObject({
-      told: { answer: { error_type: expected, message: expect.stringContaining(`${type}, ${sub_type}`) } },
+      feedback: { answer: { error_type: expected, message: expect.stringContaining(`${type}, ${sub_type}`) } },
     });
   });
 
@@ -74,9 +74,9 @@ describe('a bounce', () => {
     expect(describeBounce(bounce)).toBe(
       'SES has the recipient on a suppression list: Permanent, OnAccountSuppressionList, 5.1.1',
     );
-    expect(parse({ event: 'Bounce', bounce })).toMatchObject({ told: { suppressed: true } });
+    expect(parse({ event: 'Bounce', bounce })).toMatchObject({ feedback: { suppressed: true } });
     expect(parse({ event: 'Bounce', bounce: { ...bounce, sub_type: 'General' } })).not.toHaveProperty(
-      'told.suppressed',
+      'feedback.suppressed',
     );
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
-import type { DeliveryEvent, Told } from '../../../src/core/delivery-events/delivery-event.ts';
+import type { DeliveryEvent, Feedback } from '../../../src/core/delivery-events/delivery-event.ts';
 import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import type { QueueMessage } from '../../../src/core/model/queue-message.ts';
@@ -118,7 +118,7 @@ describe('a delivery event', () => {
 
 const event: fc.Arbitrary<DeliveryEvent> = fc
   .record({
-    told: fc.constantFrom<Told>(
+    feedback: fc.constantFrom<Feedback>(
       { kind: 'delivered' },
       { kind: 'delivered' },
       { kind: 'opened' },
@@ -129,7 +129,7 @@ const event: fc.Arbitrary<DeliveryEvent> = fc
     attempt: fc.integer({ min: 0, max: 3 }),
     ms: fc.nat({ max: 1000 }),
   })
-  .map(({ told, attempt, ms }) => eventOf(told, { attempt, at: at(ms).toISOString() }));
+  .map(({ feedback, attempt, ms }) => eventOf(feedback, { attempt, at: at(ms).toISOString() }));
 
 describe('events about a notification', () => {
   it.each([
@@ -153,7 +153,7 @@ describe('events about a notification', () => {
         const end = facts(one.row());
         expect(facts(other.row())).toEqual(end);
         if (end.arrived) expect(end.send_status).toBe('SUCCESS');
-        if (events.every(({ told }) => told.kind !== 'failed')) {
+        if (events.every(({ feedback }) => feedback.kind !== 'failed')) {
           expect(other.row()?.delivered_at).toBe(one.row()?.delivered_at);
         }
         if (end.arrived) arrivals += 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Told } from '../../../src/core/delivery-events/delivery-event.ts';
+import type { Feedback } from '../../../src/core/delivery-events/delivery-event.ts';
 import { type EventSubject, planDeliveryEvent } from '../../../src/core/delivery-events/delivery-event-plan.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
@@ -15,11 +15,15 @@ import {
 import { at, T0 } from '../../support/rows.ts';
 
 const NOW = at(2000);
-const DELIVERED: Told = { kind: 'delivered' };
+const DELIVERED: Feedback = { kind: 'delivered' };
 const AT = at(1000).toISOString();
 
-function plan(told: Told, subject: EventSubject, changes: Parameters<typeof eventOf>[1] = {}) {
-  return planDeliveryEvent(eventOf(told, changes), subject, NOW, DEFAULT_RETRY_POLICY, () => 0);
+function plan(feedback: Feedback, subject: EventSubject, changes: Parameters<typeof eventOf>[1] = {}) {
+  return planDeliveryEvent(eventOf(feedback, changes), subject, {
+    now: NOW,
+    policy: DEFAULT_RETRY_POLICY,
+    random: () => 0,
+  });
 }
 const accepted = (changes: Partial<NotificationRow> = {}): EventSubject => {
   const record = recordOf(2);
@@ -31,12 +35,12 @@ const uncertain = (changes: Partial<NotificationRow> = {}): EventSubject => {
 };
 
 describe('what arrived', () => {
-  it.each<[Told['kind'], object]>([
+  it.each<[Feedback['kind'], object]>([
     ['delivered', { delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }],
     ['opened', { delivered_at: AT, opened_at: AT, delivery_by_attempt: { 2: 'seen' } }],
     ['complained', { delivered_at: AT, complained_at: AT, suppressed: true, delivery_by_attempt: { 2: 'seen' } }],
   ])('is noted on a row that SES accepted: %s', (kind, set) => {
-    expect(plan({ kind } as Told, accepted())).toEqual({ do: 'note', change: { set } });
+    expect(plan({ kind } as Feedback, accepted())).toEqual({ do: 'note', change: { set } });
   });
 
   it('is dated by the earliest event', () => {
@@ -154,15 +158,15 @@ describe('what came back', () => {
     });
   });
 
-  it.each<[string, Told, EventSubject, number?]>([
+  it.each<[string, Feedback, EventSubject, number?]>([
     ['for now, of a row that is to be retried anyway', TRANSIENT, uncertain()],
     ['of a row that was given up without a dead letter', PERMANENT, withoutWork('CANCELLED')],
     ['of an older attempt, while a newer one was accepted', PERMANENT, older(accepted()), 1],
     ['of an older attempt, while a newer one is to be made', PERMANENT, older(uncertain()), 1],
     ['of a newer attempt, when an older one arrived', PERMANENT, accepted({ delivery_by_attempt: { 1: 'delivered' } })],
     ['of an older attempt, while another is being made', PERMANENT, older(sending()), 1],
-  ])('is only recorded: %s', (_, told, subject, attempt = 2) => {
-    const planned = plan(told, subject, { attempt });
+  ])('is only recorded: %s', (_, feedback, subject, attempt = 2) => {
+    const planned = plan(feedback, subject, { attempt });
     expect(planned).toMatchObject({ do: 'note', record: { retry_attempt: attempt, retry_status: 'FAILED' } });
     if (planned.do !== 'note') return;
     expect(Object.keys(planned.change?.set ?? {}).sort()).toEqual(['bounced_at', 'delivery_by_attempt']);
@@ -197,8 +201,8 @@ describe('what came back', () => {
   });
 
   it('suppresses a recipient to whom the provider sends nothing', () => {
-    const told: Told = { ...PERMANENT, suppressed: true } as Told;
-    expect(plan(told, accepted())).toMatchObject({ change: { set: { suppressed: true } } });
+    const feedback = { ...PERMANENT, suppressed: true } as Feedback;
+    expect(plan(feedback, accepted())).toMatchObject({ change: { set: { suppressed: true } } });
   });
 });
 

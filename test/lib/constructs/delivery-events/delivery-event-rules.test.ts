@@ -51,7 +51,7 @@ describe('the rules for SES’s events', () => {
       read.push(parseDeliveryEvent(body ?? ''));
     }
     const common = { log_id: 'NL-1', attempt: 3, provider_message_id: '0100-abc-000000' };
-    expect(read).toMatchObject(told.map((one) => ({ ...common, told: one })));
+    expect(read).toMatchObject(told.map((one) => ({ ...common, feedback: one })));
     for (const event of read) expect(event?.at).toMatch(/^2026-03-01T10:30:01\.(250|000)Z$/);
   });
 
@@ -62,7 +62,7 @@ describe('the rules for SES’s events', () => {
     const [body, ...more] = await passed(JSON.parse(text));
     expect(more).toEqual([]);
     expect(parseDeliveryEvent(body ?? '')).toMatchObject({
-      told: { answer: { message: 'the mail bounced: Permanent, General' } },
+      feedback: { answer: { message: 'the mail bounced: Permanent, General' } },
     });
   });
 
