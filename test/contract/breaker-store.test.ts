@@ -8,7 +8,8 @@ import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 const NOW = new Date();
 let serial = 0;
-const fresh = () => opened(`webhook#IC${++serial}`, undefined, 'SERVER_OVERLOAD', NOW, POLICY);
+const AT = { now: NOW, policy: POLICY };
+const fresh = () => opened({ id: `webhook#IC${++serial}`, error_type: 'SERVER_OVERLOAD' }, undefined, AT);
 
 function suite(store: () => BreakerStore): void {
   const find = async ({ id }: Breaker) => (await store().list()).find((breaker) => breaker.id === id);
@@ -17,10 +18,10 @@ function suite(store: () => BreakerStore): void {
     const breaker = fresh();
     expect(await store().write(breaker)).toBe(true);
     expect(await find(breaker)).toEqual(breaker);
-    const back = draining(breaker, NOW, POLICY);
+    const back = draining(breaker, AT);
     expect(await store().write(back)).toBe(true);
     expect(await find(breaker)).toEqual(back);
-    const again = reopened(back, 'NETWORK_TIMEOUT', NOW, POLICY);
+    const again = reopened(back, 'NETWORK_TIMEOUT', AT);
     expect(await store().write(again)).toBe(true);
     expect(await find(breaker)).toEqual(again);
   });
@@ -30,7 +31,7 @@ function suite(store: () => BreakerStore): void {
     const first = await Promise.all(Array.from({ length: 8 }, () => store().write(breaker)));
     expect(first.filter(Boolean)).toHaveLength(1);
     const next = await Promise.all(
-      [closed(breaker), draining(breaker, NOW, POLICY), closed(breaker)].map((one) => store().write(one)),
+      [closed(breaker), draining(breaker, AT), closed(breaker)].map((one) => store().write(one)),
     );
     expect(next.filter(Boolean)).toHaveLength(1);
     expect((await find(breaker))?.version).toBe(2);
@@ -42,7 +43,7 @@ function suite(store: () => BreakerStore): void {
     const take = (lane: 'express' | 'standard', count: number) =>
       Promise.all(Array.from({ length: count }, () => store().takeSlot(breaker.id, lane)));
     const [some, others] = await Promise.all([take('standard', 7), take('express', 3)]);
-    expect(await store().write(reopened(breaker, 'UNKNOWN', NOW, POLICY))).toBe(true);
+    expect(await store().write(reopened(breaker, 'UNKNOWN', AT))).toBe(true);
     const more = await take('standard', 5);
     const slots = (taken: typeof some) => taken.map((one) => one?.slot ?? -1).sort((a, b) => a - b);
     expect(slots([...some, ...more])).toEqual(Array.from({ length: 12 }, (_, i) => i));

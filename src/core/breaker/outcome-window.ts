@@ -1,4 +1,4 @@
-/** Buckets a window: it slides in steps of a sixth. */
+/** Buckets per window: it slides in steps of a sixth. */
 const BUCKETS = 6;
 
 interface Bucket {
@@ -7,7 +7,7 @@ interface Bucket {
   passed: number;
 }
 
-/** What a worker has seen of one provider lately. */
+/** The outcomes that one worker has seen of one provider within the window. */
 export class OutcomeWindow {
   readonly #window_ms: number;
   #buckets: Bucket[] = [];
@@ -16,7 +16,7 @@ export class OutcomeWindow {
     this.#window_ms = window_ms;
   }
 
-  /** Failures count once a notification, for what fails again and again by itself is no sign of an outage. */
+  /** Failures count once per notification: one that fails again and again is no sign of an outage. */
   add(log_id: string, failed: boolean, now: number): void {
     this.#forget(now);
     const newest = this.#buckets.at(-1);

@@ -73,7 +73,10 @@ describe('status', () => {
   it('names the providers that are down, in both lanes of their channel', async () => {
     const { dynamodb, tables } = ops;
     const store = createBreakerStore(dynamodb, tables.pipeline_state, () => new Date());
-    const breaker = opened('webhook#IC005', undefined, 'SERVER_OVERLOAD', new Date(), DEFAULT_BREAKER_POLICY);
+    const breaker = opened({ id: 'webhook#IC005', error_type: 'SERVER_OVERLOAD' }, undefined, {
+      now: new Date(),
+      policy: DEFAULT_BREAKER_POLICY,
+    });
     await store.write(breaker);
     await Promise.all([store.takeSlot(breaker.id, 'express'), store.takeSlot(breaker.id, 'standard')]);
     const lanes = await ops.json<(LaneStatus & { breakers: object[] })[]>('status');
