@@ -21,7 +21,9 @@ export interface BreakerGateDeps extends SharedBreakersDeps, OutageDetectorDeps,
 /** Milliseconds for which a worker trusts what it has read of the breakers. */
 const FRESH_MS = 5_000;
 
-/** The breakers as one worker sees them: its own outcomes, and what the store says of the other workers' transitions. */
+/**
+ * The breakers as one worker sees them: its own outcomes, and what the store says of the other workers' transitions.
+ */
 export class BreakerGate implements ProviderGate {
   readonly #deps: BreakerGateDeps;
   readonly #breakers: SharedBreakers;
@@ -99,7 +101,9 @@ export class BreakerGate implements ProviderGate {
     return (await hold(breaker, row, this.#breakers, this.#deps)) ?? this.#send(breaker.id, row);
   }
 
-  /** A failure while the provider is down does not count. A failure on our side counts, so that its notification ends. */
+  /**
+   * A failure while the provider is down does not count. A failure on our side counts, so that its notification ends.
+   */
   #isExcused(id: string, result: SendResult): boolean {
     return !result.ok && result.asked !== false && this.#breakers.phase(id) !== 'closed';
   }

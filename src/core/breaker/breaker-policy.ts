@@ -13,8 +13,8 @@ export interface BreakerPolicy {
 }
 
 /**
- * Five notifications also cover an integration with little traffic; four fifths do not hold one with a few bad recipients.
- * SQS can delay a message by the longest interval, so a held notification comes back without a sweep.
+ * Five notifications also cover an integration with little traffic; four fifths do not hold one with a few bad
+ * recipients. SQS can delay a message by the longest interval, so a held notification comes back without a sweep.
  */
 export const DEFAULT_BREAKER_POLICY: BreakerPolicy = {
   min_samples: 5,

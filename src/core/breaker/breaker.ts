@@ -4,8 +4,8 @@ import { epochMs, isoAfter } from '../model/time.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
 
 /**
- * A line of held notifications: slot n is let go at `from` + n / drain rate. Each slot is given out once, and `from` never
- * goes back, so no two notifications of a line are closer than the drain rate allows.
+ * A line of held notifications: slot n is let go at `from` + n / drain rate. Each slot is given out once, and `from`
+ * never goes back, so no two notifications of a line are closer than the drain rate allows.
  */
 export interface Line {
   /** ISO-8601 UTC. */
@@ -78,8 +78,8 @@ export function opened(
 }
 
 /**
- * A worker makes the probe; no other worker does before its lease ends. Until then, notifications are held as if the probe
- * had failed.
+ * A worker makes the probe; no other worker does before its lease ends. Until then, notifications are held as if the
+ * probe had failed.
  * @param lease_ms longer than the attempt can take
  */
 export function probing(breaker: Breaker, lease_ms: number, context: TransitionContext): Breaker {

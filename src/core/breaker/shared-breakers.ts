@@ -54,7 +54,9 @@ export class SharedBreakers {
     this.#known.delete(id);
   }
 
-  /** Reads the breakers, unless the last read is younger than `max_age_ms`. Callers at the same moment share one read. */
+  /**
+   * Reads the breakers, unless the last read is younger than `max_age_ms`. Callers at the same moment share one read.
+   */
   async refresh(max_age_ms: number): Promise<void> {
     if (this.#reading === undefined && this.#deps.clock().getTime() - this.#readAt < max_age_ms) return;
     this.#reading ??= this.#read().finally(() => {

@@ -42,8 +42,8 @@ export interface DeliveryEventReport {
 }
 
 /**
- * Applies one delivery event: the record first, then the row. A worker that dies in between has written a true record, and
- * the event comes back for the row.
+ * Applies one delivery event: the record first, then the row. A worker that dies in between has written a true
+ * record, and the event comes back for the row.
  * @throws the error of the storage, or Error when others keep changing the row: the event has to come back
  */
 export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEventDeps): Promise<DeliveryEventReport> {
@@ -94,7 +94,9 @@ async function read(
   return { row, ...(record && { record }), ...(newest && { newest }) };
 }
 
-/** Queues a message for a row that is due soon, as after any attempt (design §6.4), in the run that made the attempt. */
+/**
+ * Queues a message for a row that is due soon, as after any attempt (design §6.4), in the run that made the attempt.
+ */
 async function queue(
   row: NotificationRow,
   due: string,

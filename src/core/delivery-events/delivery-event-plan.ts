@@ -66,12 +66,8 @@ export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, c
 
 type Arrival = Exclude<Feedback['kind'], 'failed'>;
 
-function planArrival(
-  event: DeliveryEvent,
-  kind: Arrival,
-  { row, record }: EventSubject,
-  { now }: EventContext,
-): EventPlan {
+function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject, { now }: EventContext): EventPlan {
+  const { row, record } = subject;
   const known = row.delivery_by_attempt;
   const evidence = withEvidence(known, event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
   if (kind === 'delivered' && evidence[event.attempt] === 'bounced') {
@@ -84,7 +80,7 @@ function planArrival(
     ...(kind === 'complained' && { ...earliest(row, 'complained_at', event.at), suppressed: true }),
   };
   const marked = Object.keys(marks).length > 0 && { change: { set: marks } };
-  const history = record?.retry_status === 'SUCCESS' ? {} : { record: deliveredRecord(event, row, record) };
+  const history = record?.retry_status === 'SUCCESS' ? {} : { record: deliveredRecord(event, subject) };
   if (row.send_status === 'SUCCESS') return { do: 'note', ...history, ...marked };
   const attempt = underway(row, now);
   if (attempt === 'live') return { do: 'note', ...marked, again_at: row.claim_until ?? now.toISOString() };
@@ -113,9 +109,10 @@ const UNFINISHED = [
 function planFailure(
   event: DeliveryEvent,
   { answer, suppressed }: Extract<Feedback, { kind: 'failed' }>,
-  { row, record, newest }: EventSubject,
+  subject: EventSubject,
   { now, ...rules }: EventContext,
 ): EventPlan {
+  const { row, newest } = subject;
   const known = row.delivery_by_attempt ?? {};
   const evidence = withEvidence(known, event.attempt, 'bounced');
   if (evidence === known) return { do: 'note' };
@@ -138,12 +135,12 @@ function planFailure(
   const restsOnThisAttempt = row.send_status === 'SUCCESS' || (isNewest && open);
   if (verdict.status === 'SUCCESS' || refused.ok || arrived(evidence) || !restsOnThisAttempt) {
     const remove = arrived(evidence) ? [] : present(row, ['delivered_at']);
-    return { do: 'note', record: failedRecord(event, answer, row, record), change: { set: marks, remove } };
+    return { do: 'note', record: failedRecord(event, answer, subject), change: { set: marks, remove } };
   }
   const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
   return {
     do: 'fail',
-    record: failedRecord(event, answer, row, record, isNewest ? verdict : undefined),
+    record: failedRecord(event, answer, subject, isNewest ? verdict : undefined),
     due,
     change: {
       set: {

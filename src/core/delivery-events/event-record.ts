@@ -5,11 +5,17 @@ import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 
+interface RecordSubject {
+  readonly row: NotificationRow;
+  /** The record of the event's attempt. */
+  readonly record?: RetryRecord;
+}
+
 /** Attributes that only the record of a failed attempt has. */
 const OF_FAILURE = ['error_type', 'error_details', 'failure_reason', 'next_retry_at', 'uncounted', 'remedy'] as const;
 
 /** The record of an attempt that an event has shown to have arrived, whatever its provider's answer was. */
-export function deliveredRecord(event: DeliveryEvent, row: NotificationRow, record?: RetryRecord): RetryRecord {
+export function deliveredRecord(event: DeliveryEvent, { row, record }: RecordSubject): RetryRecord {
   const delivered: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
     ...(record ?? unrecorded(event, row)),
     retry_status: 'SUCCESS',
@@ -24,12 +30,11 @@ export function deliveredRecord(event: DeliveryEvent, row: NotificationRow, reco
 export function failedRecord(
   event: DeliveryEvent,
   { error_type, message, response_code, details }: Omit<Refused, 'ok'>,
-  row: NotificationRow,
-  record: RetryRecord = unrecorded(event, row),
+  { row, record }: RecordSubject,
   verdict?: Verdict,
 ): RetryRecord {
   return {
-    ...record,
+    ...(record ?? unrecorded(event, row)),
     retry_status: 'FAILED',
     error_type,
     provider_message_id: event.provider_message_id,

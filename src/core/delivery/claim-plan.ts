@@ -12,7 +12,10 @@ export interface Claim {
   readonly trigger: Trigger;
   /** Whether the attempt uses up one of the attempts left; a forced attempt beyond the limit does not. */
   readonly counted: boolean;
-  /** Give up instead of sending: no attempt or time left, logically deleted, or pointless according to a delivery event. */
+  /**
+   * Give up instead of sending: no attempt or time left, logically deleted, or pointless according to a delivery
+   * event.
+   */
   readonly skip?: ErrorType;
   /** An operator forces an attempt on a dead notification. */
   readonly forced_dead?: boolean;
@@ -156,7 +159,9 @@ function count(row: NotificationRow, left: number, counted: boolean): Partial<No
   return counted ? { send_attempts: row.send_attempts + 1, attempts_left: left - 1 } : { attempts_left: left };
 }
 
-/** Why a row with attempts left is not sent, if there is a reason. A row without a first attempt has no deadline yet. */
+/**
+ * Why a row with attempts left is not sent, if there is a reason. A row without a first attempt has no deadline yet.
+ */
 export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPolicy): ErrorType | undefined {
   if (row.is_deleted) return 'CANCELLED';
   if (row.give_up !== undefined) return row.give_up;

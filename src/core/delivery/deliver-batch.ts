@@ -8,8 +8,8 @@ export interface DeliverBatchDeps extends DeliverDeps {
 }
 
 /**
- * Delivers a batch: all messages side by side, except those whose last attempt killed its worker. These follow alone and in
- * random order, so that a message that kills its worker does not stop the same other messages each time.
+ * Delivers a batch: all messages side by side, except those whose last attempt killed its worker. These follow alone
+ * and in random order, so that a message that kills its worker does not stop the same other messages each time.
  * @returns one report per message, in the order of the messages
  */
 export async function deliverBatch(

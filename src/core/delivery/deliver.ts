@@ -14,9 +14,10 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
 }
 
 /**
- * Delivers one message (design §6): claim, send, record, settle. It never rejects: a fault of one notification is in its
- * report, and its message comes back.
- * @param alone whether no other message's attempt shares the worker; an attempt that killed its worker is only made alone.
+ * Delivers one message (design §6): claim, send, record, settle. It never rejects: a fault of one notification is in
+ * its report, and its message comes back.
+ * @param alone whether no other message's attempt shares the worker; an attempt that killed its worker is only made
+ * alone.
  */
 export async function deliver(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;

@@ -45,14 +45,18 @@ export interface Failover {
   readonly message?: QueueMessage;
 }
 
-/** Reasons that another channel may avoid. A notification that needs an operator (credential, template) waits for one. */
+/**
+ * Reasons that another channel may avoid. A notification that needs an operator (credential, template) waits for one.
+ */
 const FAILED_OVER: readonly ErrorType[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];
 
 /** Longest log_id: his-notification-log-table.md, VARCHAR(50). */
 const ID_LENGTH = 50;
 const SUFFIX = '-fallback';
 
-/** The log_id of the one successor that a notification can have: deterministic, so that repeated tries create one row. */
+/**
+ * The log_id of the one successor that a notification can have: deterministic, so that repeated tries create one row.
+ */
 export function successorId(log_id: string): string {
   const whole = `${log_id}${SUFFIX}`;
   if (whole.length <= ID_LENGTH) return whole;
@@ -81,7 +85,7 @@ export async function failOver(
   const log_id = successorId(row.log_id);
   const routing = await deps.successors.copyContent(row, { log_id, expires_at: expiresAt(now) });
   if (routing === undefined) return { verdict };
-  const successor = await deps.successors.put(successorOf(row, channel, routing, now, deps.policy));
+  const successor = await deps.successors.put(successorOf(row, channel, routing, { now, policy: deps.policy }));
   // A row with this log_id that names another predecessor, or none, is no successor of this one.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
   const { work_at } = successor;
@@ -105,8 +109,7 @@ function successorOf(
   row: NotificationRow,
   channel: Channel,
   routing: FallbackRouting,
-  now: Date,
-  policy: RetryPolicy,
+  { now, policy }: { readonly now: Date; readonly policy: RetryPolicy },
 ): SuccessorRow {
   const columns: ForeignRow = { ...row };
   const copied = Object.fromEntries(

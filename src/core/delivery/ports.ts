@@ -2,7 +2,9 @@ import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
 
-/** NotificationLog, as delivery needs it. Each call is for one notification; the adapter gathers the calls of a batch. */
+/**
+ * NotificationLog, as delivery needs it. Each call is for one notification; the adapter gathers the calls of a batch.
+ */
 export interface ClaimStore {
   /**
    * Claims the row if it is due as the message says, is not claimed, and has an attempt left.

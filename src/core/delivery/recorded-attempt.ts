@@ -6,8 +6,8 @@ import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * An attempt whose worker recorded it and died before settling, as the record describes it. The message at hand takes the
- * place of the dead worker's message.
+ * An attempt whose worker recorded it and died before settling, as the record describes it. The message at hand takes
+ * the place of the dead worker's message.
  */
 export function recordedAttempt(
   row: NotificationRow,

@@ -45,8 +45,8 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
 }
 
 /**
- * The record of an attempt whose worker died before it wrote one. Nobody knows whether the provider took the message, so
- * the recipient may get a duplicate (invariant 3).
+ * The record of an attempt whose worker died before it wrote one. Nobody knows whether the provider took the message,
+ * so the recipient may get a duplicate (invariant 3).
  * @param ending what became of the attempt; `remark` ends the sentence that begins with the worker's death
  */
 export function recordOfDied(

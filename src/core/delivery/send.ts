@@ -23,8 +23,8 @@ export interface SendDeps {
 }
 
 /**
- * One attempt at the provider: reads the content and sends it, a second time with a fresh credential where that may help.
- * It never rejects: every failure is a Refused.
+ * One attempt at the provider: reads the content and sends it, a second time with a fresh credential where that may
+ * help. It never rejects: every failure is a Refused.
  */
 export async function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
   try {

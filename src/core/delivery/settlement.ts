@@ -12,8 +12,8 @@ export const ROW_TEXT = 100;
 const DEAD_LETTER_ATTRIBUTES = ['failure_reason', 'dead_message_id', 'dead_run_id'] as const;
 
 /**
- * The change that ends an attempt. It removes one attribute at most, because the PartiQL dialects agree on no more, except
- * when a forced attempt delivers a dead notification or a delivery event has set `give_up`.
+ * The change that ends an attempt. It removes one attribute at most, because the PartiQL dialects agree on no more,
+ * except when a forced attempt delivers a dead notification or a delivery event has set `give_up`.
  */
 export function settlementOf(attempt: EndedAttempt): RowChange {
   const { row, verdict, result } = attempt;

@@ -9,16 +9,16 @@ import { parseTime } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
 import { contentFaults, describeFaults, type RowFault, rowFaults } from './row-rules.ts';
 
-/** What a row needs so that the pipeline can have it. */
+/** What the indexer does with a row. */
 export type IndexPlan =
   | {
       /**
-       * `index`: it has work to do. `history`: its writer has delivered it, so that it only has to be findable.
-       * `set_aside`: it is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
+       * `index`: the row needs work. `history`: its writer has delivered it, so it only becomes findable.
+       * `set_aside`: the row is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
        */
       readonly do: 'index' | 'history' | 'set_aside';
       readonly set: ForeignRow;
-      /** Columns that go, because what they held is stored encrypted. */
+      /** Columns to remove, because their values are stored encrypted. */
       readonly remove: readonly string[];
       readonly content?: NotificationContent;
       readonly why?: string;
@@ -26,20 +26,20 @@ export type IndexPlan =
   | { readonly do: 'ignore' };
 
 const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
-/** Where it goes on when it is given up (failover.ts); few rows have them. */
+/** The fallback recipient (failover.ts); few rows have one. */
 const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
 
-/** TEXT columns that may be as long as a body, and would make every change of state as dear as one. */
+/** TEXT columns that may be as long as a body, and would make every write of the row as expensive. */
 const NOTES = ['response_message', 'error_details'] as const;
 
-/** The faults' description is cut to this many characters: it is one of several columns of a small row. */
+/** Longest description of faults, in characters: it is one of several columns of a small row. */
 const FAULT_TEXT = 400;
 
 /**
- * Decides on a row that someone else wrote with nothing but the source documents' columns (design §4, "Rows written by
- * others"). Its content moves out of it, whatever becomes of it, because the recipient must not stay in the clear
- * (his-notification-log-table.md: 暗号化必須); content that is itself at fault stays, for its writer to correct. A
- * delivered row is never judged: SUCCESS is final.
+ * Decides on a row that another writer wrote with the source documents' columns (design §4, "Rows written by
+ * others"). The content always moves out of the row, because the recipient must not stay in the clear
+ * (his-notification-log-table.md: 暗号化必須); only faulty content stays, for its writer to correct. A delivered row is
+ * never set aside: SUCCESS is final.
  */
 export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
   const { log_id, tenant_id } = row;
@@ -73,7 +73,7 @@ function moveContent(row: ForeignRow) {
   return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
 }
 
-/** What a malformed row is told. */
+/** The change of a malformed row, with the description of its faults. */
 export function setAside(faults: readonly RowFault[], now: Date): { set: ForeignRow; why: string } {
   const why = describeFaults(faults);
   const set = {
@@ -86,7 +86,7 @@ export function setAside(faults: readonly RowFault[], now: Date): { set: Foreign
   return { set, why };
 }
 
-/** The window of retries opens with the first attempt; where the row does not tell when that was, it is now. */
+/** The retention window starts with the first attempt; if the row does not say when that was, the window starts now. */
 function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolicy): Partial<NotificationRow> {
   const priority = priorityOf(row);
   const send_attempts = attemptsMade(row);
@@ -106,20 +106,20 @@ function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolic
   };
 }
 
-/** By which a breaker knows the provider; read here, as it is the last time that the recipient is in the clear. */
+/** A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear. */
 function hostOf({ integration_config_id, recipient_address }: ForeignRow): Pick<NotificationRow, 'provider_host'> {
   const known = typeof integration_config_id === 'string' && integration_config_id !== '';
   const host = known || typeof recipient_address !== 'string' ? undefined : providerHost(recipient_address);
   return host === undefined ? {} : { provider_host: host };
 }
 
-/** Never in the past: what a sweep calls due since the last one has to become due when it enters the index. */
+/** Never in the past: a sweep decides by the due time whether a row is new since the last sweep. */
 function dueTime(row: ForeignRow, begun: boolean, now: Date): Date {
   const wanted = timeOf(row, 'next_retry_at') ?? (begun ? undefined : timeOf(row, 'scheduled_at')) ?? now;
   return wanted > now ? wanted : now;
 }
 
-/** Counted attempts so far. A FAILED row was sent once at least; a PENDING one only if it tells of retries. */
+/** Counted attempts so far. A FAILED row was sent at least once; a PENDING row only if it has retries. */
 function attemptsMade(row: ForeignRow): number {
   const retries = numberOf(row, 'retry_count') ?? 0;
   const implied = retries > 0 ? retries + 1 : row['send_status'] === 'PENDING' ? 0 : 1;

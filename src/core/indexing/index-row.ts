@@ -5,23 +5,24 @@ import type { Clock } from '../model/time.ts';
 import { type IndexPlan, planIndex, setAside } from './index-plan.ts';
 import { contentFaults } from './row-rules.ts';
 
-/** A row as a change of the table showed it. */
+/** A row as a change record of the table shows it. */
 export interface RowImage {
   readonly row: ForeignRow;
-  /** The change's place in the row's history, as a decimal number: of two images the later has the greater one. */
+  /** The change's sequence number, decimal: of two images of a row, the later one has the greater number. */
   readonly sequence: string;
 }
 
 /** NotificationLog and NotificationContent, as the indexer needs them. */
 export interface IndexStore {
   /**
-   * Applies the change if what the image says of content, status and counters still holds; false if it does not, or if
-   * the row is indexed or given up already.
+   * Applies the change if content, status and counters are still as in the image.
+   * @returns false if they are not, or if the row is indexed or given up already
    * @throws RowUnstorableError
    */
   index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean>;
   /**
-   * Stores the content, its recipient encrypted, unless a later image's is there; gives the recipient's keyed hash.
+   * Stores the content, with its recipient encrypted, unless the content of a later image is stored.
+   * @returns the recipient's keyed hash
    * @throws RowUnstorableError
    */
   putContent(owner: ContentOwner, content: NotificationContent): Promise<string>;
@@ -32,11 +33,11 @@ export interface ContentOwner {
   readonly log_id: string;
   readonly tenant_id: string;
   readonly expires_at: number;
-  /** Of the image that the content comes from. */
+  /** The sequence number of the content's image. */
   readonly sequence: string;
 }
 
-/** What the storage will never take, such as an item beyond its size limit; the message says which rule. */
+/** The storage will never accept this, for instance an item beyond its size limit. The message names the rule. */
 export class RowUnstorableError extends Error {
   override readonly name = 'RowUnstorableError';
 }
@@ -48,12 +49,12 @@ export interface IndexDeps {
 }
 
 export interface IndexOutcome {
-  /** `outdated`: the row has changed since, and a later image of it is on its way. */
+  /** `outdated`: the row has changed since, and its later image will follow. */
   readonly outcome: 'indexed' | 'set_aside' | 'ignored' | 'outdated';
   readonly why?: string;
 }
 
-/** Takes one row into the index; rejects only when storage fails for the moment, and may then be called again. */
+/** Takes one row into the index. It rejects only when storage fails temporarily, and may then be called again. */
 export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexOutcome> {
   const now = deps.clock();
   const plan = await withContentChecked(planIndex(image.row, now, deps.policy), image.row, now, deps.store);
@@ -76,7 +77,7 @@ async function setUnstorableAside(
     return await carryOut({ do: 'set_aside', set, why, remove: [] }, image, store);
   } catch (error) {
     if (!(error instanceof RowUnstorableError)) throw error;
-    // Not even the reason fits: the row stays as it is, and only the log can tell.
+    // The row has no room even for the reason: it stays as it is, and only the log names the reason.
     return { outcome: 'ignored', why };
   }
 }
@@ -90,7 +91,7 @@ async function carryOut(plan: IndexPlan, { row, sequence }: RowImage, store: Ind
   return plan.do === 'set_aside' ? { outcome: 'set_aside', why: plan.why ?? '' } : { outcome: 'indexed' };
 }
 
-/** A row without content is good only if its content was moved before, as when a writer corrects one set aside. */
+/** A row without content is valid only if its content was moved before, as when a writer corrects a row set aside. */
 async function withContentChecked(plan: IndexPlan, row: ForeignRow, now: Date, store: IndexStore): Promise<IndexPlan> {
   const waits = plan.do === 'index' && plan.content === undefined;
   if (!waits || (await store.hasContent(String(row['log_id'])))) return plan;

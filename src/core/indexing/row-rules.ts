@@ -4,12 +4,12 @@ import { MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notifi
 import { PRIORITIES, PRIORITY_OF_LEVEL } from '../model/priorities.ts';
 import { parseTime } from '../model/time.ts';
 
-/** A broken rule, named as a person would look it up. */
+/** A broken rule, under the name that a person would look up. */
 export interface RowFault {
   readonly column: string;
   /** The constraint's name where the table document has one, else the kind of rule. */
   readonly rule: string;
-  /** What would be right. */
+  /** The values that the rule allows. */
   readonly expected: string;
 }
 
@@ -71,7 +71,9 @@ const count = (column: string, rule: string): ColumnRule => ({
   holds: (value) => isAbsent(value) || (Number.isInteger(value) && Number(value) >= 0),
 });
 
-/** Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1. */
+/**
+ * Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1.
+ */
 const COLUMN_RULES: readonly ColumnRule[] = [
   required('tenant_id'),
   ...['log_id', 'tenant_id', 'notification_id', 'setting_id', 'template_id', 'integration_config_id'].map((column) =>
@@ -141,14 +143,14 @@ const ROW_RULES: readonly RowRule[] = [
   },
 ];
 
-/** Every broken rule of a row, all at once; none for a good one. Values are never quoted: they may be personal. */
+/** All rules that a row breaks. Values are never quoted, because they may be personal. */
 export function rowFaults(row: ForeignRow): RowFault[] {
   const inColumns = COLUMN_RULES.filter(({ column, holds }) => !holds(row[column]));
   const between = ROW_RULES.filter(({ holds }) => !holds(row));
   return [...inColumns, ...between].map(({ column, rule, expected }) => ({ column, rule, expected }));
 }
 
-/** The rules for content, where a row brings it along. */
+/** The broken rules of the content, for a row that contains it. */
 export function contentFaults(row: ForeignRow): RowFault[] {
   const fallback = isAbsent(row['fallback_channel']) ? [] : [required('fallback_recipient')];
   return [required('recipient_address'), required('message_body'), ...fallback]

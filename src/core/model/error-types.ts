@@ -1,13 +1,13 @@
-/** What a failure means for the retry: batch-952-notification-retry.md §6, as data. */
+/** What a type of error means for the retry: batch-952-notification-retry.md §6, as data. */
 export interface ErrorPolicy {
   readonly class: 'transient' | 'permanent' | 'exhausted';
   /** Factor on the normal backoff delay. */
   readonly backoff_factor: number;
   /** Whether a failed attempt of this type uses up one of the notification's retries. */
   readonly counted: boolean;
-  /** Whether a notification that ends with this waits for an operator in the channel's DLQ. */
+  /** Whether a notification that ends with this error waits for an operator in the channel's DLQ. */
   readonly dead_letter: boolean;
-  /** What a person should do about it. */
+  /** What a person should do. */
   readonly remedy: string;
 }
 
@@ -76,5 +76,5 @@ export function policyOf(type: ErrorType): ErrorPolicy {
   return ERROR_POLICY[type];
 }
 
-/** The types a provider's answer can be classified as; the exhausted ones are only ever our own conclusion. */
+/** The types of a provider's answer; the exhausted types are our own decisions. */
 export type ProviderErrorType = Exclude<ErrorType, 'MAX_RETRIES' | 'EXPIRED' | 'CANCELLED'>;

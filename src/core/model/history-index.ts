@@ -1,17 +1,17 @@
 import type { ForeignRow } from './foreign-row.ts';
 import { fnv1a, shardOf } from './work-index.ts';
 
-/** Partitions of a day's history: 4,000 new notifications a second. Stored, so it must never change. */
+/** Partitions per day of history: they take 4,000 new notifications per second. Stored, so it must never change. */
 export const HISTORY_SHARDS = 4;
 
 /** Two years, in days: his-notification-log-table.md, 特記事項. */
 const RETENTION_DAYS = 2 * 365;
 
-/** What makes a row findable after its work is done, and lets it go when it may: written once, never changed. */
+/** Attributes by which a row is found after its work is done, and deleted when it expires; written once. */
 export interface HistoryKeys {
   /**
-   * Eight hex digits that stand for the row's tenant and notification_id, where it has one. The column itself may be NULL, which no
-   * index key may be, and a copy of it would cost the row the bytes that keep it below one write unit.
+   * Eight hex digits that stand for tenant and notification_id, where the row has one. The column itself may be NULL,
+   * which an index key must not be, and a copy would take bytes of the kilobyte that a write unit covers.
    */
   readonly notification_key?: string;
   readonly history_bucket: string;
@@ -36,8 +36,8 @@ export function historyKeys(
 }
 
 /**
- * Not unique, and easily made to meet another tenant's on purpose: who looks a notification up by it compares tenant and
- * id, and tells nobody what else is there.
+ * Not unique, and a collision with another tenant's key is easy to make on purpose: every lookup by this key must
+ * compare tenant and id, and must not reveal other matches.
  */
 export function notificationKey(tenant_id: string, notification_id: string): string {
   return fnv1a(JSON.stringify([tenant_id, notification_id]))
@@ -57,12 +57,12 @@ export function expiresAt(created: Date): number {
 /** Characters of `2026-11-01T09:00:00.000Z`. */
 export const ISO_LENGTH = 24;
 
-/** As the history index has it, for a writer's own created_at may be written otherwise; empty when unknown. */
+/** The time in the history index, as a writer may format created_at differently; empty when unknown. */
 export function createdAt(row: ForeignRow): string {
   return String(row['tenant_created_at'] ?? '').slice(-ISO_LENGTH);
 }
 
-/** DynamoDB deletes a row days after it has expired. */
+/** The row has expired. DynamoDB may delete it days later. */
 export function isGone(row: ForeignRow, now: Date): boolean {
   return Number(row['expires_at'] ?? Number.POSITIVE_INFINITY) * 1000 <= now.getTime();
 }

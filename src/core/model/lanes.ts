@@ -8,8 +8,8 @@ export interface QueuedMessage {
 }
 
 export interface SweepLanes {
-  /** Messages waiting to be received, roughly. */
+  /** Approximate number of messages that wait to be received. */
   backlog(channel: Channel, lane: Lane): Promise<number>;
-  /** Sends them all, in batches; gives back those that could not be sent. */
+  /** Sends the messages in batches. @returns those that could not be sent */
   send(messages: readonly QueuedMessage[]): Promise<QueuedMessage[]>;
 }

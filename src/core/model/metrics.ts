@@ -1,15 +1,18 @@
 import { CHANNELS, type Channel } from './channels.ts';
 
 /**
- * Every metric there is: code emits these and no others, alarms and the dashboard read these and no others. None has a
- * dimension of high cardinality: never an id, a tenant or an address. CloudWatch knows a metric by its name and exactly
- * its dimensions, so these are part of the name: `service`, and what `by` adds.
+ * One of our metrics. Code emits only the metrics of this file, and alarms and the dashboard read only these. No
+ * dimension has high cardinality: never an id, a tenant or an address. CloudWatch identifies a metric by its name and
+ * its exact dimensions: `service`, and those in `by`.
  */
 export interface MetricDefinition {
   readonly unit: 'Count' | 'Milliseconds' | 'Seconds';
-  /** The function that emits it, which is its dimension `service`: a folder under functions/; `send` is each channel's. */
+  /**
+   * The function that emits the metric, a folder under functions/, and its dimension `service`; `send`: each
+   * channel's.
+   */
   readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'monitor' | 'delivery-events' | 'api-intake';
-  /** Names of its further dimensions. */
+  /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
 }
@@ -28,41 +31,41 @@ export const METRICS = {
   Delivered: { ...send, meaning: 'attempts that the provider accepted' },
   Retried: { ...send, meaning: 'attempts after which another one is planned' },
   Stopped: { ...send, meaning: 'given up without a dead letter' },
-  DeadLettered: { ...send, meaning: 'given up, to wait for an operator in the DLQ' },
+  DeadLettered: { ...send, meaning: 'given up, and waiting for an operator in the DLQ' },
   FailedAttempts: { ...sendByError, meaning: 'attempts that the provider refused' },
   GivenUp: { ...sendByError, meaning: 'given up, by failure_reason' },
   SendDuration: { ...send, unit: 'Milliseconds', meaning: 'from the call to the provider to its answer' },
-  ProcessingDelay: { ...send, unit: 'Seconds', meaning: 'from when an attempt was due to when it began' },
-  LaneDelay: { ...send, unit: 'Seconds', meaning: 'the part of it after the message was queued' },
-  Faults: { ...send, meaning: 'messages that came back because of us, not of a provider' },
-  Held: { ...send, meaning: 'attempts put off because a breaker is open' },
+  ProcessingDelay: { ...send, unit: 'Seconds', meaning: 'from the time an attempt was due to its start' },
+  LaneDelay: { ...send, unit: 'Seconds', meaning: 'the part of ProcessingDelay after the message was queued' },
+  Faults: { ...send, meaning: 'messages that came back because of a fault of ours, not of a provider' },
+  Held: { ...send, meaning: 'attempts held because a breaker is open' },
   BreakersOpened: { ...send, meaning: 'breakers that opened' },
   BreakersClosed: { ...send, meaning: 'breakers that closed' },
   FailedOver: { ...send, meaning: 'notifications continued on their fallback channel' },
   // Dispatcher; dry runs are not counted
-  Sweeps: { ...sweep, meaning: 'scheduled sweeps that came to their end' },
+  Sweeps: { ...sweep, meaning: 'scheduled sweeps that reached the end of the work index' },
   SweepDue: { ...sweep, meaning: 'notifications that a sweep found due' },
   SweepDispatched: { ...sweep, meaning: 'notifications that a sweep queued' },
-  SweepSkipped: { ...sweep, meaning: 'notifications that a sweep left, as their lane has a backlog' },
+  SweepSkipped: { ...sweep, meaning: 'due notifications that a sweep did not queue, as their lane has a backlog' },
   SweepDuration: { ...sweep, unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
   // Due-indexer
-  RowsIndexed: { ...indexer, meaning: 'rows of others that were taken in' },
-  RowsSetAside: { ...indexer, meaning: 'rows of others that break a rule' },
-  RowsOutdated: { ...indexer, meaning: 'rows of others that have changed since; their later image counts' },
+  RowsIndexed: { ...indexer, meaning: 'rows of other writers that entered the work index' },
+  RowsSetAside: { ...indexer, meaning: 'rows of other writers that break a rule' },
+  RowsOutdated: { ...indexer, meaning: 'rows of other writers that have changed since; the later image counts' },
   // Monitor
   OldestDueAge: { ...monitor, unit: 'Seconds', meaning: 'how long the oldest due notification has been due' },
   DeadNotifications: { ...monitor, meaning: 'notifications that wait for an operator' },
   OpenBreakers: { ...monitor, meaning: 'breakers that are open' },
-  DeathsTold: { ...monitor, by: [], meaning: 'dead notifications that a notice told operators of' },
+  DeathsTold: { ...monitor, by: [], meaning: 'dead notifications that a notice reported to operators' },
   // Delivery events
   DeliveryEvents: { ...events, meaning: 'delivery events that found their notification' },
-  IgnoredEvents: { ...events, meaning: 'delivery events of no attempt of ours' },
-  Bounced: { ...events, meaning: 'notifications that bounced, or drew a complaint' },
+  IgnoredEvents: { ...events, meaning: 'delivery events that belong to none of our attempts' },
+  Bounced: { ...events, meaning: 'notifications that bounced, or that their recipient complained about' },
   Reconciled: { ...events, meaning: 'uncertain attempts that an event showed to be delivered' },
   // Intake API
-  Accepted: { ...intake, by: ['channel'], meaning: 'notifications taken in' },
+  Accepted: { ...intake, by: ['channel'], meaning: 'notifications accepted' },
   IdempotentRequests: { ...intake, meaning: 'requests with an idempotency key' },
-  IdempotentRepeats: { ...intake, meaning: 'of these, those that were answered before' },
+  IdempotentRepeats: { ...intake, meaning: 'requests among these that repeat an earlier one' },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 export type MetricName = keyof typeof METRICS;
@@ -73,7 +76,7 @@ export function servicesOf(name: MetricName): readonly string[] {
   return from === 'send' ? CHANNELS.map((channel) => `send-${channel}`) : [from];
 }
 
-/** The metric's dimensions but `error_type`, by which alone it cannot be asked for one value. */
+/** The metric's dimensions, except `error_type`, which makes one time series per value. */
 export function dimensionsOf(name: MetricName, channel: Channel): Readonly<Record<string, string>> {
   const { from, by } = METRICS[name];
   const names: readonly string[] = by;

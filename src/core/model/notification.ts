@@ -23,24 +23,26 @@ export interface NotificationRow {
   readonly channel: Channel;
   readonly priority: Priority;
   readonly send_status: SendStatus;
-  /** Attempts that count against the limit, the first send and one in progress included: 0…limit + 1. */
+  /** Attempts that count against the limit, with the first send and one in progress: 0…limit + 1. */
   readonly send_attempts: number;
-  /** Attempts that may still be made, the first send included: limit + 1 − send_attempts, never below 0. */
+  /** Attempts that may still be made, with the first send: limit + 1 − send_attempts, never below 0. */
   readonly attempts_left: number;
   /** Retries made so far: send_attempts − 1, never below 0. */
   readonly retry_count: number;
-  /** Number of the newest attempt ever begun, counted or not: −1 before the first send. It never goes back. */
+  /** Number of the newest attempt, counted or not: −1 before the first send. It never decreases. */
   readonly last_attempt: number;
-  /** The row's own limit of retries; absent: the priority's. */
+  /** The row's own limit of retries; absent: the limit of its priority. */
   readonly max_retry_count?: number;
   readonly first_attempt_at?: string;
   readonly next_retry_at?: string;
-  /** Time of day (`HH:MM:SS`) of the `work_at` for which a message was queued at once: no sweep queues another ahead of it. */
+  /**
+   * Time of day (`HH:MM:SS`) of the `work_at` for which a message is queued already, so that no sweep queues another.
+   */
   readonly queued_for?: string;
   /** `due#<priority>#<shard>` or `dead#<priority>#<shard>`; absent when no work is left. */
   readonly work_queue?: string;
   readonly work_at?: string;
-  /** Meaningful while send_status is SENDING: until then nobody else may make an attempt. */
+  /** Meaningful while send_status is SENDING: until this time, no other worker may make an attempt. */
   readonly claim_until?: string;
   readonly error_type?: ErrorType;
   readonly error_message?: string;
@@ -49,52 +51,54 @@ export interface NotificationRow {
   readonly dead_message_id?: string;
   readonly dead_run_id?: string;
   readonly redrive_count?: number;
-  /** The operator's replay that last sent it again, so that the same replay, begun anew, does not repeat it. */
+  /** The operator's replay that last sent it again: the same replay, started again, skips it. */
   readonly replay_id?: string;
   readonly response_code?: string;
   readonly response_message?: string;
   readonly sent_at?: string;
-  /** The earliest proof that it arrived; absent again when all there was has been withdrawn (delivery-news.ts). */
+  /** The earliest proof that it arrived; absent again when events have withdrawn all proof (delivery-by-attempt.ts). */
   readonly delivered_at?: string;
   readonly opened_at?: string;
-  /** The latest bounce that counted when it was told. */
+  /** The latest bounce that counted when its event came. */
   readonly bounced_at?: string;
   readonly complained_at?: string;
-  /** The recipient complained, or the provider sends them nothing any more: never to be replayed. */
+  /** The recipient complained, or the provider sends nothing to them any more: a replay never sends it. */
   readonly suppressed?: true;
-  /** What the provider's events told of each attempt, by its number. */
+  /** What the provider's events prove about each attempt, by its number. */
   readonly delivery_by_attempt?: DeliveryByAttempt;
-  /** An event showed that more attempts are pointless: the next message gives up with this reason, and sends nothing. */
+  /**
+   * An event showed that further attempts are pointless: the next message gives up for this reason, without sending.
+   */
   readonly give_up?: ErrorType;
   readonly integration_config_id?: string;
   readonly created_by?: string;
-  /** Where there is no integration: the host of a recipient that is an https URL (provider-key.ts). */
+  /** Without an integration: the host of a recipient that is an https URL (provider-key.ts). */
   readonly provider_host?: string;
-  /** Where it goes on when it is given up; the recipient there is kept with the content. */
+  /** The channel that continues it when it is given up; the recipient there is kept with the content. */
   readonly fallback_channel?: Channel;
-  /** The notification that goes on in its place, and the other way round (failover.ts). */
+  /** The notification that continues this one, and the one that this one continues (failover.ts). */
   readonly successor_log_id?: string;
   readonly predecessor_log_id?: string;
   readonly recipient_type?: RecipientType;
   readonly notification_id?: string;
-  /** Logically deleted: nothing is sent any more. */
+  /** Logically deleted: it is not sent any more. */
   readonly is_deleted?: boolean;
-  /** Stamped by every write of ours. */
+  /** Set by each of our writes. */
   readonly updated_at?: string;
 }
 
-/** `created_by` of what a tenant handed over by the API; everyone else who writes rows may write to the table itself. */
+/** `created_by` of a row that came through the API; every other writer has access to the table itself. */
 export const INTAKE_API = 'intake-api';
 
-/** A row of NotificationContent, decrypted: what is sent, and to whom. Never logged, never queued. */
+/** A row of NotificationContent, decrypted: the message and its recipient. Never logged, never queued. */
 export interface NotificationContent {
   readonly recipient: string;
   readonly subject?: string;
   readonly body: string;
   readonly format: MessageFormat;
-  /** To whom it goes when it is given up; stored as the successor's, and never read here. */
+  /** The recipient when it is given up; stored for the successor, and never read here. */
   readonly fallback?: { readonly recipient: string; readonly integration_config_id?: string };
-  /** What the row's writer noted of its own attempt: TEXT columns of any length. */
+  /** What the row's writer noted about its own attempt: TEXT columns of any length. */
   readonly response_message?: string;
   readonly error_details?: string;
 }
@@ -111,7 +115,7 @@ export interface RetryRecord {
   readonly error_type?: ErrorType;
   /** JSON: the provider's raw answer, shortened. */
   readonly error_details?: string;
-  /** Set when the notification was given up with this attempt. */
+  /** Set when the notification was given up after this attempt. */
   readonly failure_reason?: ErrorType;
   readonly next_retry_at?: string;
   /** The attempt used up no retry: a rate limit, or the provider was never asked. */
@@ -125,5 +129,5 @@ export interface RetryRecord {
   readonly run_id: string;
 }
 
-/** What set an attempt going. */
+/** What started an attempt. */
 export type Trigger = 'sweep' | 'manual' | 'redrive';

@@ -7,7 +7,7 @@ export const PRIORITIES = ['urgent', 'important', 'normal', 'info'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 export interface PriorityPolicy {
-  /** Retries after the first send; the first send itself is not one of them. */
+  /** Retries after the first send; the first send itself does not count. */
   readonly max_retries: number;
   /** Milliseconds from the first attempt in which a retry may still be made. */
   readonly retention_ms: number;
@@ -22,6 +22,6 @@ export const PRIORITY_POLICY: Readonly<Record<Priority, PriorityPolicy>> = {
   info: { max_retries: 3, retention_ms: 3 * HOUR, lane: 'standard' },
 };
 
-/** The table's `priority_level` for rows that know no `priority` (design §2). */
+/** The priority of the table's `priority_level`, for rows without `priority` (design §2). */
 export const PRIORITY_OF_LEVEL = { HIGH: 'important', MEDIUM: 'normal', LOW: 'info' } as const;
 export type PriorityLevel = keyof typeof PRIORITY_OF_LEVEL;

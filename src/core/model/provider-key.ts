@@ -1,11 +1,12 @@
 import type { NotificationRow } from './notification.ts';
 
-/** Longest host that a row keeps: shorter than the integration_config_id in whose place it stands. */
+/** Longest host that a row keeps, in characters: shorter than the integration_config_id that it stands in for. */
 const HOST_LENGTH = 40;
 
 /**
- * The host that a notification without integration is posted to, for the row to remember: content is not read before it
- * is known whether its provider is up. Undefined when the recipient is no https URL; never a path, which may be a secret.
+ * The host that a notification without integration is posted to. The row keeps it, because the content is only read
+ * when the provider is known to be up. Undefined when the recipient is no https URL. Never a path, which may be a
+ * secret.
  */
 export function providerHost(recipient: string): string | undefined {
   const url = URL.canParse(recipient) ? new URL(recipient) : undefined;
@@ -16,10 +17,10 @@ export function providerHost(recipient: string): string | undefined {
 const TENANT_LENGTH = 50;
 
 /**
- * What fails together, as `<channel>#<integration>`, or `<channel>#<tenant>@<host>` without integration: 99 characters
- * at most. A host may be shared by tenants whose receivers there have nothing to do with each other, so that one whose
- * own is broken holds nobody else's; an integration is one tenant's anyhow. All e-mail goes through one SES account,
- * whatever the integration. Undefined when it cannot be told; such a notification is never held.
+ * Names what fails together: `<channel>#<integration>`, or `<channel>#<tenant>@<host>` without integration, 99
+ * characters at most. The tenant is part of it because tenants with unrelated receivers may share a host, and one
+ * broken receiver must not hold the others'; an integration belongs to one tenant. All e-mail goes through one SES
+ * account, whatever the integration. Undefined when the provider is unknown; such a notification is never held.
  */
 export function providerKey(
   row: Pick<NotificationRow, 'channel' | 'integration_config_id' | 'provider_host' | 'tenant_id'>,

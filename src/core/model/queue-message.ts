@@ -8,9 +8,9 @@ export const MAX_DELAY_MS = 15 * 60_000;
 
 /** What a run may override for its notifications (design §8). */
 export interface RunOptions {
-  /** Replaces the limit of retries, 0 or more. */
+  /** Replaces the limit of retries; 0 or more. */
   readonly max_retry_count?: number;
-  /** Ignores limit and deadline, and takes dead notifications too: one attempt each. */
+  /** Ignores limit and deadline, and also takes dead notifications, for one attempt each. */
   readonly force?: true;
 }
 
@@ -21,7 +21,7 @@ export interface QueueMessage {
   readonly tenant_id: string;
   readonly channel: Channel;
   readonly priority: Priority;
-  /** The row's work_at when the message was written: a message for another time is a straggler. */
+  /** The row's work_at when the message was written; a message for another time is obsolete. */
   readonly due: string;
   readonly run_id: string;
   readonly options?: RunOptions;
@@ -31,13 +31,13 @@ export interface QueueMessage {
 export interface ReceivedMessage {
   readonly message: QueueMessage;
   readonly message_id: string;
-  /** When it entered the queue; SQS keeps it over redeliveries and over the move to a DLQ. */
+  /** When the message entered the queue; SQS keeps this time over redeliveries and the move to a DLQ. */
   readonly sent_at: Date;
   /** 1 for the first delivery. */
   readonly receive_count: number;
 }
 
-/** What a row keeps of a message that is queued ahead of its time at once, as SQS can delay it so long. */
+/** What a row keeps of a message that is queued at once, ahead of its time, because SQS can delay it long enough. */
 export function queuedFor(due: string, now: Date): { readonly queued_for?: string } {
   const wait = epochMs(due) - now.getTime();
   return wait > 0 && wait <= MAX_DELAY_MS ? { queued_for: timeOfDay(due) } : {};
@@ -48,12 +48,12 @@ export function isQueued({ queued_for, work_at }: { readonly queued_for?: string
   return queued_for === timeOfDay(work_at);
 }
 
-/** Without its date a time is a third as long: the row has to stay below one kilobyte. */
+/** A third as long as the time with its date: the row must stay below one kilobyte. */
 function timeOfDay(iso: string): string {
   return iso.slice(11, 19);
 }
 
-/** Runs are named after what started them, so that a retry record can tell a sweep's attempt from an operator's. */
+/** A run is named after what started it, so that a retry record shows whether a sweep or an operator did. */
 export function newRunId(trigger: 'sweep' | 'manual' | 'intake', id: string): string {
   return `${trigger}-${id}`;
 }
@@ -62,10 +62,10 @@ export function triggerOf(run_id: string): Trigger {
   return run_id.startsWith('manual-') ? 'manual' : 'sweep';
 }
 
-/** Of a row, what its message names. */
+/** The attributes of a row that its message needs. */
 export type Routing = Pick<NotificationRow, 'log_id' | 'tenant_id' | 'channel' | 'priority'>;
 
-/** The lanes' message for a row that is to be attempted as of `due`. */
+/** The lane's message for a row whose attempt is due at `due`. */
 export function messageFor(
   { log_id, tenant_id, channel, priority }: Routing,
   due: string,

@@ -1,8 +1,8 @@
 import { PRIORITY_POLICY, type Priority, type PriorityPolicy } from './priorities.ts';
 
-/** Everything that may be configured about when to retry; the rest of design §5 is fixed. */
+/** The configurable part of the retry policy; the rest of design §5 is fixed. */
 export interface RetryPolicy {
-  /** The unit of backoff in milliseconds: the first retry comes after one to two of these. */
+  /** The unit of backoff in milliseconds: the first retry comes after one to two units. */
   readonly base_interval_ms: number;
   readonly priorities: Readonly<Record<Priority, PriorityPolicy>>;
 }

@@ -1,6 +1,6 @@
 import type { NotificationRow } from './notification.ts';
 
-/** Changes to a row: attributes to set, attributes to take away. */
+/** Changes to a row: attributes to set, attributes to remove. */
 export interface RowChange {
   readonly set: Partial<NotificationRow>;
   readonly remove?: readonly (keyof NotificationRow)[];

@@ -2,14 +2,14 @@ import type { NotificationRow } from './notification.ts';
 import { epochMs } from './time.ts';
 import { parseWorkQueue } from './work-index.ts';
 
-/** Where a notification stands, as an operator has to tell it apart; send_status alone does not (docs/runbook.md). */
+/** The state of a notification as an operator sees it; send_status alone does not show it (docs/runbook.md). */
 export type RowState =
   | 'delivered'
   /** An attempt is under way. */
   | 'claimed'
   /** The worker of an attempt died; the next message or sweep takes over. */
   | 'abandoned'
-  /** Its time has come; the next sweep, or a message on its way, makes the attempt. */
+  /** Its time has come; the next sweep, or a message that is queued, leads to the attempt. */
   | 'due'
   /** Its time is to come. */
   | 'waiting'
@@ -17,7 +17,7 @@ export type RowState =
   | 'dead'
   /** Given up, without one: wrong recipient, cancelled, or its dead letter was dropped. */
   | 'stopped'
-  /** Malformed when it came; its writer has to correct it. */
+  /** Its row was malformed; the writer has to correct it. */
   | 'set_aside'
   /** Not in the work index yet, or left to its writer. */
   | 'not_taken_in';
@@ -33,7 +33,7 @@ export function stateOf(row: NotificationRow, now: Date): RowState {
   return epochMs(row.work_at) <= now.getTime() ? 'due' : 'waiting';
 }
 
-/** What was in the pipeline once has a priority, a channel and the time it was last due at. */
+/** A row that was in the pipeline before has a priority, a channel, and the time when it was last due. */
 function withoutWork(row: NotificationRow): RowState {
   if (row.failure_reason === undefined) return 'not_taken_in';
   const known = row.work_at !== undefined && row.priority !== undefined && row.channel !== undefined;

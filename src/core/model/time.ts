@@ -1,4 +1,4 @@
-/** The current time; injected, so that tests decide what time it is. */
+/** The current time; injected, so that tests set the time. */
 export type Clock = () => Date;
 
 const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
@@ -6,7 +6,8 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/;
 
 /**
  * Reads a time as the source documents write it: ISO-8601 with a zone, or `2025-06-01 10:30:00` without one
- * (his-notification-log-table.md, sample data), which is taken as UTC. Undefined when it is neither, or of a day that no calendar has.
+ * (his-notification-log-table.md, sample data), which is taken as UTC. Undefined for any other format, and for a day
+ * that does not exist.
  */
 export function parseTime(text: string): Date | undefined {
   const iso = ISO_WITH_ZONE.test(text) ? text : WITHOUT_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : undefined;
@@ -15,12 +16,12 @@ export function parseTime(text: string): Date | undefined {
   return Number.isNaN(time.getTime()) || !isDay(iso.slice(0, 10)) ? undefined : time;
 }
 
-/** JavaScript takes 30 February for 2 March. */
+/** JavaScript reads 30 February as 2 March. */
 function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** Milliseconds since the epoch of a time that our own code wrote. */
+/** Milliseconds since the epoch, of a time that our own code wrote. */
 export function epochMs(iso: string): number {
   return Date.parse(iso);
 }

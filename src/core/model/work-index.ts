@@ -2,9 +2,9 @@ import type { Channel } from './channels.ts';
 import { PRIORITIES, type Priority } from './priorities.ts';
 
 /**
- * Partitions per priority and state. A partition takes 1,000 writes per second, and time-ordered keys do not split well
- * (facts: DynamoDB), so eight partitions take a burst of 8,000 per second. A sweep that finds nothing pays one small read
- * for each.
+ * Partitions per priority and state. A partition takes 1,000 writes per second, and time-ordered keys do not split
+ * well (facts: DynamoDB), so eight partitions take a burst of 8,000 per second. A sweep that finds nothing pays one
+ * small read for each.
  */
 export const WORK_SHARDS = 8;
 

@@ -15,7 +15,10 @@ export function workPartitions(state: WorkState, priority?: Priority): string[] 
   );
 }
 
-/** Where the next page of each partition begins, in the order of the partitions: null at the start, `end` after the last page. */
+/**
+ * Where the next page of each partition begins, in the order of the partitions: null at the start, `end` after the
+ * last page.
+ */
 export type PartitionCursors = readonly (PageCursor | 'end' | null)[];
 
 export interface PartitionPages {

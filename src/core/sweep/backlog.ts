@@ -6,8 +6,8 @@ import type { DueItem } from '../model/work-index.ts';
 import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
 
 /**
- * Lanes that still hold messages, as `<channel>-<lane>`. None for a dry run, which sends nothing, and none for a lookahead
- * or a run with overrides, whose messages are in no lane yet.
+ * Lanes that still hold messages, as `<channel>-<lane>`. None for a dry run, which sends nothing, and none for a
+ * lookahead or a run with overrides, whose messages are in no lane yet.
  */
 export async function busyLanes(request: SweepRequest, lanes: SweepLanes): Promise<Set<string>> {
   if (request.dry_run || request.ahead || runOptionsOf(request)) return new Set();

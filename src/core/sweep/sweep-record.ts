@@ -1,4 +1,6 @@
-/** A sweep, kept for a month as an item of PipelineState with kind `sweep`. All invocations of a sweep make one item. */
+/**
+ * A sweep, kept for a month as an item of PipelineState with kind `sweep`. All invocations of a sweep make one item.
+ */
 export interface SweepRecord {
   readonly run_id: string;
   /** ISO-8601 UTC. */

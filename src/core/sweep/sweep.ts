@@ -31,8 +31,8 @@ export interface SweepDeps extends DispatcherDeps {
 const PAGE_SIZE = 250;
 
 /**
- * One run of BATCH-952: finds what is due and sends it to the lanes, urgent first, oldest first (design §6.1). It writes
- * nothing: a crash loses nothing, and a notification that is sent twice is claimed once.
+ * One run of BATCH-952: finds what is due and sends it to the lanes, urgent first, oldest first (design §6.1). It
+ * writes nothing: a crash loses nothing, and a notification that is sent twice is claimed once.
  * @returns the counts, and a cursor when time ran out before the end.
  */
 export async function sweep(
