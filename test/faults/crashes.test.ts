@@ -12,12 +12,12 @@ const scenarios: [string, Script][] = [
   ['delivered at once', []],
   ['delivered at the second retry', refuse('NETWORK_TIMEOUT')],
   ['rate limited, then delivered', refuse('RATE_LIMITED')],
-  ['refused for good', refuse('INVALID_RECIPIENT', 9)],
+  ['refused permanently', refuse('INVALID_RECIPIENT', 9)],
   ['refused and dead-lettered', refuse('AUTH_FAILED', 9)],
   ['exhausted', refuse('SERVER_OVERLOAD', 20)],
 ];
 
-/** A day in the life of one notification, with a death in the worker invocation `victim`. */
+/** A day of one notification, with a death in the worker invocation `victim`. */
 async function live(
   script: Script,
   victim: number,
@@ -59,7 +59,7 @@ describe('a worker that dies before or after any external call', () => {
   it.each([
     ['its recipient is wrong', refuse('INVALID_RECIPIENT', 9)],
     ['it is exhausted', refuse('SERVER_OVERLOAD', 20)],
-  ])('continues on the fallback channel, once, what is given up as %s', async (_, script) => {
+  ])('continues a given-up notification on its fallback channel, once, when %s', async (_, script) => {
     let deaths = 0;
     for (let victim = 0; victim < 6; victim++) {
       const { calls } = await live(script, victim, -1, true);
@@ -92,7 +92,7 @@ describe('a worker that dies before or after any external call', () => {
     }
   });
 
-  it('in the middle of a redriven attempt loses nothing either', async () => {
+  it('loses nothing in the middle of a redriven attempt', async () => {
     for (let crash_at = 0; crash_at < 14; crash_at++) {
       const { world } = await live(refuse('AUTH_FAILED', 9), -1, -1);
       world.provider.healed = true;
@@ -106,7 +106,7 @@ describe('a worker that dies before or after any external call', () => {
 });
 
 describe('a sweep that dies before or after any external call', () => {
-  it('loses nothing, and the next one brings everything to its end', async () => {
+  it('loses nothing, and the next sweep brings every notification to its end', async () => {
     const given = ['a', 'bb', 'ccc'].map((log_id) => ({
       log_id,
       priority: 'urgent' as const,
@@ -133,7 +133,7 @@ describe('a message that kills every worker', () => {
     expect(world.provider.sends.get('log-1')).toBe(3);
   });
 
-  it('does not keep others of its batch from their end', async () => {
+  it('does not stop the other messages of its batch', async () => {
     const given = [
       { log_id: 'poison', priority: 'info' as const, script: refuse('UNKNOWN', 99) },
       ...['a', 'b', 'c'].map((log_id) => ({ log_id, priority: 'info' as const, script: [] })),
@@ -148,7 +148,7 @@ describe('a message that kills every worker', () => {
 describe('a request that dies before or after any external call, and is made again', () => {
   const SECONDS = 6_000;
 
-  it('has its notification sent without waiting for a sweep, and once', async () => {
+  it('has its notification sent once, without waiting for a sweep', async () => {
     let deaths = 0;
     for (let crash_at = 0; ; crash_at++) {
       const world = await World.of([]);
@@ -165,7 +165,7 @@ describe('a request that dies before or after any external call, and is made aga
     expect(deaths).toBe(6);
   });
 
-  it('is sent once though its message goes out twice, and a death by either is no redrive for the other', async () => {
+  it('is sent once even if its message is queued twice, and a death by one message is no redrive for the other', async () => {
     const world = await World.of([{ log_id: 'log-1', priority: 'normal', script: refuse('AUTH_FAILED', 9) }]);
     world.tables.log.delete('log-1');
     for (let again = 0; again < 3; again++) {

@@ -57,7 +57,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A world whose provider tells more about attempts that were really made, and an eye on what it must not do. */
+/** A world whose provider sends events about the attempts that were made, with a check that nothing is sent twice. */
 class Correspondence {
   readonly world: World;
   /** Events that came back. */
@@ -79,7 +79,7 @@ class Correspondence {
     this.check();
   }
 
-  /** Everything comes to its end: what came back, and what is due. */
+  /** Works until no event is left to come back and no notification is due. */
   async settle(): Promise<void> {
     for (let round = 0; round < 6; round++) {
       await this.world.settleDown();
@@ -89,7 +89,7 @@ class Correspondence {
     expect(this.#open).toEqual([]);
   }
 
-  /** Whoever has a notification gets it no second time. */
+  /** A recipient that has a notification gets it no second time. */
   check(): void {
     for (const { log_id, delivery_by_attempt } of this.world.rows()) {
       const sends = this.world.provider.sends.get(log_id) ?? 0;
@@ -123,8 +123,8 @@ class Correspondence {
   }
 }
 
-describe('a notification that was to be given up', () => {
-  it('is SUCCESS all the same when its worker dies in that, and an event shows meanwhile that it arrived', async () => {
+describe('a notification that is about to be given up', () => {
+  it('is SUCCESS when its worker dies meanwhile, and an event shows that the notification arrived', async () => {
     const world = await World.of([{ log_id: 'n', priority: 'urgent', script: [] }]);
     await world.sweep();
     await world.work();
@@ -142,8 +142,8 @@ describe('a notification that was to be given up', () => {
   });
 });
 
-describe('delivery events in any order, twice and late, among attempts, redrives and deaths', () => {
-  it('never send again what arrived, never lose what did not, and leave a true history', async () => {
+describe('delivery events in any order, repeated and late, among attempts, redrives and deaths', () => {
+  it('never send a notification again that arrived, never lose one that did not, and leave true records', async () => {
     const ends = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {

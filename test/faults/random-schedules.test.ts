@@ -45,7 +45,7 @@ const notifications: fc.Arbitrary<Given[]> = fc
 
 const faults: fc.Arbitrary<FaultPlan> = fc
   .record({
-    // A batch of one makes about a dozen points at which to die, a batch of six five times as many.
+    // A batch of one has about a dozen points to die at, a batch of six five times as many.
     crash_at: fc.option(fc.oneof(fc.nat({ max: 12 }), fc.nat({ max: 60 })), { nil: undefined, freq: 3 }),
     throttle: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
   })
@@ -135,7 +135,7 @@ describe('any schedule of requests, deaths, throttling, duplicates, reordering, 
           await take(world, action);
           expect(world.provider.violations).toEqual([]);
         }
-        // A producer goes on asking until it is told that its notification was taken in.
+        // A producer repeats its request until the answer says that its notification is accepted.
         for (const key of new Set(steps.flatMap((action) => (action.do === 'hand_over' ? action.key : [])))) {
           world.advance(IN_FLIGHT_MS);
           expect(await world.handOver(key)).toBe(true);

@@ -25,7 +25,7 @@ export function eventOf(feedback: Feedback, changes: Partial<DeliveryEvent> = {}
   };
 }
 
-/** An attempt's record; one that SES accepted knows the message's id. */
+/** The record of an attempt; it has the message's id if SES accepted the attempt. */
 export function recordOf(attempt: number, error_type?: RetryRecord['error_type']): RetryRecord {
   return {
     retry_log_id: retryLogId('log-1', attempt),
@@ -44,13 +44,13 @@ export function recordOf(attempt: number, error_type?: RetryRecord['error_type']
 
 const email = { channel: 'email', send_attempts: 3, attempts_left: 3, last_attempt: 2 } as const;
 
-/** After its third attempt: which SES accepted. */
+/** A row after its third attempt, which SES accepted. */
 export function acceptedRow(changes: Partial<NotificationRow> = {}): NotificationRow {
   const { work_queue: _, ...row } = dueRow({ ...email, send_status: 'SUCCESS', sent_at: T0.toISOString() });
   return { ...row, ...changes };
 }
 
-/** … of which nobody knows what SES made of it. */
+/** A row after its third attempt, whose outcome is unknown. */
 export function uncertainRow(changes: Partial<NotificationRow> = {}): NotificationRow {
   const next_retry_at = at(600_000).toISOString();
   const work_at = next_retry_at;

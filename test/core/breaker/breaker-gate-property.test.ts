@@ -12,7 +12,7 @@ import { VirtualTime } from '../../support/virtual-time.ts';
 
 const SECOND = 1_000;
 const DRAIN_PER_SECOND = 2;
-/** A worker's knowledge of the others' transitions is so old at most. */
+/** Greatest age of a worker's knowledge of the other workers' transitions. */
 const KNOWLEDGE_MS = 5 * SECOND;
 
 interface Scene {
@@ -21,7 +21,7 @@ interface Scene {
   /** Milliseconds from the start. */
   readonly outage: { readonly from: number; readonly to: number };
   readonly answer_ms: number;
-  /** Workers that die in the probe they make, by number. */
+  /** Number of workers that die in their probe. */
   readonly mortal: number;
 }
 
@@ -38,7 +38,7 @@ const scene: fc.Arbitrary<Scene> = fc.record({
   mortal: fc.nat({ max: 3 }),
 });
 
-/** Workers, a provider that is down for a while, and notifications that come and are held until they are through. */
+/** Workers, a provider that is down for a while, and notifications that are held until they are delivered. */
 async function play({ workers, notifications, outage, answer_ms, mortal }: Scene) {
   const time = new VirtualTime(T0);
   const { breakers, store } = new MemoryBreakers();
@@ -75,7 +75,7 @@ async function play({ workers, notifications, outage, answer_ms, mortal }: Scene
       }
       const breaker = openSince();
       openedAt = breaker === undefined ? Number.POSITIVE_INFINITY : Math.min(openedAt, time.clock().getTime());
-      // Who could not know yet that it is open is no prober.
+      // A worker that cannot know yet that the breaker is open makes no probe.
       const probe = breaker !== undefined && time.clock().getTime() - openedAt > KNOWLEDGE_MS;
       if (probe) {
         seen.probes += 1;
@@ -104,7 +104,7 @@ async function play({ workers, notifications, outage, answer_ms, mortal }: Scene
 }
 
 describe('breakers of several workers on one provider', () => {
-  it('never let two probes go at once, hold no more than the rate allows, and lose nothing', async () => {
+  it('never make two probes at once, let go no more than the rate allows, and lose nothing', async () => {
     const totals = { held: 0, probes: 0, deaths: 0 };
     await fc.assert(
       fc.asyncProperty(scene, async (given) => {
@@ -127,8 +127,8 @@ describe('breakers of several workers on one provider', () => {
   }, 60_000);
 });
 
-describe('what is put off', () => {
-  it('is put off uncounted to before its deadline, or given up as EXPIRED', () => {
+describe('a held attempt', () => {
+  it('is retried uncounted before its deadline, or given up as EXPIRED', () => {
     const ends = new Set<string>();
     fc.assert(
       fc.property(fc.constantFrom(...PRIORITIES), fc.nat({ max: 30 * 3600 * SECOND }), (priority, wait) => {

@@ -43,7 +43,7 @@ function setUp(more: Partial<BreakerGateDeps> = {}) {
       ...more,
       ...own,
     });
-  /** A batch whose sends are all answered alike: what was told of each, whether it counts, or until when it is held. */
+  /** A batch whose sends all get the same answer. @returns for each whether it counts, or its hold */
   const batch = async (gate: BreakerGate, rows: readonly NotificationRow[], answer: SendResult, forced = false) =>
     time.run(
       Promise.all(
@@ -71,7 +71,7 @@ const isHold = (one: unknown): one is Extract<Admission, { do: 'hold' }> => type
 const seconds = (from: Date, until: string) => (Date.parse(until) - from.getTime()) / SECOND;
 
 describe('a breaker', () => {
-  it('opens when a batch fails as a whole, and none of the batch counts', async () => {
+  it('opens when a whole batch fails, and no attempt of the batch counts', async () => {
     const { worker, batch, memory, transitions } = setUp();
     expect(await batch(worker(), rows(3), DOWN)).toEqual(['uncounted', 'uncounted', 'uncounted']);
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', error_type: 'SERVER_OVERLOAD', version: 1 });
@@ -79,34 +79,34 @@ describe('a breaker', () => {
   });
 
   it.each([
-    ['too few fail', rows(2), DOWN],
+    ['too few notifications fail', rows(2), DOWN],
     [
-      'the same one fails again and again',
+      'the same notification fails again and again',
       Array.from({ length: 9 }, () => dueRow({ integration_config_id: 'IC1' })),
       DOWN,
     ],
-    ['a limit is met', rows(9), refused('RATE_LIMITED', '429')],
-    ['messages are refused for good', rows(9), refused('INVALID_RECIPIENT', '404')],
-    ['the sender breaks before it asks', rows(9), UNASKED],
-    ['nobody knows the provider', rows(9, { integration_config_id: '' }), DOWN],
+    ['the provider reports a rate limit', rows(9), refused('RATE_LIMITED', '429')],
+    ['the provider refuses messages permanently', rows(9), refused('INVALID_RECIPIENT', '404')],
+    ['the sender breaks before it asks the provider', rows(9), UNASKED],
+    ['the provider is unknown', rows(9, { integration_config_id: '' }), DOWN],
   ])('stays closed when %s', async (_, some, answer) => {
     const { worker, batch, memory } = setUp();
     expect(await batch(worker(), some, answer)).toEqual(some.map(() => 'counted'));
     expect(memory.breakers.size).toBe(0);
   });
 
-  it('stays closed when enough others get through', async () => {
+  it('stays closed when enough other notifications are accepted', async () => {
     const { worker, batch, memory, time } = setUp();
     const gate = worker();
     await batch(gate, rows(2), OK);
     expect(await batch(gate, rows(6), DOWN)).toContain('counted');
     expect(memory.breakers.size).toBe(0);
     await time.run(time.pause(POLICY.window_ms + 30 * SECOND));
-    // What got through is too long ago by now.
+    // The accepted sends are outside the window now.
     expect(await batch(gate, rows(3), DOWN)).not.toContain('counted');
   });
 
-  it('holds what comes while it is open, on every worker, and lets other providers be', async () => {
+  it('holds notifications while it is open, on every worker, and does not affect other providers', async () => {
     const { outage, worker, batch, time } = setUp();
     const first = await outage();
     for (const gate of [first, worker()]) {
@@ -117,7 +117,7 @@ describe('a breaker', () => {
     expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
   });
 
-  it('of a host holds the tenant whose receiver there is down, and no other tenant on that host', async () => {
+  it('for a host holds the tenant whose receiver there is down, and no other tenant on that host', async () => {
     const { worker, batch } = setUp();
     const gate = worker();
     const hook = { integration_config_id: '', provider_host: 'hooks.example.com' };
@@ -127,7 +127,7 @@ describe('a breaker', () => {
     expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
   });
 
-  it('gives what its tenant may not use no slot and no probe: it is refused on the way', async () => {
+  it('gives neither slot nor probe to a notification whose tenant may not use the integration: its attempt is refused', async () => {
     const { outage, worker, batch, memory, time } = setUp();
     await outage();
     const gate = worker({ mayUse: async ({ tenant_id }) => tenant_id === 'tenant-1' });
@@ -141,7 +141,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('lets count what breaks the sender, even as the probe, and probes again with the next one', async () => {
+  it('counts a failure of the sender, even in a probe, and the next notification makes the probe', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();
     await time.run(time.pause(30 * SECOND));
@@ -151,7 +151,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('gives each held notification a slot of its own, the express lane a line of its own', async () => {
+  it('gives each held notification its own slot, and the express lane its own line', async () => {
     const { outage, batch, time } = setUp();
     const gate = await outage();
     const now = time.clock();
@@ -161,7 +161,7 @@ describe('a breaker', () => {
     expect(waits).toEqual([0, 0.5, 1, 1.5, 2, 0, 0.5].map((later) => start + later));
   });
 
-  it('lets one probe through when its time has come; it fails, and the next comes after twice the time', async () => {
+  it('lets one probe through at its time; when it fails, the next probe comes after twice the interval', async () => {
     const { outage, worker, batch, time, memory } = setUp();
     const gate = await outage();
     await time.run(time.pause(30 * SECOND));
@@ -174,7 +174,7 @@ describe('a breaker', () => {
     expect(isHold(other)).toBe(true);
   });
 
-  it('never waits longer for a probe than configured', async () => {
+  it('never waits longer for a probe than the policy allows', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();
     for (let i = 0; i < 8; i++) {
@@ -184,7 +184,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)?.interval_ms).toBe(POLICY.max_interval_ms);
   });
 
-  it('sends what waited for the probe in the same worker as soon as the probe is answered', async () => {
+  it('sends the notifications that waited in the same worker as soon as the probe is answered', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();
     await time.run(time.pause(30 * SECOND));
@@ -192,7 +192,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('counts an answer to the probe that refuses only this message as the provider being back', async () => {
+  it('takes the provider as back when its answer to the probe refuses only this message', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();
     await time.run(time.pause(30 * SECOND));
@@ -200,7 +200,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('hands the probe on when it was never made', async () => {
+  it('lets the next notification make a probe that did not reach the provider', async () => {
     const { outage, worker, batch, time, memory } = setUp();
     const gate = await outage();
     await time.run(time.pause(30 * SECOND));
@@ -210,7 +210,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('lets another worker probe when the first died in it', async () => {
+  it('lets another worker make the probe when the first worker died in it', async () => {
     const { outage, worker, batch, time, memory } = setUp();
     const dying = await outage();
     await time.run(time.pause(30 * SECOND));
@@ -249,7 +249,7 @@ describe('a breaker', () => {
     });
   });
 
-  it('lets an operator’s forced attempt through, and what it finds counts', async () => {
+  it('lets an operator’s forced attempt through, and uses its answer', async () => {
     const { outage, batch, memory } = setUp();
     const gate = await outage();
     expect(await batch(gate, [row()], DOWN, true)).toEqual(['uncounted']);
@@ -258,7 +258,7 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('asks its store once for many, and not again for a while', async () => {
+  it('reads its store once for many notifications, and not again for a while', async () => {
     let reads = 0;
     const { memory, worker, batch, time } = setUp();
     const list = () => {
@@ -274,7 +274,7 @@ describe('a breaker', () => {
     expect(reads).toBe(2);
   });
 
-  it('stops no delivery when its store fails, and says so', async () => {
+  it('stops no delivery when its store fails, and reports the fault', async () => {
     const fail = async () => {
       throw new Error('throttled');
     };

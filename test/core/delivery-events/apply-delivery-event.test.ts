@@ -13,7 +13,7 @@ import { at, dueRow } from '../../support/rows.ts';
 /** A notification with its three attempts, and the queue of its channel. */
 function start(row: NotificationRow, records: readonly RetryRecord[]) {
   let time = 2000;
-  // No two writes at the same millisecond, as no two of one row are on DynamoDB.
+  // No two writes in the same millisecond, as on DynamoDB for one row.
   const clock = () => at(time++);
   const tables = new MemoryTables(clock);
   tables.log.set(row.log_id, { ...row, updated_at: clock().toISOString() });
@@ -36,7 +36,7 @@ const uncertain = () =>
 const accepted = () => start(acceptedRow(), [recordOf(0, 'UNKNOWN'), recordOf(1, 'NETWORK_TIMEOUT'), recordOf(2)]);
 
 describe('a delivery event', () => {
-  it('cancels the pending retry of what arrived, and corrects its record', async () => {
+  it('cancels the pending retry of a notification that arrived, and corrects its record', async () => {
     const { tell, row, tables } = uncertain();
     expect(await tell(eventOf({ kind: 'delivered' }))).toMatchObject({ outcome: 'reconcile', tenant_id: 'tenant-1' });
     expect(row()).toMatchObject({ send_status: 'SUCCESS', delivered_at: at(1000).toISOString() });
@@ -44,7 +44,7 @@ describe('a delivery event', () => {
     expect(tables.retryLog.get('log-1#2')).toMatchObject({ retry_status: 'SUCCESS', provider_message_id: 'message-2' });
   });
 
-  it('withdraws the successor of what arrived, unless its attempt is under way', async () => {
+  it('withdraws the successor of a notification that arrived, unless the successor’s attempt is under way', async () => {
     const given = { send_status: 'FAILED', failure_reason: 'MAX_RETRIES', successor_log_id: 'log-1-fallback' } as const;
     const states = [
       [dueRow({ log_id: 'log-1-fallback' }), 'CANCELLED'],
@@ -68,21 +68,21 @@ describe('a delivery event', () => {
     expect(queued).toEqual([[expect.objectContaining(message), 0]]);
   });
 
-  it('leaves what is due late to the sweep', async () => {
+  it('leaves a row that is due later to the sweep', async () => {
     const { tell, queued, row } = accepted();
     await tell(eventOf(TRANSIENT));
     expect(Date.parse(row()?.work_at ?? '')).toBeGreaterThan(at(15 * 60_000).getTime());
     expect(queued).toEqual([]);
   });
 
-  it('is done with although its retry could not be queued', async () => {
+  it('is complete although its retry could not be queued', async () => {
     const { deps } = accepted();
     const retries = { send: () => Promise.reject(new Error('SQS is away')) };
     const report = await applyDeliveryEvent(eventOf(PERMANENT), { ...deps, retries });
     expect(report).toMatchObject({ outcome: 'fail', requeue_error: expect.any(Error) });
   });
 
-  it('of a notification that nobody knows is ignored', async () => {
+  it('about an unknown notification is ignored', async () => {
     expect(await accepted().tell(eventOf({ kind: 'delivered' }, { log_id: 'none' }))).toMatchObject({
       outcome: 'ignore',
       because: 'there is no such notification',
@@ -96,7 +96,7 @@ describe('a delivery event', () => {
     expect(again_after_seconds).toBe(60);
   });
 
-  it('is decided anew when the row changes meanwhile, and comes back when it does so again and again', async () => {
+  it('is decided again when the row changes meanwhile, and comes back when the row keeps changing', async () => {
     const { deps, row } = uncertain();
     let conflicts = 2;
     const change: typeof deps.rows.change = async (was, to) => (conflicts-- > 0 ? false : deps.rows.change(was, to));
@@ -134,8 +134,8 @@ const event: fc.Arbitrary<DeliveryEvent> = fc
 describe('events about a notification', () => {
   it.each([
     ['SES accepted', accepted],
-    ['whose fate is uncertain', uncertain],
-  ])('that %s lead to the same in any order and number', async (_, begin) => {
+    ['has an uncertain outcome', uncertain],
+  ])('that %s lead to the same state in any order and number', async (_, begin) => {
     let arrivals = 0;
     let bounces = 0;
     const several = fc.array(event, { minLength: 1, maxLength: 6 }).chain((events) =>

@@ -34,7 +34,7 @@ const uncertain = (changes: Partial<NotificationRow> = {}): EventSubject => {
   return { row: uncertainRow(changes), record, newest: record };
 };
 
-describe('what arrived', () => {
+describe('an event of an arrival', () => {
   it.each<[Feedback['kind'], object]>([
     ['delivered', { delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }],
     ['opened', { delivered_at: AT, opened_at: AT, delivery_by_attempt: { 2: 'seen' } }],
@@ -51,7 +51,7 @@ describe('what arrived', () => {
   });
 
   it.each<[string, EventSubject]>([
-    ['is waiting for a retry', uncertain()],
+    ['waits for a retry', uncertain()],
     [
       'is dead',
       uncertain({
@@ -62,9 +62,9 @@ describe('what arrived', () => {
         dead_run_id: 'r',
       }),
     ],
-    ['was told to give up', uncertain({ give_up: 'EXPIRED' })],
+    ['has give_up set', uncertain({ give_up: 'EXPIRED' })],
     ['lost its worker in that attempt', uncertain({ send_status: 'SENDING', claim_until: at(-1).toISOString() })],
-  ])('makes a row SUCCESS that %s, and cancels its retry', (_, subject) => {
+  ])('makes a row that %s SUCCESS, and cancels its retry', (_, subject) => {
     const planned = plan(DELIVERED, subject);
     expect(planned).toMatchObject({
       do: 'reconcile',
@@ -80,12 +80,12 @@ describe('what arrived', () => {
     }
   });
 
-  it('makes a row SUCCESS also when it was an earlier attempt that did', () => {
+  it('makes a row SUCCESS also when an earlier attempt arrived', () => {
     const subject = { ...uncertain(), record: recordOf(1, 'UNKNOWN') };
     expect(plan(DELIVERED, subject, { attempt: 1 })).toMatchObject({ do: 'reconcile', record: { retry_attempt: 1 } });
   });
 
-  it('is marked on a row that is being sent, whose outcome is left to its worker', () => {
+  it('is noted on a row whose attempt is under way, and its worker settles the outcome', () => {
     const claim_until = at(60_000).toISOString();
     const { record: _, ...subject } = uncertain({ send_status: 'SENDING', claim_until });
     expect(plan(DELIVERED, subject)).toEqual({
@@ -95,7 +95,7 @@ describe('what arrived', () => {
     });
   });
 
-  it('has a record also when the worker died before it wrote one', () => {
+  it('writes a record when the worker died before it wrote one', () => {
     const { row } = uncertain({ send_status: 'SENDING', claim_until: at(-1).toISOString() });
     expect(plan(DELIVERED, { row })).toMatchObject({
       do: 'reconcile',
@@ -103,15 +103,15 @@ describe('what arrived', () => {
     });
   });
 
-  it('does not count when that attempt came back afterwards', () => {
+  it('does not count when the attempt came back afterwards', () => {
     const subject = uncertain({ delivery_by_attempt: { 2: 'bounced' } });
     expect(plan(DELIVERED, subject)).toMatchObject({ do: 'ignore', because: expect.stringContaining('came back') });
     expect(plan({ kind: 'opened' }, subject)).toMatchObject({ do: 'reconcile' });
   });
 });
 
-describe('what came back', () => {
-  it('for good is to be given up by the ordinary path, without another attempt', () => {
+describe('an event of a bounce', () => {
+  it('that is permanent sets give_up, so that the next message gives up without another attempt', () => {
     const now = NOW.toISOString();
     expect(plan(PERMANENT, accepted({ delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }))).toMatchObject({
       do: 'fail',
@@ -134,7 +134,7 @@ describe('what came back', () => {
     expect(plan(VIRUS, accepted())).toMatchObject({ do: 'fail', change: { set: { give_up: 'FORMAT_ERROR' } } });
   });
 
-  it('for now waits as after any failure', () => {
+  it('that is temporary waits as after any failure', () => {
     // Two retries made: four times the base interval of five minutes.
     const due = new Date(NOW.getTime() + 4 * 300_000).toISOString();
     const planned = plan(TRANSIENT, accepted());
@@ -150,7 +150,7 @@ describe('what came back', () => {
   it.each<[string, Partial<NotificationRow>]>([
     ['MAX_RETRIES', { attempts_left: 0 }],
     ['EXPIRED', { first_attempt_at: at(-6 * 3_600_000).toISOString() }],
-  ])('for now, but too often or too late, is given up: %s', (give_up, changes) => {
+  ])('that is temporary, but beyond limit or deadline, sets give_up: %s', (give_up, changes) => {
     expect(plan(TRANSIENT, accepted(changes))).toMatchObject({
       do: 'fail',
       due: NOW.toISOString(),
@@ -159,7 +159,7 @@ describe('what came back', () => {
   });
 
   it.each<[string, Feedback, EventSubject, number?]>([
-    ['for now, of a row that is to be retried anyway', TRANSIENT, uncertain()],
+    ['temporary, of a row that waits for a retry already', TRANSIENT, uncertain()],
     ['of a row that was given up without a dead letter', PERMANENT, withoutWork('CANCELLED')],
     ['of an older attempt, while a newer one was accepted', PERMANENT, older(accepted()), 1],
     ['of an older attempt, while a newer one is to be made', PERMANENT, older(uncertain()), 1],
@@ -173,7 +173,7 @@ describe('what came back', () => {
     expect(planned).not.toHaveProperty('due');
   });
 
-  it('stops a retry that would be pointless, and a dead letter', () => {
+  it('stops a pointless retry, and revives a dead letter to give it up for this reason', () => {
     expect(plan(PERMANENT, uncertain())).toMatchObject({
       do: 'fail',
       change: { set: { give_up: 'INVALID_RECIPIENT' } },
@@ -182,7 +182,7 @@ describe('what came back', () => {
     expect(plan(PERMANENT, uncertain(dead))).toMatchObject({ do: 'fail', change: { remove: ['failure_reason'] } });
   });
 
-  it('takes back the success that rested on it, and what the newest attempt was counts again', () => {
+  it('withdraws the success that rests on its attempt, and the outcome of the newest attempt counts again', () => {
     const row = acceptedRow({ delivered_at: AT, delivery_by_attempt: { 1: 'delivered' } });
     const subject = { row, record: recordOf(1), newest: recordOf(2, 'NETWORK_TIMEOUT') };
     expect(plan(PERMANENT, subject, { attempt: 1 })).toMatchObject({
@@ -192,11 +192,11 @@ describe('what came back', () => {
     });
   });
 
-  it('says nothing against what the recipient opened', () => {
+  it('changes nothing on a notification that the recipient opened', () => {
     expect(plan(PERMANENT, accepted({ opened_at: AT, delivery_by_attempt: { 2: 'seen' } }))).toEqual({ do: 'note' });
   });
 
-  it('is looked at again when the attempt is over', () => {
+  it('comes back when the attempt is over', () => {
     expect(plan(PERMANENT, sending())).toEqual({ do: 'note', again_at: at(60_000).toISOString() });
   });
 
@@ -208,7 +208,7 @@ describe('what came back', () => {
 
 describe('an event that is not about this notification', () => {
   it.each<[string, EventSubject, Parameters<typeof eventOf>[1]]>([
-    ['of an attempt to come', accepted(), { attempt: 3 }],
+    ['of a future attempt', accepted(), { attempt: 3 }],
     ['of an attempt without a record', { row: acceptedRow() }, {}],
     ['of another message', accepted(), { provider_message_id: 'another' }],
   ])('is ignored: %s', (_, subject, changes) => {

@@ -15,7 +15,7 @@ describe('the delay before the next attempt', () => {
     [2, 20, 40],
     [3, 40, 80],
     [4, 80, 160],
-  ])('after %i retries is from %i to %i minutes, as the specification has it', (retries_made, from, to) => {
+  ])('after %i retries is between %i and %i minutes, as in the specification', (retries_made, from, to) => {
     const input = { error_type: 'NETWORK_TIMEOUT', retries_made } as const;
     expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: lowest })).toBe(from * MINUTE);
     expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: highest })).toBeCloseTo(to * MINUTE, -1);
@@ -26,12 +26,12 @@ describe('the delay before the next attempt', () => {
     expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: lowest })).toBe(10 * MINUTE);
   });
 
-  it('is never shorter than the provider asked for', () => {
+  it('is never shorter than the wait that the provider asked for', () => {
     const input = { error_type: 'RATE_LIMITED', retries_made: 0, retry_after_ms: 30 * MINUTE } as const;
     expect(backoffDelay(input, { policy: DEFAULT_RETRY_POLICY, random: lowest })).toBe(30 * MINUTE);
   });
 
-  it('lies in [d, 2d) for any error, count and draw, unless the provider asked for more', () => {
+  it('lies in [d, 2d) for any error, count and draw, unless the provider asked for a longer wait', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...ERROR_TYPES),

@@ -38,7 +38,7 @@ describe('a message', () => {
     expect(plan(dueRow({ work_at: at(500).toISOString() }), messageFor(dueRow()))).toMatchObject({ do: 'drop' });
   });
 
-  it('for a claim that ran out takes it over', () => {
+  it('for an expired claim takes the attempt over', () => {
     expect(plan(dueRow({ send_status: 'SENDING', claim_until: T0.toISOString() }))).toEqual({ do: 'take_over' });
   });
 
@@ -53,7 +53,7 @@ describe('a message', () => {
     });
   });
 
-  it('for a row without attempts left claims it only to give it up', () => {
+  it('claims a row without attempts left only to give it up', () => {
     expect(plan(dueRow({ send_attempts: 6, attempts_left: 0 }))).toMatchObject({
       do: 'claim',
       skip: 'MAX_RETRIES',
@@ -61,18 +61,18 @@ describe('a message', () => {
     });
   });
 
-  it('for a row past its deadline claims it only to give it up', () => {
+  it('claims a row past its deadline only to give it up', () => {
     const row = dueRow({ first_attempt_at: at(-7 * 3_600_000).toISOString() });
     expect(plan(row)).toMatchObject({ do: 'claim', skip: 'EXPIRED', counted: false });
   });
 
-  it('for a row that a delivery event told to give up claims it only for that', () => {
+  it('claims a row only to give it up when a delivery event has set give_up', () => {
     expect(plan(dueRow({ give_up: 'INVALID_RECIPIENT' }))).toMatchObject({ skip: 'INVALID_RECIPIENT', counted: false });
   });
 });
 
 describe('a run with max_retry_count', () => {
-  it('raises the limit and keeps it with the row', () => {
+  it('raises the limit and stores it in the row', () => {
     const row = dueRow({ send_attempts: 6, attempts_left: 0, last_attempt: 5 });
     const step = plan(row, messageFor(row, { options: { max_retry_count: 8 } }));
     expect(step).toMatchObject({
@@ -81,7 +81,7 @@ describe('a run with max_retry_count', () => {
     });
   });
 
-  it('gives up what is beyond a lower limit, and leaves the row a limit that its attempts obey', () => {
+  it('gives up a row beyond a lower limit, and does not store a limit below the attempts already made', () => {
     const row = dueRow({ send_attempts: 5, attempts_left: 1 });
     const step = plan(row, messageFor(row, { options: { max_retry_count: 3 } }));
     expect(step).toMatchObject({ skip: 'MAX_RETRIES' });
@@ -90,7 +90,7 @@ describe('a run with max_retry_count', () => {
 });
 
 describe('a forced run', () => {
-  it('attempts what is beyond its limit, without counting beyond it', () => {
+  it('attempts a row beyond its limit, without counting the attempt', () => {
     const row = dueRow({ send_attempts: 6, attempts_left: 0, last_attempt: 5 });
     const step = plan(row, messageFor(row, { options: { force: true } }));
     expect(step).toMatchObject({ do: 'claim', counted: false, change: { set: { attempts_left: 0, last_attempt: 6 } } });
@@ -102,13 +102,13 @@ describe('a forced run', () => {
     ['MAX_RETRIES', undefined],
     ['INVALID_RECIPIENT', 'INVALID_RECIPIENT'],
     ['FORMAT_ERROR', 'FORMAT_ERROR'],
-  ] as const)('attempts what an event told to give up only where that may help: %s', (give_up, expected) => {
+  ] as const)('attempts a row with give_up only where another attempt may help: %s', (give_up, expected) => {
     const row = dueRow({ give_up });
     const step = plan(row, messageFor(row, { options: { force: true } }));
     expect(step.do === 'claim' && step.skip).toBe(expected);
   });
 
-  it('attempts a dead notification once', () => {
+  it('makes one attempt on a dead notification', () => {
     expect(plan(dead(), messageFor(dead(), { options: { force: true }, run_id: 'manual-9' }))).toMatchObject({
       do: 'claim',
       forced_dead: true,
@@ -122,7 +122,7 @@ describe('a dead notification', () => {
     expect(plan(dead(), messageFor(dead()), { message_id: 'message-0' })).toEqual({ do: 'dead_letter' });
   });
 
-  it('starts anew for an operator’s redrive: same run, another message, queued after the death', () => {
+  it('starts again for an operator’s redrive: same run, another message, queued after the death', () => {
     expect(plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(500) })).toMatchObject({
       do: 'claim',
       trigger: 'redrive',
@@ -136,7 +136,7 @@ describe('a dead notification', () => {
   it.each([
     ['another run', { run_id: 'sweep-2' }, { message_id: 'message-7', sent_at: at(500) }],
     ['a message queued before the death', {}, { message_id: 'message-7', sent_at: at(-500) }],
-  ])('drops a straggler: %s', (_, message, more) => {
+  ])('drops an obsolete message: %s', (_, message, more) => {
     expect(plan(dead(), messageFor(dead(), message), more)).toMatchObject({ do: 'drop' });
   });
 });

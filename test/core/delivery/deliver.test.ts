@@ -61,7 +61,7 @@ function setUp(
 }
 
 describe('an attempt', () => {
-  it('that is accepted ends the notification: SUCCESS, out of the index, with its record', async () => {
+  it('that the provider accepts ends the notification: SUCCESS, out of the index, with its record', async () => {
     const { deliverOne, deliveries } = setUp(() => ({ ok: true, response_code: '200', provider_message_id: 'p-1' }));
     const { report, row, records } = await deliverOne();
     expect(report?.disposition).toEqual({ do: 'done' });
@@ -85,7 +85,7 @@ describe('an attempt', () => {
     expect(deliveries).toEqual([expect.objectContaining({ log_id: 'log-1', attempt: 1, content: CONTENT })]);
   });
 
-  it('that fails for a while is queued again at once, for the time of its backoff', async () => {
+  it('that fails temporarily queues a message at once, with the delay of its backoff', async () => {
     const { deliverOne, queued } = setUp(() => refused('NETWORK_TIMEOUT'));
     const { row, records } = await deliverOne();
     const next = new Date(NOW.getTime() + 10 * MINUTE).toISOString();
@@ -109,7 +109,7 @@ describe('an attempt', () => {
     ]);
   });
 
-  it('whose retry is further away than SQS can delay it leaves it to a sweep', async () => {
+  it('leaves a retry to a sweep when SQS cannot delay its message so long', async () => {
     const { deliverOne, queued } = setUp(() => refused('SERVER_OVERLOAD'));
     const { row } = await deliverOne();
     expect(row).toMatchObject({ send_status: 'RETRY' });
@@ -117,7 +117,7 @@ describe('an attempt', () => {
     expect(queued).toEqual([]);
   });
 
-  it('that meets a rate limit is given back: no retry is used up', async () => {
+  it('that meets a rate limit uses up no retry', async () => {
     const { deliverOne } = setUp(() => refused('RATE_LIMITED', { retry_after_ms: 7 * MINUTE }));
     const { row } = await deliverOne();
     expect(row).toMatchObject({
@@ -130,7 +130,7 @@ describe('an attempt', () => {
     });
   });
 
-  it('on a recipient that is wrong stops without a dead letter', async () => {
+  it('on a wrong recipient stops without a dead letter', async () => {
     const { deliverOne } = setUp(() => refused('INVALID_RECIPIENT'));
     const { report, row } = await deliverOne();
     expect(report?.disposition).toEqual({ do: 'done' });
@@ -139,7 +139,7 @@ describe('an attempt', () => {
     expect(row).not.toHaveProperty('next_retry_at');
   });
 
-  it('that has to end in the DLQ remembers the message that goes there', async () => {
+  it('that ends in the DLQ stores the id of the message that goes there', async () => {
     const { deliverOne } = setUp(() => refused('PERMISSION_DENIED'));
     const { report, row } = await deliverOne();
     expect(report?.disposition).toEqual({ do: 'dead_letter' });
@@ -164,24 +164,27 @@ describe('an attempt', () => {
     ['for a retry', {}],
     ['to be given up', { give_up: 'MAX_RETRIES' }],
     ['without an attempt left', { attempts_left: 0 }],
-  ] as const)('on what an event showed to have arrived is not made: it is SUCCESS, %s', async (_, changes) => {
-    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    const delivered_at = T0.toISOString();
-    const { report, row, records } = await deliverOne(
-      put(dueRow({ ...changes, delivered_at, delivery_by_attempt: { 0: 'delivered' } })),
-    );
-    expect(deliveries).toEqual([]);
-    expect(report?.disposition).toEqual({ do: 'done' });
-    expect(row).toMatchObject({ send_status: 'SUCCESS', send_attempts: 1, sent_at: delivered_at });
-    for (const name of ['work_queue', 'give_up', 'failure_reason']) expect(row).not.toHaveProperty(name);
-    expect(records).toMatchObject([{ retry_attempt: 1, retry_status: 'SKIPPED' }]);
-  });
+  ] as const)(
+    'is not made when an event has shown that the notification arrived: it is SUCCESS, %s',
+    async (_, changes) => {
+      const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+      const delivered_at = T0.toISOString();
+      const { report, row, records } = await deliverOne(
+        put(dueRow({ ...changes, delivered_at, delivery_by_attempt: { 0: 'delivered' } })),
+      );
+      expect(deliveries).toEqual([]);
+      expect(report?.disposition).toEqual({ do: 'done' });
+      expect(row).toMatchObject({ send_status: 'SUCCESS', send_attempts: 1, sent_at: delivered_at });
+      for (const name of ['work_queue', 'give_up', 'failure_reason']) expect(row).not.toHaveProperty(name);
+      expect(records).toMatchObject([{ retry_attempt: 1, retry_status: 'SKIPPED' }]);
+    },
+  );
 
   it.each([
     ['FORMAT_ERROR', { do: 'dead_letter' }],
     ['INVALID_RECIPIENT', { do: 'done' }],
   ] as const)(
-    'that an event showed to be pointless is not made, and the reason is not kept for a redrive: %s',
+    'is not made when an event has shown that it is pointless, and a redrive does not see the reason: %s',
     async (give_up, disposition) => {
       const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
       const { report, row } = await deliverOne(
@@ -199,7 +202,7 @@ describe('an attempt', () => {
     },
   );
 
-  it('on a notification that was logically deleted is not made: CANCELLED, and no dead letter', async () => {
+  it('is not made on a logically deleted notification: CANCELLED, without a dead letter', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
     const { report, row } = await deliverOne(put(dueRow({ is_deleted: true })));
     expect(deliveries).toEqual([]);
@@ -216,9 +219,9 @@ describe('an attempt', () => {
   });
 });
 
-describe('what goes wrong in an attempt', () => {
+describe('an attempt that meets a failure', () => {
   it.each(['temporary', 'for good'])(
-    'an expired credential is read anew once, and the send repeated: %s',
+    'reads an expired credential again once, and repeats the send: %s',
     async (fate) => {
       const answers =
         fate === 'temporary'
@@ -239,7 +242,7 @@ describe('what goes wrong in an attempt', () => {
     },
   );
 
-  it('content that is missing or another’s is a format error, and the provider is not asked', async () => {
+  it('is a format error when the content is missing or another tenant’s, and the provider is not asked', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
     const row = put(dueRow());
     tables.content.set(row.log_id, { ...CONTENT, tenant_id: 'someone else' });
@@ -247,27 +250,27 @@ describe('what goes wrong in an attempt', () => {
     expect(deliveries).toEqual([]);
   });
 
-  it('a key service or storage that fails before the send costs no retry', async () => {
+  it('costs no retry when the key service or the storage fails before the send', async () => {
     const contents = { read: async () => Promise.reject(new Error('KMS is down')) };
     const { row } = await setUp(() => refused('UNKNOWN'), { contents }).deliverOne();
     expect(row).toMatchObject({ send_status: 'RETRY', send_attempts: 1, attempts_left: 5 });
   });
 
-  it('a sender that breaks is retried as UNKNOWN, its message kept out of the record', async () => {
+  it('is retried as UNKNOWN when the sender breaks, and its error message stays out of the record', async () => {
     const { row, records } = await setUp(() => Promise.reject(new TypeError('to yamada@example.com'))).deliverOne();
     expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'UNKNOWN' });
     expect(JSON.stringify(records)).toMatch(/TypeError/);
     expect(JSON.stringify(records)).not.toMatch(/yamada/);
   });
 
-  it('a provider that does not answer in time is a network timeout, even when the sender does not look at its signal', async () => {
+  it('is a network timeout when the provider does not answer in time, even if the sender ignores its signal', async () => {
     const timeout = new AbortController();
     const never = () => new Promise<SendResult>(() => setImmediate(() => timeout.abort()));
     const { row } = await setUp(never, { sendTimeout: () => timeout.signal }).deliverOne();
     expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'NETWORK_TIMEOUT' });
   });
 
-  it('a retry that cannot be queued is left to the sweep', async () => {
+  it('leaves a retry that cannot be queued to the sweep', async () => {
     const retries = { send: async () => Promise.reject(new Error('SQS is down')) };
     const { report, row } = await setUp(() => refused('NETWORK_TIMEOUT'), { retries }).deliverOne();
     expect(report?.disposition).toEqual({ do: 'done' });
@@ -326,7 +329,7 @@ describe('an attempt whose worker recorded it and died', () => {
     expect(deliveries).toEqual([]);
   });
 
-  it('that failed is queued again for the time that its record says', async () => {
+  it('that failed is queued again for the time in its record', async () => {
     const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
     const next = at(MINUTE).toISOString();
     await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
@@ -335,7 +338,7 @@ describe('an attempt whose worker recorded it and died', () => {
     expect(queued).toEqual([{ message: expect.objectContaining({ due: next }), delay_seconds: expect.any(Number) }]);
   });
 
-  it('is made again when the record is of a time before the claim: its writer has put the row anew', async () => {
+  it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
     await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
     await deliverOne(put(dueRow(claim)));
@@ -344,7 +347,7 @@ describe('an attempt whose worker recorded it and died', () => {
 });
 
 describe('a batch', () => {
-  it('delivers all side by side, and one’s trouble is not the others’', async () => {
+  it('delivers all messages side by side, and the failure of one does not affect the others', async () => {
     let inFlight = 0;
     let most = 0;
     const { deps, put, tables } = setUp(async ({ log_id }) => {

@@ -44,7 +44,7 @@ describe('a notification with a fallback', () => {
     expect(tables.row('log-1-fallback') !== undefined).toBe(over);
   });
 
-  it('that an event has shown to have arrived since the claim is delivered, and goes nowhere else', async () => {
+  it('is SUCCESS without a successor when an event has shown since the claim that it arrived', async () => {
     const { tables, deps } = setUp();
     const row = dueRow({ fallback_channel: 'teams' });
     tables.log.set('log-1', { ...row, delivery_by_attempt: { 0: 'delivered' } });
@@ -53,7 +53,7 @@ describe('a notification with a fallback', () => {
     expect(tables.row('log-1-fallback')).toBeUndefined();
   });
 
-  it('leaves its priority, limit and notification to its successor, and a budget and window that are new', async () => {
+  it('gives its successor its priority, limit and notification_id, and a new budget and window', async () => {
     const { tables, deps } = setUp();
     const row = {
       ...dueRow({ fallback_channel: 'teams', priority: 'urgent', max_retry_count: 2, notification_id: 'N1' }),
@@ -77,7 +77,7 @@ describe('a notification with a fallback', () => {
     }
   });
 
-  it('has no work left after it, for nobody', async () => {
+  it('has no work left after its failover, for no caller', async () => {
     const row = dueRow({
       send_status: 'FAILED',
       failure_reason: 'MAX_RETRIES',
@@ -93,7 +93,7 @@ describe('a notification with a fallback', () => {
 });
 
 describe('a notification without a fallback', () => {
-  it('costs nothing more', async () => {
+  it('makes no further calls', async () => {
     const { deps, calls } = setUp();
     const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
     expect(await failOver(dueRow(), verdict, 'sweep-1', deps)).toEqual({ verdict });
@@ -102,7 +102,7 @@ describe('a notification without a fallback', () => {
 });
 
 describe('a successor’s log_id', () => {
-  it('is as long as the table allows at most, and its predecessor’s alone', () => {
+  it('is no longer than the table allows, and unique for its predecessor', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 50 }), fc.string({ minLength: 1, maxLength: 50 }), (a, b) => {
         expect(successorId(a).length).toBeLessThanOrEqual(50);

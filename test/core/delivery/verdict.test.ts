@@ -29,7 +29,7 @@ describe('the verdict on an attempt', () => {
     expect(verdict).toEqual({ status: 'FAILED', error_type: type, failure_reason: type, dead_letter });
   });
 
-  it('of a transient error with no attempt left is MAX_RETRIES, and keeps what went wrong last', () => {
+  it('of a transient error with no attempt left is MAX_RETRIES, and keeps the last error', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
     const verdict = judge(refused('SERVER_OVERLOAD'), { row, first_attempt_at, now: T0 }, RULES);
     expect(verdict).toEqual({
@@ -40,7 +40,7 @@ describe('the verdict on an attempt', () => {
     });
   });
 
-  it('of a rate limit uses no retry up, even the last', () => {
+  it('of a rate limit uses up no retry, not even the last one', () => {
     const row = dueRow({ attempts_left: 0, send_attempts: 6 });
     const verdict = judge(refused('RATE_LIMITED', { retry_after_ms: 1000 }), { row, first_attempt_at, now: T0 }, RULES);
     expect(verdict).toMatchObject({ status: 'RETRY', counted: false });
@@ -52,7 +52,7 @@ describe('the verdict on an attempt', () => {
     expect(verdict).toMatchObject({ status: 'FAILED', failure_reason: 'EXPIRED', dead_letter: true });
   });
 
-  it('of a forced attempt on a dead notification is never another retry', () => {
+  it('of a forced attempt on a dead notification never plans another retry', () => {
     const row = dueRow({ failure_reason: 'AUTH_FAILED', attempts_left: 3 });
     const attempt = { row, first_attempt_at, now: T0, forced_dead: true };
     expect(judge(refused('UNKNOWN'), attempt, RULES)).toMatchObject({
@@ -100,7 +100,7 @@ describe('the verdict on an attempt', () => {
 });
 
 describe('the error policies', () => {
-  it('tell for every type what a person should do', () => {
+  it('name for every type what a person should do', () => {
     for (const [type, policy] of Object.entries(ERROR_POLICY)) expect(policy.remedy, type).toMatch(/\w{3,}.*\./);
   });
 });

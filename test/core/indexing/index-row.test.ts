@@ -27,8 +27,8 @@ const sample = {
 };
 const index = (row: Record<string, unknown>) => planIndex(row, T0, DEFAULT_RETRY_POLICY);
 
-describe('a row that someone else wrote', () => {
-  it('is taken into the work index, its content moved out', () => {
+describe('a row of another writer', () => {
+  it('enters the work index, and its content is moved out', () => {
     expect(index(sample)).toMatchObject({
       do: 'index',
       set: {
@@ -52,7 +52,7 @@ describe('a row that someone else wrote', () => {
     });
   });
 
-  it('without an integration keeps the host of its recipient, by which a breaker knows the provider', () => {
+  it('without an integration keeps the host of its recipient, by which a breaker identifies the provider', () => {
     const { integration_config_id: _, ...without } = sample;
     const hook = { ...without, recipient_address: 'https://hooks.example.com/services/secret' };
     expect(index(hook)).toMatchObject({ set: { provider_host: 'hooks.example.com' } });
@@ -60,7 +60,7 @@ describe('a row that someone else wrote', () => {
     expect(index(without)).not.toHaveProperty('set.provider_host');
   });
 
-  it('keeps its fallback recipient with the content, and in the row no more than the channel', () => {
+  it('stores its fallback recipient with the content, and keeps only the fallback channel in the row', () => {
     const plan = index({
       ...sample,
       fallback_channel: 'email',
@@ -75,7 +75,7 @@ describe('a row that someone else wrote', () => {
   });
 
   it.each([
-    ['a channel that there is not', { fallback_channel: 'fax', fallback_recipient: 'x' }, 'fallback_channel'],
+    ['an unknown channel', { fallback_channel: 'fax', fallback_recipient: 'x' }, 'fallback_channel'],
     ['no recipient', { fallback_channel: 'email' }, 'fallback_recipient'],
     ['no channel', { fallback_recipient: 'yamada@example.com' }, 'fallback_channel'],
     ['a recipient that is too long', { fallback_channel: 'email', fallback_recipient: 'x'.repeat(501) }, 'fallback_r'],
@@ -116,7 +116,7 @@ describe('a row that someone else wrote', () => {
     expect(index({ ...rest, max_retry_count: 9, ...given })).toMatchObject({ do: 'index', set: expected });
   });
 
-  it('gets the limit of its priority when it has none of its own', () => {
+  it('gets the limit of its priority when it has no limit itself', () => {
     const { max_retry_count: _, ...rest } = sample;
     expect(index({ ...rest, priority: 'urgent', send_attempts: 1 })).toMatchObject({ set: { attempts_left: 10 } });
   });
@@ -129,13 +129,13 @@ describe('a row that someone else wrote', () => {
     });
   });
 
-  it('is not found by the key of another tenant’s same notification_id', () => {
+  it('is not found by the key of the same notification_id of another tenant', () => {
     const keyOf = (tenant_id: string) => historyKeys({ ...sample, tenant_id }, T0).notification_key;
     expect(keyOf('tenant-1')).not.toBe(keyOf('tenant-2'));
     expect(keyOf('tenant-1')).toBe(keyOf('tenant-1'));
   });
 
-  it('that is delivered stays delivered, whatever is wrong with it', () => {
+  it('that is delivered stays delivered, whatever rules it breaks', () => {
     const plan = index({
       ...sample,
       send_status: 'SUCCESS',
@@ -180,7 +180,7 @@ describe('a malformed row', () => {
     expect(plan.do === 'set_aside' && plan.why).toContain(`${column} breaks ${rule}`);
   });
 
-  it('has its content moved out too, unless that is what is wrong with it', () => {
+  it('has its content moved out too, unless the content is faulty', () => {
     expect(index({ ...sample, notification_type: 'FAX' })).toMatchObject({
       do: 'set_aside',
       content: { recipient: '#notifications' },
@@ -188,7 +188,7 @@ describe('a malformed row', () => {
     expect(index({ ...sample, subject: 'x'.repeat(501) })).toMatchObject({ do: 'set_aside', remove: [] });
   });
 
-  it('has all its faults named at once, and no value quoted', () => {
+  it('gets a description of all its faults, without any value', () => {
     const text = describeFaults(rowFaults({ ...sample, notification_type: 'secret-1', send_status: 'secret-2' }));
     expect(text).toMatch(/notification_type.*send_status/);
     expect(text).not.toMatch(/secret/);

@@ -11,7 +11,7 @@ import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { messageFor, received, T0 } from '../../support/rows.ts';
 
-/** A write costs a unit a kilobyte that is begun, so the row that every attempt writes twice is kept below one. */
+/** A write costs one unit per started kilobyte, and every attempt writes its row twice: the row stays below one. */
 describe('a row with every column of the table document', () => {
   it.each([
     ['an integration', { integration: '5b7c3a2e-0d55-4b43-9a3e-0c9f6f9c2b11' }],

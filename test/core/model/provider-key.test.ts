@@ -11,7 +11,7 @@ describe('the provider of a notification', () => {
     ['yamada@example.com', undefined],
     ['#alerts', undefined],
     ['https://', undefined],
-  ])('%s is known by its host, and by no more of it', (recipient, host) => {
+  ])('%s is known by nothing but its host', (recipient, host) => {
     expect(providerHost(recipient)).toBe(host);
   });
 

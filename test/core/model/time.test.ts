@@ -18,6 +18,6 @@ it.each([
   '2026-02-32T09:00:00Z',
   '2026-13-01T09:00:00Z',
   'yesterday',
-])('takes %s for no time: no calendar has it', (text) => {
+])('refuses %s: no calendar has this time', (text) => {
   expect(parseTime(text)).toBeUndefined();
 });

@@ -17,7 +17,7 @@ const delivered = (log_id: string): NotificationRow => {
 };
 const messages = ['a', 'b'].map((log_id) => messageFor(due(log_id)));
 
-/** Waits on a clock of its own, which only pausing moves. */
+/** Waits on its own clock, which only pauses move. */
 function waiting(
   read: (log_id: string, ms: number) => NotificationRow | undefined,
   more: Partial<AwaitOutcomesDeps> = {},
@@ -47,14 +47,14 @@ describe('waiting for outcomes', () => {
     ['delivered', delivered('a'), { SUCCESS: 2 }],
     ['to be retried later', dueRow({ send_status: 'RETRY', work_at: at(MINUTE).toISOString() }), { RETRY: 2 }],
     ['given up', dueRow({ send_status: 'FAILED', work_at: at(MINUTE).toISOString() }), { FAILED: 2 }],
-    ['gone', undefined, { DELETED: 2 }],
+    ['deleted', undefined, { DELETED: 2 }],
   ])('ends with notifications that are %s', async (_, row, expected) => {
     const { outcomes, clock } = waiting(() => row);
     expect(await outcomes).toEqual(expected);
     expect(clock.ms).toBe(0);
   });
 
-  it('goes on while an attempt is due or under way', async () => {
+  it('continues while an attempt is due or under way', async () => {
     const row = (log_id: string, ms: number) => {
       if (ms < MINUTE) return due(log_id);
       return ms < 2 * MINUTE ? dueRow({ log_id, send_status: 'SENDING' }) : delivered(log_id);
@@ -64,7 +64,7 @@ describe('waiting for outcomes', () => {
     expect(clock.ms).toBeGreaterThanOrEqual(2 * MINUTE);
   });
 
-  it('ends without news for as long as one has patience, and says how many are open', async () => {
+  it('ends when no new outcome comes for patience_ms, and says how many are open', async () => {
     const { outcomes, clock } = waiting((log_id, ms) =>
       log_id === 'a' && ms > 5 * MINUTE ? delivered(log_id) : due(log_id),
     );
@@ -73,12 +73,12 @@ describe('waiting for outcomes', () => {
     expect(clock.ms).toBeLessThan(13 * MINUTE);
   });
 
-  it('takes a read that fails for no answer yet', async () => {
+  it('repeats a read that fails', async () => {
     const { outcomes } = waiting((log_id, ms) => (ms < 6 * MINUTE ? throttled() : delivered(log_id)));
     expect(await outcomes).toEqual({ SUCCESS: 2 });
   });
 
-  it('looks once more when reads work again, however long nobody saw any news', async () => {
+  it('reads once more when reads work again, however long there was no new outcome', async () => {
     const blind = (ms: number) => ms > 4 * MINUTE && ms < 10 * MINUTE;
     const { outcomes } = waiting((log_id, ms) => {
       if (blind(ms)) return throttled();
@@ -87,13 +87,13 @@ describe('waiting for outcomes', () => {
     expect(await outcomes).toEqual({ SUCCESS: 2 });
   });
 
-  it('does not wait for the one row that cannot be read for longer than for any other', async () => {
+  it('waits for a row that cannot be read no longer than for any other row', async () => {
     const { outcomes, clock } = waiting((log_id) => (log_id === 'a' ? throttled() : delivered(log_id)));
     await expect(outcomes).rejects.toThrow(OutcomesUnreadableError);
     expect(clock.ms).toBeLessThan(8 * MINUTE);
   });
 
-  it('fails with what is known when no read works any more, naming the error', async () => {
+  it('fails with the known outcomes when no read works any more, and names the error', async () => {
     const { outcomes, clock } = waiting((log_id, ms) =>
       log_id === 'a' && ms === 0 ? delivered(log_id) : ms === 0 ? due(log_id) : throttled(),
     );
@@ -106,7 +106,7 @@ describe('waiting for outcomes', () => {
     expect(clock.ms).toBeGreaterThanOrEqual(PATIENCE_MS);
   });
 
-  it('tells of each round what is settled and what is open', async () => {
+  it('reports after each round what is settled and what is open', async () => {
     const rounds: unknown[] = [];
     await waiting((log_id, ms) => (log_id === 'a' || ms > 0 ? delivered(log_id) : due(log_id)), {
       onProgress: (outcomes, open) => rounds.push([{ ...outcomes }, open]),
@@ -145,7 +145,7 @@ describe('waiting that is interrupted', () => {
     expect(await outcomes).toEqual({ UNSETTLED: 2 });
   });
 
-  it('does not begin when it was interrupted before', async () => {
+  it('does not start when it was interrupted before', async () => {
     const { outcomes, clock } = waiting(some, { signal: AbortSignal.abort() });
     expect(await outcomes).toEqual({ UNSETTLED: 2 });
     expect(clock.reads).toBe(0);

@@ -68,7 +68,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('sends what comes within 15 minutes with a delay to the second, and no later one', async () => {
+  it('sends what is due within 15 minutes with a delay to the second, and nothing later', async () => {
     const { run, sent } = setUp([
       row('soon', { work_at: at(90_400).toISOString() }),
       row('edge', { work_at: at(15 * MINUTE).toISOString() }),
@@ -82,7 +82,7 @@ describe('a sweep', () => {
     expect(result).toMatchObject({ due: 0, dispatched: 0, skipped: 0, ahead: 2 });
   });
 
-  it('queues nothing ahead that is queued for that time already', async () => {
+  it('queues no notification ahead that is queued for its time already', async () => {
     const soon = at(MINUTE).toISOString();
     const { run, ids } = setUp([
       row('queued', { work_at: soon, queued_for: soon.slice(11, 19) }),
@@ -93,7 +93,7 @@ describe('a sweep', () => {
     expect(ids().sort()).toEqual(['due', 'queued-for-another-time']);
   });
 
-  it('between two others queues what is due until the next look ahead, from where the last one ended', async () => {
+  it('that only looks ahead queues what is due until the next lookahead, from the end of the last one', async () => {
     const rows = [0, 1, 15 * MINUTE, 15 * MINUTE + 1].map((ms) => row(`at-${ms}`, { work_at: at(ms).toISOString() }));
     const { sent, deps } = setUp(rows, { backlog: { 'webhook-standard': 5 } });
     const clock = () => at(40_000);
@@ -105,7 +105,7 @@ describe('a sweep', () => {
     expect(result).toMatchObject({ ahead: 1 });
   });
 
-  it('writes and sends nothing in a dry run, and says what it would do', async () => {
+  it('writes and sends nothing in a dry run, and reports what it would do', async () => {
     const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
     const { result } = await run({ dry_run: true, limit: 1 });
     expect(sent).toEqual([]);
@@ -129,7 +129,7 @@ describe('a sweep', () => {
     expect(result.due).toBe(expected.length);
   });
 
-  it('dispatches no more than its limit, and counts the rest', async () => {
+  it('dispatches no more than its limit, and counts the rest as skipped', async () => {
     const { run, ids } = setUp([1, 2, 3, 4, 5].map((i) => row(`n-${i}`, { work_at: at(-i * 1000).toISOString() })));
     expect((await run({ limit: 2 })).result).toMatchObject({ due: 5, dispatched: 2, skipped: 3 });
     expect(ids()).toEqual(['n-5', 'n-4']);
@@ -146,7 +146,7 @@ describe('a sweep', () => {
     expect(ids().sort()).toEqual(['free', 'new']);
   });
 
-  it('carries what the run overrides in the messages, whatever the backlog', async () => {
+  it('puts the run’s overrides into the messages, whatever the backlog', async () => {
     const { run, sent } = setUp([row('old', { work_at: at(-9 * HOUR).toISOString() })], {
       backlog: { 'webhook-standard': 7 },
     });
@@ -154,24 +154,24 @@ describe('a sweep', () => {
     expect(sent[0]?.message.options).toEqual({ max_retry_count: 0, force: true });
   });
 
-  it('takes the dead only when forced', async () => {
+  it('takes dead notifications only when forced', async () => {
     const dead = row('dead', { send_status: 'FAILED', work_queue: workQueueOf('dead', 'normal', 'dead') });
     expect((await setUp([dead]).run()).result.due).toBe(0);
     expect((await setUp([dead]).run({ force_retry: true })).result).toMatchObject({ due: 1, dispatched: 1 });
   });
 
-  it('counts what the queue refuses as skipped: the next sweep finds it', async () => {
+  it('counts a message that the queue refuses as skipped: the next sweep finds its notification', async () => {
     const { run } = setUp([row('a'), row('b')], { refuse: ({ message }) => message.log_id === 'b' });
     expect((await run()).result).toMatchObject({ due: 2, dispatched: 1, skipped: 1 });
   });
 
-  it('that is limited sends no more than that, and queues nothing ahead', async () => {
+  it('with a limit queues nothing ahead', async () => {
     const { run, ids } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
     await run({ limit: 5 });
     expect(ids().sort()).toEqual(['a', 'b']);
   });
 
-  it('that is forced takes a notification once, though it dies while the sweep goes on', async () => {
+  it('that is forced takes a notification once, even if it dies during the sweep', async () => {
     const { deps, ids } = setUp([row('a')]);
     const pages = deps.index.page;
     const index = {
@@ -190,7 +190,7 @@ describe('a sweep', () => {
     expect(ids()).toEqual(['a']);
   });
 
-  it('that goes on after its time ran out does not take what it sent for a backlog, and keeps its limit', async () => {
+  it('that continues after its time ran out does not count its own messages as a backlog, and keeps its limit', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-9 * HOUR - i).toISOString() }));
     const { deps, ids } = setUp(rows);
     const filling = { ...deps.lanes, backlog: async () => ids().length };
@@ -210,7 +210,7 @@ describe('a sweep', () => {
     expect(ids()).toHaveLength(2500);
   });
 
-  it('that runs out of time goes on where it stopped, and sends nothing twice', async () => {
+  it('that runs out of time continues where it stopped, and sends nothing twice', async () => {
     const rows = Array.from({ length: 3000 }, (_, i) => row(`n-${i}`, { work_at: at(-i).toISOString() }));
     const { deps, ids } = setUp(rows);
     let cursor: Awaited<ReturnType<typeof sweep>>['next'];

@@ -5,7 +5,7 @@ import { INTAKE_API, type NotificationRow } from '../../../src/core/model/notifi
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import type { World } from './world.ts';
 
-/** The invariants of design §7, of a world that has settled down. */
+/** Checks the invariants of design §7 in a world without work left. */
 export function assertInvariants(world: World): void {
   expect(world.provider.violations, '2, 5, 7: what the provider saw').toEqual([]);
   for (const row of world.rows()) {
@@ -21,7 +21,7 @@ export function assertInvariants(world: World): void {
     expect(accepted, name(3)).toBeLessThanOrEqual(1 + (world.excused.get(log_id) ?? 0));
     expect(row.send_attempts, name(4)).toBeLessThanOrEqual(limitOf(row, DEFAULT_RETRY_POLICY) + 1);
     const attempts = world.records(log_id).map(({ retry_attempt }) => retry_attempt);
-    // A given row was sent once already; a successor never was, nor one that was handed over.
+    // A given row was sent once already; a successor and a row from the API were not.
     const first = row.predecessor_log_id === undefined && row.created_by !== INTAKE_API ? 1 : 0;
     const expected = Array.from({ length: row.last_attempt + 1 - first }, (_, i) => i + first);
     expect(
@@ -35,7 +35,7 @@ export function assertInvariants(world: World): void {
   expect(queued, 'invariant 9').not.toMatch(/"to |body/);
 }
 
-/** Given up and named a fallback: one successor, linked both ways, and nothing left that could send it again. */
+/** A row with a fallback that is given up has one successor, linked both ways, and nothing can send the row again. */
 function assertFailedOver(world: World, row: NotificationRow): void {
   const { log_id, failure_reason, fallback_channel, successor_log_id } = row;
   const ends: (string | undefined)[] = ['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT'];

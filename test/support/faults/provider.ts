@@ -2,19 +2,19 @@ import type { Delivery, Refused, Sender, SendResult } from '../../../src/core/de
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { Worker } from './worker.ts';
 
-/** What the provider answers to the sends of a notification, one after the other; then it accepts. */
+/** The provider's answers to the sends of a notification, one after the other; after them, it accepts. */
 export type Script = readonly Refused[];
 
-/** A provider that remembers what it took, and objects at once to what must never happen. */
+/** A provider that counts what it accepts, and records at once what must never happen. */
 export class Provider {
   readonly accepted = new Map<string, number>();
   readonly sends = new Map<string, number>();
   readonly violations: string[] = [];
-  /** From then on everything is accepted. */
+  /** When true, every send is accepted. */
   healed = false;
-  /** It refuses everything, as a provider does that is down. */
+  /** When true, every send is refused, as by a provider that is down. */
   down = false;
-  /** Sends while it was down, by the integration. */
+  /** Sends while the provider was down, by integration. */
   readonly sendsWhileDown = new Map<string, number>();
   readonly #scripts: ReadonlyMap<string, Script>;
   readonly #row: (log_id: string) => NotificationRow | undefined;
@@ -42,7 +42,7 @@ export class Provider {
   async #send({ log_id, content, integration_config_id = '' }: Delivery, worker: Worker): Promise<SendResult> {
     this.#check(log_id, content.recipient);
     this.#inFlight.set(log_id, worker);
-    // Gives every other worker the chance to do something meanwhile.
+    // Lets every other worker act meanwhile.
     for (let i = 0; i < 5; i++) await Promise.resolve();
     this.#inFlight.delete(log_id);
     const count = (this.sends.get(log_id) ?? 0) + 1;

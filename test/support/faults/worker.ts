@@ -9,13 +9,13 @@ export class Throttled extends Error {
 export interface FaultPlan {
   /** Dies at this point: 2k before, 2k + 1 after the k-th external call. */
   readonly crash_at?: number;
-  /** The calls, by number, that storage refuses. */
+  /** Numbers of the calls that storage refuses. */
   readonly throttle?: ReadonlySet<number>;
   /** Dies at every send of one of these notifications. */
   readonly poison?: ReadonlySet<string>;
 }
 
-/** One life of a worker process: all its external calls pass here, and none gets through after its death. */
+/** One worker process: all its external calls pass here, and none after its death. */
 export class Worker {
   calls = 0;
   dead = false;
@@ -32,7 +32,7 @@ export class Worker {
     if (this.#plan.crash_at === 2 * call) this.#die();
     if (port !== 'send' && this.#plan.throttle?.has(call)) throw new Throttled('slow down');
     const result = await run();
-    // Another call of the same process may have killed it in the meantime; its effect is there all the same.
+    // Another call may have killed the process meanwhile; the effect of this call remains.
     if (this.dead) throw new Crash('dead');
     if (this.#plan.crash_at === 2 * call + 1) this.#die();
     if (port === 'send' && log_id !== undefined && this.#plan.poison?.has(log_id)) this.#die();

@@ -27,14 +27,14 @@ const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
 const PROBE_MS = 25_000;
-/** A worker's window lasts one batch here, so few failures have to do. */
+/** A worker's window lasts one batch here, so a few failures must suffice. */
 const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1 };
 
 export interface Given {
   readonly log_id: string;
   readonly priority: Priority;
   readonly script: Script;
-  /** It names a fallback. */
+  /** The row names a fallback. */
   readonly fallback?: boolean;
 }
 
@@ -51,7 +51,7 @@ export class World {
   readonly breakers = new MemoryBreakers();
   readonly provider: Provider;
   readonly given: readonly Given[];
-  /** By notification: how often a worker died between the provider's acceptance and the retry record. */
+  /** By notification: number of workers that died between the provider's acceptance and the retry record. */
   readonly excused = new Map<string, number>();
   readonly reports: DeliveryReport[] = [];
   /** Worker processes that died. */
@@ -72,7 +72,7 @@ export class World {
     );
   }
 
-  /** Starts with rows as BATCH-951 leaves them, taken into the index. */
+  /** Starts with indexed rows of BATCH-951. */
   static async of(given: readonly Given[]): Promise<World> {
     const world = new World(given);
     for (const { log_id, priority, fallback } of given) {
@@ -118,7 +118,7 @@ export class World {
     return worker;
   }
 
-  /** One request of a producer, its log_id for a key; true when it is answered with 202. */
+  /** One request of a producer, with the log_id as its key. @returns true when the answer is 202 */
   async handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
     const worker = new Worker(plan);
     const notification = {
@@ -142,7 +142,7 @@ export class World {
           newId: () => String(++this.#runs),
         },
       );
-      // What the lane does not take, the request is answered all the same.
+      // The request is answered even if the lane does not take the message.
       if (message !== undefined) await lanes.send(message).catch(ignoreFaults);
       return !worker.dead;
     } catch (error) {
@@ -173,7 +173,7 @@ export class World {
     return worker;
   }
 
-  /** One invocation of the function of delivery events; true when the event is done with. */
+  /** One invocation of the function of delivery events. @returns true when the event need not come back */
   async tell(event: DeliveryEvent, plan: FaultPlan = {}): Promise<boolean> {
     const worker = new Worker(plan);
     try {
@@ -194,7 +194,7 @@ export class World {
     }
   }
 
-  /** Time goes on, sweeps come every hour, nothing fails any more: until there is no more to do. */
+  /** Moves the time on, with a sweep per hour and without faults, until no work is left. */
   async settleDown(plan: FaultPlan = {}): Promise<void> {
     this.provider.down = false;
     for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
@@ -216,7 +216,10 @@ export class World {
     return workPartitions(state).includes(this.tables.row(log_id)?.work_queue ?? '');
   }
 
-  /** A redrive or a forced attempt is the operator's to time; any other obeys the backoff that was recorded last. */
+  /**
+   * The operator decides when a redrive or a forced attempt is made; any other attempt obeys the last recorded
+   * backoff.
+   */
   #notBefore(log_id: string): number {
     const last = this.records(log_id).sort((a, b) => b.retry_attempt - a.retry_attempt)[0];
     return last?.failure_reason === undefined ? Date.parse(last?.next_retry_at ?? '') || 0 : 0;
@@ -265,7 +268,7 @@ export class World {
   }
 }
 
-/** The world's clock stands still while a worker works: waiting is giving the others a chance. */
+/** The world's clock stands still while a worker works: waiting only lets the other workers act. */
 async function eventually(): Promise<void> {
   for (let i = 0; i < 50; i++) await Promise.resolve();
 }
