@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { retryLogId } from '../../src/core/delivery/settlement.ts';
+import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { at, messageFor, T0 } from '../support/rows.ts';
 import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
