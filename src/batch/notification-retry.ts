@@ -3,17 +3,17 @@ import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
 import { colorsFor } from '../terminal/colors.ts';
 import { type Interruption, watchForInterruption } from './interruption.ts';
-import { JobUsageError, parseJobOptions, USAGE } from './job-options.ts';
-import { notesOnly, terminalProgress } from './job-progress.ts';
-import { describeResult } from './job-report.ts';
-import { runJob } from './run-job.ts';
+import { JobUsageError, parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';
+import { notesOnly, terminalProgress } from './retry-job/retry-job-progress.ts';
+import { describeRetryJob } from './retry-job/retry-job-report.ts';
+import { runRetryJob } from './retry-job/run-retry-job.ts';
 
 /**
  * BATCH-952 as a command. Exit codes: 0 done, 1 it could not be done, 2 wrong arguments; 130 (Ctrl-C), 143 (SIGTERM) or
  * 129 (SIGHUP) when it was interrupted, after it has said what it did until then.
  */
 async function main(args: readonly string[], interruption: Interruption): Promise<number> {
-  const options = parseJobOptions(args);
+  const options = parseRetryJobOptions(args);
   if (options === 'help') {
     await print(USAGE);
     return 0;
@@ -28,8 +28,8 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   const deployment = await Promise.race([finding, interruption.requested]);
   if (typeof deployment === 'number') return deployment;
   const { signal } = interruption;
-  const { result, failure } = await runJob(options.request, deployment, { wait: options.wait, progress, signal });
-  await print(options.json ? `${JSON.stringify(result)}\n` : describeResult(result, colorsFor(process.stdout)));
+  const { result, failure } = await runRetryJob(options.request, deployment, { wait: options.wait, progress, signal });
+  await print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, colorsFor(process.stdout)));
   if (failure !== undefined) {
     progress.note(
       `The outcomes are not known: ${failure}\nNothing is lost: what is unsettled goes on without this run.`,

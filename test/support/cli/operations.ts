@@ -25,7 +25,7 @@ import { startSqs } from '../../../src/local/stand-ins/sqs.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
 import { dueRow } from '../rows.ts';
 import { createTables } from '../tables.ts';
-import { type Told, toldTerminal } from './told-terminal.ts';
+import { recordingTerminal, type TerminalScript } from './recording-terminal.ts';
 
 export const HASH_KEY = 'a key for tests';
 
@@ -80,8 +80,8 @@ export async function startOperations(engine?: DynamodbEngine) {
     directory,
 
     /** Runs a command with `--local`; `answer` is typed when it asks, and somebody is there only if it is given. */
-    async run(args: readonly string[], more: Partial<CliContext> & Told = {}): Promise<Ended> {
-      const { terminal, written } = toldTerminal(more);
+    async run(args: readonly string[], more: Partial<CliContext> & TerminalScript = {}): Promise<Ended> {
+      const { terminal, written } = recordingTerminal(more);
       const code = await runProgram(args, {
         terminal,
         findDeployment: async () => deployment,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../../../src/cli/program.ts';
 import { lockSpool } from '../../../../src/client/spool/spool-lock.ts';
-import { type Told, toldTerminal } from '../../../support/cli/told-terminal.ts';
+import { recordingTerminal, type TerminalScript } from '../../../support/cli/recording-terminal.ts';
 import { problem } from '../../../support/client/api-stand-in.ts';
 import { notification, startWorld, type World } from '../../../support/client/world.ts';
 
@@ -17,8 +17,11 @@ afterEach(() => world.end());
 
 const directory = () => join(world.directory, 'data', 'spool');
 
-async function ops(args: readonly string[], { env = {}, ...told }: Told & { env?: Record<string, string> } = {}) {
-  const { terminal, written } = toldTerminal(told);
+async function ops(
+  args: readonly string[],
+  { env = {}, ...told }: TerminalScript & { env?: Record<string, string> } = {},
+) {
+  const { terminal, written } = recordingTerminal(told);
   const code = await runProgram(['spool', ...args, '--dir', directory()], {
     terminal,
     findDeployment: async () => ({ api: world.api.url }) as never,

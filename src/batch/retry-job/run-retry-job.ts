@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import type { Deployment } from '../adapters/deployment/deployment.ts';
-import { createClaimStore } from '../adapters/dynamodb/delivery/claim-store.ts';
-import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
-import { createSweepLanes } from '../adapters/sqs/lanes.ts';
-import { newRunId, type QueueMessage } from '../core/model/queue-message.ts';
-import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../core/sweep/await-outcomes.ts';
-import type { SweepResult } from '../core/sweep/result.ts';
-import { type SweepRequest, sweep } from '../core/sweep/sweep.ts';
-import type { JobProgress } from './job-progress.ts';
+import type { Deployment } from '../../adapters/deployment/deployment.ts';
+import { createClaimStore } from '../../adapters/dynamodb/delivery/claim-store.ts';
+import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
+import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
+import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
+import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../../core/sweep/await-outcomes.ts';
+import type { SweepResult } from '../../core/sweep/result.ts';
+import { type SweepRequest, sweep } from '../../core/sweep/sweep.ts';
+import type { RetryJobProgress } from './retry-job-progress.ts';
 
 /** The job's answer (design §8, contract). */
-export type JobResult = SweepResult & { readonly outcomes?: Outcomes };
+export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
 
-export interface JobRun {
-  readonly result: JobResult;
+export interface RetryJobRun {
+  readonly result: RetryJobResult;
   /** Why the outcomes could not be waited for; the result says what was known by then. */
   readonly failure?: string;
 }
@@ -31,11 +31,11 @@ const REQUEST_LIMITS = { connectionTimeout: 3_000, requestTimeout: 10_000, throw
  * One run of BATCH-952 from the command line: the same sweep as the dispatcher's, in this process. When the signal
  * aborts, it ends with what was done by then: what was not dispatched stays due, and what is open is UNSETTLED.
  */
-export async function runJob(
+export async function runRetryJob(
   request: SweepRequest,
   deployment: Deployment,
-  options: { readonly wait: boolean; readonly progress: JobProgress; readonly signal: AbortSignal },
-): Promise<JobRun> {
+  options: { readonly wait: boolean; readonly progress: RetryJobProgress; readonly signal: AbortSignal },
+): Promise<RetryJobRun> {
   const { tables, lane_queues, clients, sweep_interval_seconds } = deployment;
   const { progress, signal } = options;
   const requestHandler = REQUEST_LIMITS;
@@ -84,7 +84,7 @@ export async function runJob(
   }
 }
 
-async function catchUp({ caughtUp }: Deployment, progress: JobProgress, signal: AbortSignal): Promise<void> {
+async function catchUp({ caughtUp }: Deployment, progress: RetryJobProgress, signal: AbortSignal): Promise<void> {
   if (caughtUp === undefined || signal.aborted) return;
   const interrupted = new Promise<undefined>((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
@@ -94,7 +94,7 @@ async function catchUp({ caughtUp }: Deployment, progress: JobProgress, signal: 
   }
 }
 
-async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Promise<JobRun> {
+async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Promise<RetryJobRun> {
   try {
     return { result: { ...result, outcomes: await waiting } };
   } catch (error) {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Deserted, startDeserted } from '../support/cli/job-process.ts';
+import { type IdleRuntime, startIdleRuntime } from '../support/batch/retry-job-process.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 import { replying } from '../support/loopback.ts';
 
-let local: Deserted;
+let local: IdleRuntime;
 beforeAll(async () => {
-  local = await startDeserted();
+  local = await startIdleRuntime();
 });
 afterAll(() => local.stop());
 

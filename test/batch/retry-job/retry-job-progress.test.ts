@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { notesOnly, terminalProgress } from '../../src/batch/job-progress.ts';
+import { notesOnly, terminalProgress } from '../../../src/batch/retry-job/retry-job-progress.ts';
 
 const HIDE_CURSOR = '\x1b[?25l';
 const SHOW_CURSOR = '\x1b[?25h';

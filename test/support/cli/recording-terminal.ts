@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import type { Terminal } from '../../../src/terminal/terminal.ts';
 
-export interface Told {
+export interface TerminalScript {
   /** What is typed when a command asks; somebody is there only if it is given. */
   readonly answer?: string;
   /** All of stdin. */
@@ -11,7 +11,7 @@ export interface Told {
 }
 
 /** A terminal without colours, and what a command has written to it: `out` to stdout, `err` to stderr. */
-export function toldTerminal({ answer, input = '', meanwhile }: Told) {
+export function recordingTerminal({ answer, input = '', meanwhile }: TerminalScript) {
   const written = { out: '', err: '' };
   const terminal: Terminal = {
     colors: pc.createColors(false),

@@ -15,7 +15,7 @@ import { createTables } from '../tables.ts';
 
 const COMMAND = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
 
-export interface JobEnd {
+export interface EndedJob {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -25,11 +25,11 @@ export interface RunningJob {
   readonly process: ChildProcess;
   /** What it has written to stderr so far. */
   readonly stderr: () => string;
-  readonly ended: Promise<JobEnd>;
+  readonly ended: Promise<EndedJob>;
 }
 
 /** Storage and queues as a local runtime offers them, but without the functions: what is dispatched stays unsettled. */
-export interface Deserted {
+export interface IdleRuntime {
   /** Stands in for the runtime's API; it says that all rows are indexed until told otherwise. */
   readonly api: Loopback;
   put(...log_ids: string[]): Promise<void>;
@@ -42,7 +42,7 @@ export interface Deserted {
   stop(): Promise<void>;
 }
 
-export async function startDeserted(): Promise<Deserted> {
+export async function startIdleRuntime(): Promise<IdleRuntime> {
   const directory = mkdtempSync(join(tmpdir(), 'notification-retry-job-'));
   const [dynamodb, sqsServer, api] = await Promise.all([
     startTestDynamoDb(),

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { CHANNELS } from '../core/model/channels.ts';
-import { PRIORITIES } from '../core/model/priorities.ts';
-import type { SweepRequest } from '../core/sweep/sweep.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import type { SweepRequest } from '../../core/sweep/sweep.ts';
 
-export interface JobOptions {
+export interface RetryJobOptions {
   readonly request: SweepRequest;
   readonly wait: boolean;
   readonly json: boolean;
@@ -55,7 +55,7 @@ const FLAGS = {
  * @returns 'help' when that was asked for.
  * @throws JobUsageError that names every unknown flag and wrong value.
  */
-export function parseJobOptions(args: readonly string[]): JobOptions | 'help' {
+export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions | 'help' {
   const { values, tokens } = parseArgs({
     args: [...args],
     options: FLAGS,

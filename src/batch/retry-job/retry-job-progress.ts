@@ -1,8 +1,8 @@
 import { Presets, SingleBar } from 'cli-progress';
-import type { Outcomes } from '../core/sweep/await-outcomes.ts';
+import type { Outcomes } from '../../core/sweep/await-outcomes.ts';
 
 /** What a run tells while it works. */
-export interface JobProgress {
+export interface RetryJobProgress {
   dispatched(count: number): void;
   settled(outcomes: Outcomes, open: number): void;
   /** A line that stays. */
@@ -12,18 +12,18 @@ export interface JobProgress {
 }
 
 /** No progress, notes alone: for output that a program reads. */
-export function notesOnly(stream: NodeJS.WritableStream): JobProgress {
+export function notesOnly(stream: NodeJS.WritableStream): RetryJobProgress {
   return { dispatched() {}, settled() {}, note: (line) => void stream.write(`${line}\n`), end() {} };
 }
 
 /** Progress on stderr: a bar on a terminal; elsewhere a line now and then, so that a log shows life. */
-export function terminalProgress(stream: NodeJS.WriteStream): JobProgress {
+export function terminalProgress(stream: NodeJS.WriteStream): RetryJobProgress {
   return stream.isTTY ? barProgress(stream) : lineProgress(stream);
 }
 
 const CLEAR_LINE = '\r\x1b[K';
 
-function barProgress(stream: NodeJS.WriteStream): JobProgress {
+function barProgress(stream: NodeJS.WriteStream): RetryJobProgress {
   const format = ' {bar} {value}/{total} settled · {summary}';
   const bar = new SingleBar({ stream, format, hideCursor: true, clearOnComplete: true }, Presets.shades_classic);
   let running = false;
@@ -61,7 +61,7 @@ function barProgress(stream: NodeJS.WriteStream): JobProgress {
 
 const LINE_EVERY_MS = 5_000;
 
-function lineProgress(stream: NodeJS.WriteStream): JobProgress {
+function lineProgress(stream: NodeJS.WriteStream): RetryJobProgress {
   let last = Date.now();
   return {
     ...notesOnly(stream),
