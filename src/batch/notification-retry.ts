@@ -1,10 +1,10 @@
 import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
 import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
-import { colorsFor } from '../terminal/colors.ts';
+import { showProgress } from '../terminal/progress.ts';
+import { processTerminal } from '../terminal/terminal.ts';
 import { type Interruption, watchForInterruption } from './interruption.ts';
 import { JobUsageError, parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';
-import { notesOnly, terminalProgress } from './retry-job/retry-job-progress.ts';
 import { describeRetryJob } from './retry-job/retry-job-report.ts';
 import { runRetryJob } from './retry-job/run-retry-job.ts';
 
@@ -18,7 +18,8 @@ async function main(args: readonly string[], interruption: Interruption): Promis
     await print(USAGE);
     return 0;
   }
-  const progress = options.json ? notesOnly(process.stderr) : terminalProgress(process.stderr);
+  const terminal = processTerminal();
+  const progress = showProgress({ terminal, json: options.json });
   // However this process ends: the bar hides the cursor.
   process.once('exit', progress.end);
   void interruption.requested.then(() =>
@@ -29,7 +30,7 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   if (typeof deployment === 'number') return deployment;
   const { signal } = interruption;
   const { result, failure } = await runRetryJob(options.request, deployment, { wait: options.wait, progress, signal });
-  await print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, colorsFor(process.stdout)));
+  await print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, terminal.colors));
   if (failure !== undefined) {
     progress.note(
       `The outcomes are not known: ${failure}\nNothing is lost: what is unsettled goes on without this run.`,

@@ -10,7 +10,8 @@ import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
 import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../../core/sweep/await-outcomes.ts';
 import type { SweepResult } from '../../core/sweep/result.ts';
 import { type SweepRequest, sweep } from '../../core/sweep/sweep.ts';
-import type { RetryJobProgress } from './retry-job-progress.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { outcomeCount } from './outcome-count.ts';
 
 /** The job's answer (design §8, contract). */
 export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
@@ -34,7 +35,7 @@ const REQUEST_LIMITS = { connectionTimeout: 3_000, requestTimeout: 10_000, throw
 export async function runRetryJob(
   request: SweepRequest,
   deployment: Deployment,
-  options: { readonly wait: boolean; readonly progress: RetryJobProgress; readonly signal: AbortSignal },
+  options: { readonly wait: boolean; readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<RetryJobRun> {
   const { tables, lane_queues, clients, sweep_interval_seconds } = deployment;
   const { progress, signal } = options;
@@ -63,7 +64,7 @@ export async function runRetryJob(
         outOfTime: () => signal.aborted,
         onDispatched: (messages) => {
           for (const { message, delay_seconds } of messages) if (delay_seconds === 0) dispatched.push(message);
-          progress.dispatched(dispatched.length);
+          progress.update({ verb: 'dispatched', done: dispatched.length });
         },
       },
     );
@@ -73,7 +74,7 @@ export async function runRetryJob(
       pause: (ms) => setTimeout(ms),
       now: Date.now,
       patience_ms: PATIENCE_MS,
-      onProgress: progress.settled,
+      onProgress: (outcomes, open) => progress.update(outcomeCount(outcomes, open)),
       signal,
     });
     return await withOutcomes(result, waiting);
@@ -84,7 +85,7 @@ export async function runRetryJob(
   }
 }
 
-async function catchUp({ caughtUp }: Deployment, progress: RetryJobProgress, signal: AbortSignal): Promise<void> {
+async function catchUp({ caughtUp }: Deployment, progress: Progress, signal: AbortSignal): Promise<void> {
   if (caughtUp === undefined || signal.aborted) return;
   const interrupted = new Promise<undefined>((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });

@@ -16,7 +16,7 @@ export function recordingTerminal({ answer, input = '', meanwhile }: TerminalScr
   const terminal: Terminal = {
     colors: pc.createColors(false),
     interactive: answer !== undefined,
-    redraws: false,
+    screen: undefined,
     print: (text) => {
       written.out += text;
     },

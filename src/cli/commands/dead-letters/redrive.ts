@@ -50,12 +50,12 @@ async function redrive(session: Session, options: DlqRedriveOptions): Promise<nu
     return 0;
   }
   if (!(await confirmed(`Redrive about ${countOf(waiting)} of ${channel}?`, options.yes, session))) return 0;
-  const progress = showProgress('moved', session);
+  const progress = showProgress(session);
   try {
     const { moved, unreadable, held } = await move(session, channel, {
       ...(options.rate !== undefined && { rate: options.rate }),
       pause: session.pause,
-      onProgress: ({ moved: so_far, total }) => progress.update(so_far, total),
+      onProgress: ({ moved: done, total }) => progress.update({ verb: 'moved', done, total }),
     });
     progress.end();
     terminal.print(json ? `${JSON.stringify({ moved })}\n` : `${countOf(moved)} of ${channel} moved to their lanes.\n`);

@@ -137,7 +137,8 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
     ...(options.maxAge !== undefined && { max_age_ms: options.maxAge }),
     ...(options.includeStopped && { include_stopped: true }),
   };
-  const progress = showProgress(dry_run ? 'looked at' : 'sent', session);
+  const progress = showProgress(session);
+  const verb = dry_run ? 'looked at' : 'sent';
   try {
     return await replay(candidates, request, {
       rows,
@@ -146,7 +147,7 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
       clock,
       pause,
       onSending,
-      onProgress: ({ matched, to_send }) => progress.update(dry_run ? matched : to_send, total),
+      onProgress: ({ matched, to_send }) => progress.update({ verb, done: dry_run ? matched : to_send, total }),
     });
   } finally {
     progress.end();

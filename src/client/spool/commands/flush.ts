@@ -29,12 +29,12 @@ export async function flush(session: SpoolSession, files?: readonly string[]): P
     const count = notifications === undefined ? '' : `, ${notifications} notifications`;
     terminal.say(`${terminal.colors.yellow('given up')} ${file}: ${because}${count} (${reason})\n`);
   });
-  const progress = showProgress('handled', session);
+  const progress = showProgress(session);
   let report: FlushReport;
   try {
     report = await client.flush({
       ...(files && { files }),
-      onProgress: ({ done, total }) => progress.update(done, total),
+      onProgress: ({ done, total }) => progress.update({ verb: 'handled', done, total }),
     });
   } finally {
     progress.end();
