@@ -1,5 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 import { colorsFor } from './colors.ts';
+import type { Output } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How far a piece of work is. */
@@ -24,11 +25,6 @@ export interface Progress {
   note(line: string): void;
   /** Leaves the terminal as it was before. A second call does nothing. */
   end(): void;
-}
-
-interface Output {
-  readonly terminal: Terminal;
-  readonly json: boolean;
 }
 
 /**

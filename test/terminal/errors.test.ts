@@ -23,10 +23,10 @@ describe('what an operator is told', () => {
       /cannot be reached \(ECONNREFUSED\): is it still running\?/,
     ],
     [named('ThrottlingException', 'Rate exceeded.'), 1, /ThrottlingException: Rate exceeded\. Nothing is lost; run it/],
-  ])('%s', (error, code, sentence) => {
+  ])('%s', (error, exitCode, message) => {
     const described = describeError(error);
-    expect(described.code).toBe(code);
-    expect(described.sentence).toMatch(sentence);
-    expect(described.sentence).not.toContain('\n');
+    expect(described.exitCode).toBe(exitCode);
+    expect(described.message).toMatch(message);
+    expect(described.message).not.toContain('\n');
   });
 });

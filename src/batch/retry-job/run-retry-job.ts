@@ -1,51 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
+import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { createClaimStore } from '../../adapters/dynamodb/delivery/claim-store.ts';
 import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
-import { awaitOutcomes, type Outcomes, OutcomesUnreadableError } from '../../core/sweep/await-outcomes.ts';
+import {
+  awaitOutcomes,
+  OUTCOME_PATIENCE_MS,
+  type Outcomes,
+  OutcomesUnreadableError,
+} from '../../core/sweep/await-outcomes.ts';
 import type { SweepResult } from '../../core/sweep/result.ts';
 import { type SweepRequest, sweep } from '../../core/sweep/sweep.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { outcomeCount } from './outcome-count.ts';
 
-/** The job's answer (design §8, contract). */
+/** The result of the job (design §8, contract). */
 export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
 
 export interface RetryJobRun {
   readonly result: RetryJobResult;
-  /** Why the outcomes could not be waited for; the result says what was known by then. */
+  /** Why the outcomes are not known. The result then holds those that were known before. */
   readonly failure?: string;
 }
 
-/** Longer than a message whose worker died stays invisible, so that its second delivery is still waited for. */
-const PATIENCE_MS = 7 * 60_000;
-
-/** Milliseconds; a connection that hangs must not hold up the run, and the SDK tries again on another. */
+/** Milliseconds. A connection that hangs must not hold up the run; the SDK tries again on another connection. */
 const REQUEST_LIMITS = { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true } as const;
 
 /**
- * One run of BATCH-952 from the command line: the same sweep as the dispatcher's, in this process. When the signal
- * aborts, it ends with what was done by then: what was not dispatched stays due, and what is open is UNSETTLED.
+ * Runs BATCH-952 once in this process, with the same sweep as the dispatcher. An aborted signal ends the run early: a
+ * notification that was not dispatched stays due, and one that was dispatched and has no outcome counts as UNSETTLED.
  */
 export async function runRetryJob(
   request: SweepRequest,
   deployment: Deployment,
   options: { readonly wait: boolean; readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<RetryJobRun> {
-  const { tables, lane_queues, clients, sweep_interval_seconds } = deployment;
+  const { tables, lane_queues, sweep_interval_seconds } = deployment;
   const { progress, signal } = options;
-  const requestHandler = REQUEST_LIMITS;
-  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, requestHandler, retryMode: 'adaptive', maxAttempts: 5 });
-  const sqs = new SQSClient({
-    ...clients.sqs,
-    requestHandler,
-    ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }),
-  });
+  const { dynamodb, sqs, destroy } = createDeploymentClients(deployment, { requestHandler: REQUEST_LIMITS });
   const clock = () => new Date();
   const dispatched: QueueMessage[] = [];
   try {
@@ -57,7 +52,7 @@ export async function runRetryJob(
         index: createDueIndex(dynamodb, tables.notification_log),
         lanes: createSweepLanes(sqs, lane_queues, {
           onRefused: (reason, count) =>
-            progress.note(`SQS took none of ${count} messages: ${reason}. They stay due for the next run.`),
+            progress.note(`SQS refused ${count} messages: ${reason}. They stay due for the next run.`),
         }),
         clock,
         interval_ms: sweep_interval_seconds * 1000,
@@ -73,15 +68,14 @@ export async function runRetryJob(
       read: createClaimStore(dynamodb, tables.notification_log, clock).read,
       pause: (ms) => setTimeout(ms),
       now: Date.now,
-      patience_ms: PATIENCE_MS,
+      patience_ms: OUTCOME_PATIENCE_MS,
       onProgress: (outcomes, open) => progress.update(outcomeCount(outcomes, open)),
       signal,
     });
     return await withOutcomes(result, waiting);
   } finally {
     progress.end();
-    dynamodb.destroy();
-    sqs.destroy();
+    destroy();
   }
 }
 

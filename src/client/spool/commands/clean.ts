@@ -1,8 +1,8 @@
 import * as fs from 'node:fs/promises';
 import type { Command } from 'commander';
-import { confirmed } from '../../../terminal/confirm.ts';
-import { MISUSED, OperatorError } from '../../../terminal/errors.ts';
-import { duration } from '../../../terminal/option-values.ts';
+import { confirm } from '../../../terminal/confirm.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { parseDuration } from '../../../terminal/option-values.ts';
 import type { Listed } from '../spool.ts';
 import { type Folder, foreign } from '../spool-names.ts';
 import { folderOption } from './list.ts';
@@ -24,7 +24,7 @@ export function addSpoolClean(program: Command, context: SpoolContext): void {
     .option(
       '--older-than <D>',
       'those whose first attempt was so long ago (30d); of faulty ones, that are so old',
-      duration,
+      parseDuration,
     )
     .option('--all', 'all of the folder')
     .option('--yes', 'do not ask')
@@ -41,7 +41,7 @@ async function clean(session: SpoolSession, options: CleanOptions, names: readon
     return 0;
   }
   const question = `Delete ${chosen.length} files with ${count} notifications, which nobody will get then?`;
-  if (!(await confirmed(question, options.yes, session))) return 0;
+  if (!(await confirm(question, options.yes, session))) return 0;
   const deleted = await locked(session, () => removeUnchanged(session, chosen));
   if (deleted.length < chosen.length) {
     terminal.say(
@@ -65,7 +65,7 @@ async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[
 async function choose(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<Listed[]> {
   const { folder, olderThan, all } = options;
   if ([names.length > 0, olderThan !== undefined, all === true].filter(Boolean).length !== 1) {
-    throw new OperatorError('Say which: FILEs, --older-than or --all.', MISUSED);
+    throw new OperatorError('Say which: FILEs, --older-than or --all.', EXIT_USAGE);
   }
   if (names.length > 0) return Promise.all(names.map((name) => named(session, name)));
   const listed = (await session.spool.list(folder)).filter(({ file }) => foreign(folder, file) === undefined);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { FAILED } from '../../../terminal/errors.ts';
+import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import type { FlushReport } from '../flush.ts';
 import { addApiOptions, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
@@ -41,7 +41,7 @@ export async function flush(session: SpoolSession, files?: readonly string[]): P
   }
   terminal.print(json ? `${JSON.stringify(reportView(report))}\n` : describe(report, command));
   for (const { file, because } of report.skipped) terminal.say(`${file} was left as it is: ${because}\n`);
-  return report.givenUp.length + report.skipped.length > 0 ? FAILED : 0;
+  return report.givenUp.length + report.skipped.length > 0 ? EXIT_FAILED : 0;
 }
 
 function describe({ accepted, refused, left, givenUp, skipped }: FlushReport, command: string): string {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { runCommand, speakingTo } from '../../../terminal/run-command.ts';
+import { runCommand, writingTo } from '../../../terminal/run-command.ts';
 import { addSpoolClean } from './clean.ts';
 import { addSpoolFlush } from './flush.ts';
 import { addSpoolList } from './list.ts';
@@ -26,7 +26,7 @@ export async function runSpoolProgram(
 ): Promise<number> {
   const { terminal } = context;
   return runCommand(args, terminal, (exitWith) => {
-    const program = speakingTo(terminal, new Command('notification-spool'))
+    const program = writingTo(terminal, new Command('notification-spool'))
       .description("See and empty the notification client's spool on this machine.")
       .usage('<command> [options]')
       .addHelpText('after', '\nExit codes: 0 done, 1 it could not be done, 2 wrong arguments or settings.');

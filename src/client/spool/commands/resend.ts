@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { FAILED, MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import type { Listed } from '../spool.ts';
 import { flush } from './flush.ts';
 import { addApiOptions, findFile, locked, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
@@ -27,7 +27,7 @@ Example:
 
 async function resend(session: SpoolSession, { all }: ResendOptions, names: readonly string[]): Promise<number> {
   const { spool, terminal } = session;
-  if (names.length > 0 === (all === true)) throw new OperatorError('Say which: FILEs, or --all.', MISUSED);
+  if (names.length > 0 === (all === true)) throw new OperatorError('Say which: FILEs, or --all.', EXIT_USAGE);
   // It must be known where to before anything is moved.
   await session.client(() => {});
   const { files, faults } = await locked(session, async () => {
@@ -36,10 +36,10 @@ async function resend(session: SpoolSession, { all }: ResendOptions, names: read
   });
   if (files.length === 0) {
     terminal.say('There is nothing to send again.\n');
-    return faults > 0 ? FAILED : 0;
+    return faults > 0 ? EXIT_FAILED : 0;
   }
   const code = await flush(session, files);
-  return faults > 0 ? FAILED : code;
+  return faults > 0 ? EXIT_FAILED : code;
 }
 
 /** @returns the names that they have in the spool, and how many could not be put there */

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import type { Terminal } from '../../../terminal/terminal.ts';
 import type { NotificationClient } from '../../client.ts';
 import { createNotificationClient } from '../../index.ts';
@@ -91,7 +91,7 @@ function asOperatorError<T>(create: () => T): T {
   try {
     return create();
   } catch (error) {
-    throw error instanceof TypeError ? new OperatorError(error.message, MISUSED) : error;
+    throw error instanceof TypeError ? new OperatorError(error.message, EXIT_USAGE) : error;
   }
 }
 

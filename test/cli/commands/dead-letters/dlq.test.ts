@@ -100,18 +100,18 @@ describe('dlq redrive', () => {
     expect(await ops.take('webhook', 'dead_letter')).toEqual([]);
   });
 
-  it('waits for what somebody is looking at', async () => {
+  it('waits for dead letters that another reader has received', async () => {
     await die('w-1');
     const QueueUrl = ops.deployment.dead_letter_queues.webhook;
     await ops.sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 2 }));
     expect(await ops.json('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
   });
 
-  it('leaves what is not ours where it is, and says so', async () => {
+  it('leaves messages that are not from this pipeline in the queue, and says so', async () => {
     await ops.sendDeadLetter('webhook', 'not ours');
     const { out, err } = await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes', '--json']);
     expect(out).toBe('{"moved":0}\n');
-    expect(err).toContain('1 are no messages of ours and stay');
+    expect(err).toContain('Left in the queue, as not from this pipeline: 1 dead letter.');
     expect((await ops.json<{ dead_letters: object[] }>('dlq', 'list')).dead_letters).toHaveLength(1);
     await ops.json('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes');
   });
@@ -203,10 +203,10 @@ describe('dlq drop', () => {
   });
 
   it.each([
-    [[], 'Say which: LOG_IDs, or --channel with --stale or --all.'],
-    [['--channel', 'email'], 'Say which'],
-    [['--channel', 'email', '--stale', '--all'], 'Say which'],
-    [['x', '--all'], 'leave --channel, --stale and --all out'],
+    [[], 'Choose the dead letters: LOG_IDs, or --channel with --stale or --all.'],
+    [['--channel', 'email'], 'Choose the dead letters'],
+    [['--channel', 'email', '--stale', '--all'], 'Choose the dead letters'],
+    [['x', '--all'], 'omit --channel, --stale and --all'],
   ])('refuses %j', async (args, sentence) => {
     const { code, err } = await ops.run(['dlq', 'drop', ...args, '--yes']);
     expect(code).toBe(2);

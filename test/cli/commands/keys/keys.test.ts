@@ -130,7 +130,7 @@ describe('keys rotate', () => {
     const ended = await ops.run(['keys', 'rotate', key_id, '--local'], {
       findDeployment: async () => ({ ...ops.deployment, clients }),
     });
-    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} was revoked meanwhile`) });
+    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} was revoked in the meantime`) });
     expect(ended.err).not.toContain('works until');
     expect(await stored(key_id)).not.toHaveProperty('expires_at');
   });

@@ -170,7 +170,7 @@ describe('list', () => {
 
   it.each([
     [['--recipient', secret], '--recipient needs --tenant'],
-    [['--cursor', 'nonsense'], '--cursor is none that this list gave'],
+    [['--cursor', 'nonsense'], '--cursor is not from this list'],
     [['--from', '1h', '--to', '2h'], 'exchange them'],
     [['--status', 'gone'], 'It must be one of due, dead, PENDING'],
     [['--limit', 'many'], 'a whole number, 1 or more'],
@@ -185,7 +185,7 @@ describe('list', () => {
     const { next_cursor } = await ops.json<List>('list', '--limit', '1');
     const { code, err } = await ops.run(['list', '--status', 'dead', '--cursor', String(next_cursor)]);
     expect(code).toBe(2);
-    expect(err).toContain('--cursor is none that this list gave');
+    expect(err).toContain('--cursor is not from this list');
   });
 
   it('says where it looked when nothing matches', async () => {

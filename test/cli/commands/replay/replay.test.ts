@@ -218,7 +218,7 @@ describe('a replay that is interrupted', () => {
     expect((await ops.takeAll()).length).toBeLessThanOrEqual(total);
   });
 
-  it('is gone on with by the same command, under the same id', async () => {
+  it('is continued by the same command, under the same id', async () => {
     const tenant_id = 'J';
     await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`j-${i}`, { tenant_id })));
     let pauses = 0;
@@ -230,7 +230,7 @@ describe('a replay that is interrupted', () => {
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('killed. Nothing is lost; run it again.') });
     expect(await ops.takeAll()).toHaveLength(20);
     const { out, err: said } = await ops.run(['replay', '--tenant', 'J', '--yes', '--json']);
-    expect(said).toMatch(/^Going on with replay-id-\d+, which did not finish\.\n$/);
+    expect(said).toMatch(/^Continuing replay-id-\d+, which did not finish\.\n$/);
     expect(JSON.parse(out)).toMatchObject({ sent: 10 });
     expect(await ops.takeAll()).toHaveLength(10);
     expect((await ops.run(['replay', '--tenant', 'J', '--yes', '--json'])).err).toBe('');
