@@ -8,8 +8,8 @@ import { describeRetryJob } from './retry-job/retry-job-report.ts';
 import { runRetryJob } from './retry-job/run-retry-job.ts';
 
 /**
- * BATCH-952 as a command. Exit codes: 0 done, 1 the run failed, 2 wrong arguments. An interrupted run prints what it did
- * before it exits with 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP).
+ * BATCH-952 as a command. Exit codes: 0 done, 1 the run failed, 2 wrong arguments. An interrupted run prints what it
+ * did before it exits with 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP).
  */
 async function main(args: readonly string[], interruption: Interruption): Promise<number> {
   const options = parseRetryJobOptions(args);

@@ -1,10 +1,9 @@
 import { guardCallback } from './guard-callback.ts';
-import type { Ask } from './handover/api.ts';
 import { BATCH_LIMIT } from './handover/api.ts';
-import { type HandOverOptions, handOver, type Line, newLine } from './handover/hand-over.ts';
+import { type ApiState, type HandOverOptions, handOver, newApiState } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
-import { type HandoverOutcome, unanswered } from './handover/retry-rules.ts';
+import { type HandoverOutcome, noAnswer } from './handover/retry-rules.ts';
 import { NotHandedOverError } from './not-handed-over-error.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
@@ -16,7 +15,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Notifications. */
+/** Counts of notifications. */
 export interface BatchProgress {
   readonly done: number;
   readonly total: number;
@@ -26,31 +25,33 @@ export interface BatchProgress {
 }
 
 /**
- * Hands notifications over to the API, and keeps on disk what it cannot hand over. When one of its methods returns, the
- * API or the disk has the notification, or the API has refused it for good. An aborted signal stops asking, not keeping.
+ * Hands notifications over to the API, and keeps on disk those that it cannot hand over. When a method returns, the API
+ * or the disk has the notification, or the API has refused it for good. An aborted signal ends the requests; the
+ * notifications are still kept.
  *
- * The same content has the same idempotency key: sent twice within 72 hours, by a restarted producer say, it goes out
- * once. Two notifications that are meant to be equal need a `notification_id` or a key of their own.
+ * The same content has the same idempotency key. If a restarted producer sends a notification again within 72 hours,
+ * the recipient gets it once. Two notifications with the same content need a `notification_id` or a key of their own.
  */
 export interface NotificationClient {
   /**
-   * @throws NotHandedOverError when neither the API nor the disk takes it
-   * @throws TypeError when it is not JSON, or the key none
+   * @throws NotHandedOverError if neither the API nor the disk takes the notification
+   * @throws TypeError if the notification is not JSON, or the key is not valid
    */
   send(notification: Notification, options?: SendOptions & { readonly idempotencyKey?: string }): Promise<Result>;
   /**
-   * Any number, a hundred a request; what is left of a hundred is spooled as one file. An `onProgress` that fails is
-   * told of by a warning and not called again.
-   * @returns a result for each, in their order
-   * @throws NotHandedOverError with the results of the others, when all have been tried
+   * Sends any number of notifications, 100 per request. Of each 100, those that are not handed over are spooled as one
+   * file. An `onProgress` that fails causes a warning and is not called again.
+   * @returns a result per notification, in their order
+   * @throws NotHandedOverError with the results of the others, after all have been tried
    */
   sendBatch(
     notifications: readonly BatchNotification[],
     options?: SendOptions & { readonly onProgress?: (progress: BatchProgress) => void },
   ): Promise<Result[]>;
   /**
-   * Leaves a send that failed in your own hands to the retries: a notification that the API has not seen, or the log_id
-   * of one that it has. Each call is a failed send of its own, unless `attempted_at` says that it is the same.
+   * Reports an attempt of your own that failed, so that the pipeline retries the notification.
+   * @param notification one that the API does not have, or the log_id of one that it has
+   * @param failure a failed attempt of its own, unless a report with the same `attempted_at` was made before
    * @throws as `send`
    */
   reportFailure(
@@ -59,48 +60,47 @@ export interface NotificationClient {
     options?: SendOptions,
   ): Promise<Result>;
   /**
-   * Hands over what is in the spool, the oldest first.
-   * @throws SpoolLockedError when another process is at it
+   * Hands over the notifications in the spool, the oldest first.
+   * @throws SpoolLockedError if another process works on the spool
    */
   flush(options?: FlushOptions): Promise<FlushReport>;
 }
 
-export interface ClientPorts extends Omit<HandOverOptions, 'ask'> {
-  readonly ask: Ask;
+export interface ClientPorts extends HandOverOptions {
   readonly spool: Spool;
   readonly fs: FileSystem;
 }
 
-interface Delivered {
-  /** Undefined where neither the API nor the disk took it. */
+interface Kept {
+  /** Undefined for an item that neither the API nor the disk took. */
   readonly results: readonly (Result | undefined)[];
-  /** Why the disk did not. */
+  /** Why the disk did not take it. */
   readonly cause?: unknown;
 }
 
 export function createClient(settings: Settings, ports: ClientPorts): NotificationClient {
   const { spool, clock, fs } = ports;
 
-  /** Hands over up to a batch of items and spools what is left. */
-  async function deliver(items: readonly Item[], line: Line, signal?: AbortSignal): Promise<Delivered> {
+  /** Hands over at most one batch of items, and spools those that are not handed over. */
+  async function handOverOrSpool(items: readonly Item[], api: ApiState, signal?: AbortSignal): Promise<Kept> {
     const started = clock();
-    const verdicts = await handOver(items, ports, line, signal).catch((error: Error) =>
-      // A defect of ours loses nothing either.
-      items.map(() => unanswered(error.name)),
+    const outcomes = await handOver(items, ports, api, signal).catch((error: Error) =>
+      // A defect of the client must not lose notifications.
+      items.map(() => noAnswer(error.name)),
     );
-    const left = items.filter((_, i) => verdicts[i]?.state === 'later');
-    const reason = reasonOf(verdicts);
-    if (reason === undefined) return { results: verdicts.map((verdict) => resultOf(verdict, undefined)) };
+    const postponed = items.filter((_, i) => outcomes[i]?.state === 'postponed');
+    const reason = reasonOf(outcomes);
+    if (reason === undefined) return { results: outcomes.map((outcome) => resultOf(outcome, undefined)) };
     try {
-      const file = await spool.add(left, started, reason);
-      return { results: verdicts.map((verdict) => resultOf(verdict, file)) };
+      const file = await spool.add(postponed, started, reason);
+      return { results: outcomes.map((outcome) => resultOf(outcome, file)) };
     } catch (cause) {
-      return { results: verdicts.map((verdict) => resultOf(verdict, undefined)), cause };
+      return { results: outcomes.map((outcome) => resultOf(outcome, undefined)), cause };
     }
   }
 
-  async function deliverOne(item: Item, given: Notification | string, signal?: AbortSignal): Promise<Result> {
-    const { results, cause } = await deliver([item], newLine(), signal);
+  async function sendOne(item: Item, given: Notification | string, signal?: AbortSignal): Promise<Result> {
+    const { results, cause } = await handOverOrSpool([item], newApiState(), signal);
     const [result] = results;
     if (result === undefined) throw new NotHandedOverError([given], results, settings.spoolDirectory, cause);
     return result;
@@ -108,7 +108,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
 
   return {
     async send(notification, { signal, idempotencyKey } = {}) {
-      return deliverOne(notificationItem(notification, idempotencyKey), notification, signal);
+      return sendOne(notificationItem(notification, idempotencyKey), notification, signal);
     },
 
     async sendBatch(notifications, { signal, onProgress } = {}) {
@@ -116,18 +116,18 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
       const results: (Result | undefined)[] = Array.from(items, () => undefined);
       const report = onProgress && guardCallback(onProgress);
       const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
-      const line = newLine();
+      const api = newApiState();
       const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
       let cause: unknown;
       const work = async () => {
         for (const start of starts) {
-          const delivered = await deliver(items.slice(start, start + BATCH_LIMIT), line, signal);
-          cause ??= delivered.cause;
-          delivered.results.forEach((result, i) => {
+          const kept = await handOverOrSpool(items.slice(start, start + BATCH_LIMIT), api, signal);
+          cause ??= kept.cause;
+          kept.results.forEach((result, i) => {
             results[start + i] = result;
             if (result) progress[result.state]++;
           });
-          progress.done += delivered.results.length;
+          progress.done += kept.results.length;
           report?.({ ...progress });
         }
       };
@@ -139,9 +139,9 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
 
     async reportFailure(notification, failure, { signal } = {}) {
       if (typeof notification === 'string') {
-        return deliverOne(failureItem(notification, failure, clock()), notification, signal);
+        return sendOne(failureItem(notification, failure, clock()), notification, signal);
       }
-      return deliverOne(notificationItem({ ...notification, failed_attempt: failure }), notification, signal);
+      return sendOne(notificationItem({ ...notification, failed_attempt: failure }), notification, signal);
     },
 
     async flush({ onProgress, ...options } = {}) {
@@ -149,7 +149,7 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
       try {
         const { maxRetries, retentionMs, onGivenUp } = settings;
         return await flushSpool(
-          { ...ports, maxRetries, retentionMs, tell: onGivenUp },
+          { ...ports, maxRetries, retentionMs, onGivenUp },
           { ...options, ...(onProgress && { onProgress: guardCallback(onProgress) }) },
         );
       } finally {
@@ -159,13 +159,13 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
   };
 }
 
-/** Of what is left; undefined when nothing is. */
-function reasonOf(verdicts: readonly HandoverOutcome[]): string | undefined {
-  for (const verdict of verdicts) if (verdict.state === 'later') return verdict.reason;
+/** Why items are not handed over; undefined if all are. */
+function reasonOf(outcomes: readonly HandoverOutcome[]): string | undefined {
+  for (const outcome of outcomes) if (outcome.state === 'postponed') return outcome.reason;
   return undefined;
 }
 
-function resultOf(verdict: HandoverOutcome, file: string | undefined): Result | undefined {
-  if (verdict.state !== 'later') return verdict;
-  return file === undefined ? undefined : { state: 'spooled', file, reason: verdict.reason };
+function resultOf(outcome: HandoverOutcome, file: string | undefined): Result | undefined {
+  if (outcome.state !== 'postponed') return outcome;
+  return file === undefined ? undefined : { state: 'spooled', file, reason: outcome.reason };
 }

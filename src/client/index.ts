@@ -19,8 +19,8 @@ const ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * A client of the API for producers.
- * @throws TypeError that names each option that is wrong
+ * Creates a client of the API for producers.
+ * @throws TypeError that names each wrong option
  */
 export function createNotificationClient(
   options: ClientOptions = {},
@@ -30,12 +30,12 @@ export function createNotificationClient(
   const clock = () => new Date();
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return createClient(settings, {
-    ask: createApi({ ...settings, clock }),
+    post: createApi({ ...settings, clock }),
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
     fs,
     clock,
     random: Math.random,
-    // Told to stop, it stops waiting.
+    // An aborted signal ends the pause early.
     pause: (ms, signal) => setTimeout(ms, undefined, signal && { signal }).catch(() => {}),
     attempts: ATTEMPTS,
     longestWaitMs: LONGEST_WAIT_MS,

@@ -15,8 +15,8 @@ export class OperatorError extends Error {
 }
 
 /**
- * Errors of other modules whose message tells the operator what to do. They are known by name, because the package of the
- * spool's commands does not contain most of these modules.
+ * Errors of other modules whose message tells the operator what to do. They are known by name, because the package of
+ * the spool's commands does not contain most of these modules.
  */
 const SELF_EXPLANATORY_ERRORS = new Set([
   'DeploymentNotFoundError',

@@ -28,8 +28,8 @@ export interface Progress {
 }
 
 /**
- * Shows progress in the way that fits the output: a bar on a terminal, a line now and then elsewhere so that a log shows
- * life, and notes alone with --json.
+ * Shows progress in the way that fits the output: a bar on a terminal, a line now and then elsewhere so that a log
+ * shows life, and notes alone with --json.
  */
 export function showProgress({ terminal, json }: Output): Progress {
   if (json) return notesOnly(terminal);

@@ -365,7 +365,7 @@ describe('a file that is not whole', () => {
     const file = await spooled(1);
     writeFileSync(spoolPath('app.db'), 'not ours');
     writeFileSync(spoolPath(`${file}.bak`), readFileSync(spoolPath(file)));
-    const because = "its name does not end in .spool: it is none of the spool's";
+    const because = 'its name does not end in .spool, so it is not a file of the spool';
     expect(await world.client().flush()).toMatchObject({
       accepted: 1,
       givenUp: [],

@@ -58,7 +58,7 @@ export async function startWorld(): Promise<World> {
     now: new Date('2026-11-21T09:00:00.000Z'),
     client: (options = {}, fs = realFs) =>
       createClient(settings(options), {
-        ask: createApi({ ...settings(options), clock }),
+        post: createApi({ ...settings(options), clock }),
         spool: spoolOf(options, fs),
         fs,
         clock,

@@ -7,8 +7,8 @@ export function keyStoreOf({ dynamodb, deployment }: Session) {
 }
 
 /**
- * Makes a key, stores its hash, and shows the key. On stdout the key is alone on its line, so that it can be piped into a
- * secret.
+ * Makes a key, stores its hash, and shows the key. On stdout the key is alone on its line, so that it can be piped into
+ * a secret.
  */
 export async function issueKey(session: Session, rest: Omit<ApiKey, 'key_id' | 'secret_hash'>): Promise<void> {
   const { key_id, key, secret_hash } = newApiKey();

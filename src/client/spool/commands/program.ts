@@ -16,9 +16,9 @@ export function addSpoolCommands(program: Command, context: SpoolContext): void 
 }
 
 /**
- * Runs one of the spool's commands, without the others.
+ * Runs one of the spool commands as a program of their own.
  * @param args without node and script
- * @returns 0 done, 1 it could not be done, 2 the command was given what it does not take
+ * @returns the exit code: 0 done, 1 the command could not be carried out, 2 wrong arguments or settings
  */
 export async function runSpoolProgram(
   args: readonly string[],
@@ -27,9 +27,12 @@ export async function runSpoolProgram(
   const { terminal } = context;
   return runCommand(args, terminal, (exitWith) => {
     const program = writingTo(terminal, new Command('notification-spool'))
-      .description("See and empty the notification client's spool on this machine.")
+      .description("Inspect and empty the notification client's spool on this machine.")
       .usage('<command> [options]')
-      .addHelpText('after', '\nExit codes: 0 done, 1 it could not be done, 2 wrong arguments or settings.');
+      .addHelpText(
+        'after',
+        '\nExit codes: 0 done, 1 the command could not be carried out, 2 wrong arguments or settings.',
+      );
     addSpoolCommands(program, { ...context, exitWith });
     return program;
   });

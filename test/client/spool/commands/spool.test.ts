@@ -233,14 +233,14 @@ describe('spool resend', () => {
   });
 
   it.each([[[]], [['x.spool', '--all']]])('with %o asks to say which', async (args) => {
-    expect(await ops(['resend', ...args])).toMatchObject({ code: 2, err: expect.stringContaining('Say which') });
+    expect(await ops(['resend', ...args])).toMatchObject({ code: 2, err: expect.stringContaining('Choose the files') });
   });
 });
 
 describe('spool clean', () => {
-  it('asks first, and deletes nothing unless told to', async () => {
+  it('asks first, and deletes nothing without a yes', async () => {
     const file = await givenUp();
-    const question = 'Delete 1 files with 2 notifications, which nobody will get then? [y/N] ';
+    const question = 'Delete 1 files with 2 notifications, which are then never sent? [y/N] ';
     expect((await ops(['clean', '--all'], { answer: 'n' })).err).toContain(question);
     expect(await ops(['clean', '--all'])).toMatchObject({ code: 2 });
     expect(world.files('failed')).toEqual([file]);
@@ -264,7 +264,7 @@ describe('spool clean', () => {
     world.now = new Date(world.now.getTime() + 1_000);
     const ended = await ops(['clean', '--all', '--json'], { answer: 'y', meanwhile: () => change(file) });
     expect(ended.json()).toEqual({ deleted: [] });
-    expect(ended.err).toContain('1 files were moved, or sent again, meanwhile: they are left alone.');
+    expect(ended.err).toContain('1 files were moved or sent again in the meantime, and are left alone.');
     expect(world.files(folder)).toEqual([file]);
   });
 
@@ -276,7 +276,7 @@ describe('spool clean', () => {
     expect(world.files('failed')).toEqual([file]);
   });
 
-  it("leaves alone what is none of the spool's", async () => {
+  it('leaves files alone that are not of the spool', async () => {
     const file = await spooled();
     writeFileSync(join(directory(), 'app.db'), '');
     utimesSync(join(directory(), 'app.db'), 1, 1);
@@ -287,7 +287,7 @@ describe('spool clean', () => {
     expect(await ops(['clean', 'app.db', '--yes'])).toMatchObject({
       code: 1,
       err: expect.stringContaining(
-        "app.db is not deleted: its name does not end in .spool: it is none of the spool's.",
+        'app.db is not deleted: its name does not end in .spool, so it is not a file of the spool.',
       ),
     });
     expect(world.files('spool')).toEqual(['app.db']);
