@@ -1,27 +1,17 @@
 import { guardCallback } from './guard-callback.ts';
-import { BATCH_LIMIT } from './handover/api.ts';
-import { type ApiState, type HandOverOptions, handOver, newApiState } from './handover/hand-over.ts';
+import { type HandOverOrSpoolPorts, handOverOrSpool } from './hand-over-or-spool.ts';
+import { newApiState } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
-import { type HandoverOutcome, noAnswer } from './handover/retry-rules.ts';
 import { NotHandedOverError } from './not-handed-over-error.ts';
+import { type BatchProgress, sendInBatches } from './send-in-batches.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
 import { type FlushOptions, type FlushReport, flushSpool } from './spool/flush.ts';
-import type { Spool } from './spool/spool.ts';
 import { lockSpool } from './spool/spool-lock.ts';
 
 export interface SendOptions {
   readonly signal?: AbortSignal;
-}
-
-/** Counts of notifications. */
-export interface BatchProgress {
-  readonly done: number;
-  readonly total: number;
-  readonly accepted: number;
-  readonly spooled: number;
-  readonly refused: number;
 }
 
 /**
@@ -66,41 +56,15 @@ export interface NotificationClient {
   flush(options?: FlushOptions): Promise<FlushReport>;
 }
 
-export interface ClientPorts extends HandOverOptions {
-  readonly spool: Spool;
+export interface ClientPorts extends HandOverOrSpoolPorts {
   readonly fs: FileSystem;
 }
 
-interface Kept {
-  /** Undefined for an item that neither the API nor the disk took. */
-  readonly results: readonly (Result | undefined)[];
-  /** Why the disk did not take it. */
-  readonly cause?: unknown;
-}
-
 export function createClient(settings: Settings, ports: ClientPorts): NotificationClient {
-  const { spool, clock, fs } = ports;
-
-  /** Hands over at most one batch of items, and spools those that are not handed over. */
-  async function handOverOrSpool(items: readonly Item[], api: ApiState, signal?: AbortSignal): Promise<Kept> {
-    const started = clock();
-    const outcomes = await handOver(items, ports, api, signal).catch((error: Error) =>
-      // A defect of the client must not lose notifications.
-      items.map(() => noAnswer(error.name)),
-    );
-    const postponed = items.filter((_, i) => outcomes[i]?.state === 'postponed');
-    const reason = reasonOf(outcomes);
-    if (reason === undefined) return { results: outcomes.map((outcome) => resultOf(outcome, undefined)) };
-    try {
-      const file = await spool.add(postponed, started, reason);
-      return { results: outcomes.map((outcome) => resultOf(outcome, file)) };
-    } catch (cause) {
-      return { results: outcomes.map((outcome) => resultOf(outcome, undefined)), cause };
-    }
-  }
+  const { clock, fs } = ports;
 
   async function sendOne(item: Item, given: Notification | string, signal?: AbortSignal): Promise<Result> {
-    const { results, cause } = await handOverOrSpool([item], newApiState(), signal);
+    const { results, cause } = await handOverOrSpool([item], ports, newApiState(), signal);
     const [result] = results;
     if (result === undefined) throw new NotHandedOverError([given], results, settings.spoolDirectory, cause);
     return result;
@@ -113,25 +77,8 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
 
     async sendBatch(notifications, { signal, onProgress } = {}) {
       const items = notifications.map((notification) => notificationItem(notification));
-      const results: (Result | undefined)[] = Array.from(items, () => undefined);
       const report = onProgress && guardCallback(onProgress);
-      const progress = { done: 0, total: items.length, accepted: 0, spooled: 0, refused: 0 };
-      const api = newApiState();
-      const starts = Array.from({ length: Math.ceil(items.length / BATCH_LIMIT) }, (_, i) => i * BATCH_LIMIT).values();
-      let cause: unknown;
-      const work = async () => {
-        for (const start of starts) {
-          const kept = await handOverOrSpool(items.slice(start, start + BATCH_LIMIT), api, signal);
-          cause ??= kept.cause;
-          kept.results.forEach((result, i) => {
-            results[start + i] = result;
-            if (result) progress[result.state]++;
-          });
-          progress.done += kept.results.length;
-          report?.({ ...progress });
-        }
-      };
-      await Promise.all(Array.from({ length: settings.concurrency }, work));
+      const { results, cause } = await sendInBatches(items, ports, settings.concurrency, { signal, report });
       const lost = notifications.filter((_, i) => results[i] === undefined);
       if (lost.length > 0) throw new NotHandedOverError(lost, results, settings.spoolDirectory, cause);
       return results.filter((result) => result !== undefined);
@@ -157,15 +104,4 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
       }
     },
   };
-}
-
-/** Why items are not handed over; undefined if all are. */
-function reasonOf(outcomes: readonly HandoverOutcome[]): string | undefined {
-  for (const outcome of outcomes) if (outcome.state === 'postponed') return outcome.reason;
-  return undefined;
-}
-
-function resultOf(outcome: HandoverOutcome, file: string | undefined): Result | undefined {
-  if (outcome.state !== 'postponed') return outcome;
-  return file === undefined ? undefined : { state: 'spooled', file, reason: outcome.reason };
 }

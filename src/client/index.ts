@@ -5,10 +5,11 @@ import { createApi } from './handover/api.ts';
 import { type ClientOptions, settingsOf } from './settings.ts';
 import { createSpool } from './spool/spool.ts';
 
-export type { BatchProgress, NotificationClient, SendOptions } from './client.ts';
+export type { NotificationClient, SendOptions } from './client.ts';
 export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
 export { NotHandedOverError } from './not-handed-over-error.ts';
+export type { BatchProgress } from './send-in-batches.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FlushOptions, FlushProgress, FlushReport } from './spool/flush.ts';
 export type { GivenUp } from './spool/given-up.ts';
