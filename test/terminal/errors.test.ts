@@ -6,7 +6,7 @@ function named(name: string, message: string, more: object = {}): Error {
   return Object.assign(new Error(message), { name, ...more });
 }
 
-describe('what an operator is told', () => {
+describe('the message to the operator', () => {
   it.each([
     [new OperatorError('Do this.', 2), 2, /^Do this\.$/],
     [new DeploymentNotFoundError('Start it with: npm run local'), 1, /^Start it with: npm run local$/],

@@ -2,15 +2,15 @@ import pc from 'picocolors';
 import type { Terminal } from '../../../src/terminal/terminal.ts';
 
 export interface TerminalScript {
-  /** What is typed when a command asks; somebody is there only if it is given. */
+  /** The answer to a question. The terminal is interactive only if there is one. */
   readonly answer?: string;
   /** All of stdin. */
   readonly input?: string;
-  /** Done by another process while the operator thinks about the answer. */
+  /** What another process does while the operator thinks about the answer. */
   readonly meanwhile?: () => Promise<unknown>;
 }
 
-/** A terminal without colours, and what a command has written to it: `out` to stdout, `err` to stderr. */
+/** A terminal without colours that records what a command writes: `out` to stdout, `err` to stderr. */
 export function recordingTerminal({ answer, input = '', meanwhile }: TerminalScript) {
   const written = { out: '', err: '' };
   const terminal: Terminal = {
