@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../../terminal/errors.ts';
-import { table } from '../../../terminal/table.ts';
+import { fields, table } from '../../../terminal/table.ts';
 import { UnreadableFileError } from '../spool-file.ts';
 import { findFile, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
 import { fileView, type ItemView, itemView } from './spool-view.ts';
@@ -21,7 +21,7 @@ async function show(session: SpoolSession, name: string): Promise<number> {
   const items = found.header === undefined ? undefined : await itemsOf(session, found.folder, found.file);
   if (json) terminal.print(`${JSON.stringify({ ...view, path: spool.pathOf(found.folder, found.file), items })}\n`);
   else {
-    for (const [word, value] of Object.entries(view)) terminal.print(`${word.padEnd(14)}  ${value}\n`);
+    terminal.print(fields(Object.entries(view), terminal.colors));
     if (items) terminal.print(`\n${describe(items, terminal)}`);
     else terminal.say('The items cannot be read: the key is not configured, or the file is not complete.\n');
   }
