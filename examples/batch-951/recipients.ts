@@ -2,16 +2,16 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { BatchNotification } from '../../src/client/index.ts';
 
-/** A line of the recipients' file: whatever it says of a notification replaces what the message says. */
+/** A line of the file of recipients. Its fields replace those of the message. */
 export interface Recipient extends Partial<BatchNotification> {
-  /** Unique in the file, and the same whenever it is read. */
+  /** Unique in the file, and the same each time the file is read. */
   readonly id: string;
   readonly recipient: string;
 }
 
 /**
- * Reads a file with a JSON object a line, a slice at a time, so that its size does not matter.
- * @throws Error that names the line, and shows nothing of it
+ * Reads a file with one JSON object per line, slice by slice, so that its size does not matter.
+ * @throws Error that names a wrong line without showing its content
  */
 export async function* recipientsIn(path: string, slice: number): AsyncGenerator<Recipient[]> {
   let found: Recipient[] = [];

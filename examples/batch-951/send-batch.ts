@@ -2,23 +2,23 @@ import type { BatchNotification, Notification, NotificationClient } from '../../
 import { type Recipient, recipientsIn } from './recipients.ts';
 
 export interface BatchRun {
-  /** Names this mailing. The same run sends each recipient one notification, however often it is started. */
+  /** Name of the mailing. Each recipient gets one notification per run, however often the run is started. */
   readonly run: string;
   readonly recipients: string;
   readonly message: Omit<Notification, 'recipient'>;
-  /** Recipients a slice. */
+  /** Recipients per slice. */
   readonly slice: number;
 }
 
 export interface BatchTally {
   readonly accepted: number;
-  /** Of the accepted: handed over by an earlier start of the same run. */
+  /** Those of the accepted that an earlier start of the same run handed over. */
   readonly repeated: number;
   readonly spooled: number;
   readonly refused: number;
 }
 
-/** Hands a mailing over, slice by slice; told to stop, it ends with what it has begun. */
+/** Hands a mailing over, slice by slice. An aborted signal ends it after the current slice. */
 export async function sendMailing(
   client: NotificationClient,
   { run, recipients, message, slice }: BatchRun,
@@ -41,8 +41,8 @@ export async function sendMailing(
   return tally;
 }
 
-/** Nothing in it depends on when or how often it is made: so its idempotency key does not, either. */
+/** No part of the notification depends on the time, so its idempotency key is the same in every start of the run. */
 function notificationOf(run: string, message: BatchRun['message'], recipient: Recipient): BatchNotification {
-  const { id, ...own } = recipient;
-  return { notification_id: `${run}-${id}`, ...message, ...own };
+  const { id, ...fields } = recipient;
+  return { notification_id: `${run}-${id}`, ...message, ...fields };
 }

@@ -1,34 +1,37 @@
-/** Exit codes as shells give them: 128 and the signal's number. */
+/** Exit codes as in shells: 128 plus the number of the signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-type Interrupting = keyof typeof EXIT_CODES;
+type InterruptingSignal = keyof typeof EXIT_CODES;
 
-/** Within this time a second signal is the first one again: npm and tsx pass on what the terminal has sent already. */
-const SAME_MS = 300;
+/**
+ * A second signal within this time is a copy of the first one: npm and tsx pass on the signal that the terminal has
+ * already sent to this process.
+ */
+const COPY_WITHIN_MS = 300;
 
-/** A request to end, by Ctrl-C or by whoever started the process. */
+/** A request to end, by Ctrl-C or by the process that started this one. */
 export interface Interruption {
   /** Aborts at the first request. */
   readonly signal: AbortSignal;
-  /** The code to exit with; undefined as long as nobody asked to end. */
+  /** The code to exit with; undefined as long as there was no request. */
   readonly exitCode: () => number | undefined;
   /** Resolves with the exit code at the first request. */
   readonly requested: Promise<number>;
 }
 
-/** Turns the first signal into a request to end; a second one ends this process at once. */
+/** Turns the first signal into a request to end. A second signal ends this process at once. */
 export function watchForInterruption(): Interruption {
   const controller = new AbortController();
   let exitCode: number | undefined;
-  let since = 0;
+  let requestedAt = 0;
   const requested = new Promise<number>((resolve) => {
-    for (const name of Object.keys(EXIT_CODES) as Interrupting[]) {
+    for (const name of Object.keys(EXIT_CODES) as InterruptingSignal[]) {
       process.on(name, () => {
         if (exitCode !== undefined) {
-          if (performance.now() - since > SAME_MS) process.exit(exitCode);
+          if (performance.now() - requestedAt > COPY_WITHIN_MS) process.exit(exitCode);
           return;
         }
         exitCode = EXIT_CODES[name];
-        since = performance.now();
+        requestedAt = performance.now();
         controller.abort();
         resolve(exitCode);
       });

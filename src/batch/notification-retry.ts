@@ -1,43 +1,42 @@
-import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
 import { DeploymentNotFoundError } from '../adapters/deployment/deployment.ts';
-import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
-import { colorsFor } from '../terminal/colors.ts';
+import { findDeployment } from '../adapters/deployment/find-deployment.ts';
+import { showProgress } from '../terminal/progress.ts';
+import { processTerminal } from '../terminal/terminal.ts';
 import { type Interruption, watchForInterruption } from './interruption.ts';
-import { JobUsageError, parseJobOptions, USAGE } from './job-options.ts';
-import { notesOnly, terminalProgress } from './job-progress.ts';
-import { describeResult } from './job-report.ts';
-import { runJob } from './run-job.ts';
+import { JobUsageError, parseRetryJobOptions, USAGE } from './retry-job/retry-job-options.ts';
+import { describeRetryJob } from './retry-job/retry-job-report.ts';
+import { runRetryJob } from './retry-job/run-retry-job.ts';
 
 /**
- * BATCH-952 as a command. Exit codes: 0 done, 1 it could not be done, 2 wrong arguments; 130 (Ctrl-C), 143 (SIGTERM) or
- * 129 (SIGHUP) when it was interrupted, after it has said what it did until then.
+ * BATCH-952 as a command. Exit codes: 0 done, 1 the run failed, 2 wrong arguments. An interrupted run prints what it
+ * did before it exits with 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP).
  */
 async function main(args: readonly string[], interruption: Interruption): Promise<number> {
-  const options = parseJobOptions(args);
+  const options = parseRetryJobOptions(args);
   if (options === 'help') {
     await print(USAGE);
     return 0;
   }
-  const progress = options.json ? notesOnly(process.stderr) : terminalProgress(process.stderr);
-  // However this process ends: the bar hides the cursor.
+  const terminal = processTerminal();
+  const progress = showProgress({ terminal, json: options.json });
+  // The bar hides the cursor, so it must end however the process exits.
   process.once('exit', progress.end);
   void interruption.requested.then(() =>
-    progress.note('Interrupted: ending with what is done. Ctrl-C again ends at once.'),
+    progress.note('Interrupted: the run ends with what is done so far. Press Ctrl-C again to end at once.'),
   );
-  const finding = options.local ? findLocalDeployment(process.cwd()) : findAwsDeployment(process.env);
-  const deployment = await Promise.race([finding, interruption.requested]);
+  const deployment = await Promise.race([findDeployment(options.local), interruption.requested]);
   if (typeof deployment === 'number') return deployment;
   const { signal } = interruption;
-  const { result, failure } = await runJob(options.request, deployment, { wait: options.wait, progress, signal });
-  await print(options.json ? `${JSON.stringify(result)}\n` : describeResult(result, colorsFor(process.stdout)));
+  const { result, failure } = await runRetryJob(options.request, deployment, { wait: options.wait, progress, signal });
+  await print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, terminal.colors));
   if (failure !== undefined) {
     progress.note(
-      `The outcomes are not known: ${failure}\nNothing is lost: what is unsettled goes on without this run.`,
+      `The outcomes are not known: ${failure}\nNothing is lost: the unsettled notifications go on without this run.`,
     );
   }
   const interrupted = interruption.exitCode();
   if (interrupted !== undefined) {
-    progress.note('What was dispatched goes on by itself; what was not stays due, for the next run.');
+    progress.note('What was dispatched goes on by itself. The other notifications stay due for the next run.');
   }
   return interrupted ?? (failure === undefined ? 0 : 1);
 }
@@ -61,10 +60,10 @@ try {
   } else {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     process.stderr.write(
-      `The run failed: ${reason}\nNothing is lost: what was not dispatched stays due. Run it again.\n`,
+      `The run failed: ${reason}\nNothing is lost: notifications that were not dispatched stay due. Run the job again.\n`,
     );
     process.exitCode = interruption.exitCode() ?? 1;
   }
 }
-// A request on its way must not keep an interrupted run alive.
+// An open request must not keep an interrupted run alive.
 if (interruption.exitCode() !== undefined) process.exit();

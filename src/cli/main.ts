@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { findAwsDeployment } from '../adapters/deployment/aws-deployment.ts';
-import { findLocalDeployment } from '../adapters/deployment/local-deployment.ts';
+import { findDeployment } from '../adapters/deployment/find-deployment.ts';
 import { processTerminal } from '../terminal/terminal.ts';
 import { runProgram } from './program.ts';
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   terminal: processTerminal(),
-  findDeployment: (local) => (local ? findLocalDeployment(process.cwd()) : findAwsDeployment(process.env)),
+  findDeployment,
   clock: () => new Date(),
   env: process.env,
   pause: (ms) => setTimeout(ms),

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { addSpoolCommands } from '../client/spool/commands/program.ts';
-import { runCommand, speakingTo } from '../terminal/run-command.ts';
+import { runCommand, writingTo } from '../terminal/run-command.ts';
 import { addDlqDrop } from './commands/dead-letters/drop.ts';
 import { addDlqList } from './commands/dead-letters/list.ts';
 import { addDlqRedrive } from './commands/dead-letters/redrive.ts';
@@ -21,21 +21,21 @@ import type { CliContext } from './session/session.ts';
 /**
  * Runs one of the operator commands.
  * @param args without node and script
- * @returns 0 done, 1 it could not be done, 2 the command was given what it does not take
+ * @returns the exit code: 0 done, 1 the command could not be carried out, 2 wrong arguments
  */
 export async function runProgram(args: readonly string[], context: Omit<CliContext, 'exitWith'>): Promise<number> {
   return runCommand(args, context.terminal, (exitWith) => createProgram({ ...context, exitWith }));
 }
 
 function createProgram(context: CliContext): Command {
-  const program = speakingTo(context.terminal, new Command('ops'))
-    .description('See and steer the retries of failed notifications.')
+  const program = writingTo(context.terminal, new Command('ops'))
+    .description('Inspect and control the retries of failed notifications.')
     .usage('<command> [options]')
     .addHelpText(
       'after',
       `
-On AWS the stack is notification-retry-dev, or the one that NOTIFICATION_RETRY_STACK names; --local takes the running
-local runtime. Exit codes: 0 done, 1 it could not be done, 2 wrong arguments.
+On AWS the commands use the stack notification-retry-dev, or the one that NOTIFICATION_RETRY_STACK names. With --local
+they use the running local runtime. Exit codes: 0 done, 1 the command could not be carried out, 2 wrong arguments.
 
 Examples:
   npm run ops -- status

@@ -5,10 +5,11 @@ import { createApi } from './handover/api.ts';
 import { type ClientOptions, settingsOf } from './settings.ts';
 import { createSpool } from './spool/spool.ts';
 
-export type { BatchProgress, NotificationClient, SendOptions } from './client.ts';
+export type { NotificationClient, SendOptions } from './client.ts';
 export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
 export { NotHandedOverError } from './not-handed-over-error.ts';
+export type { BatchProgress } from './send-in-batches.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FlushOptions, FlushProgress, FlushReport } from './spool/flush.ts';
 export type { GivenUp } from './spool/given-up.ts';
@@ -19,8 +20,8 @@ const ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * A client of the API for producers.
- * @throws TypeError that names each option that is wrong
+ * Creates a client of the API for producers.
+ * @throws TypeError that names each wrong option
  */
 export function createNotificationClient(
   options: ClientOptions = {},
@@ -30,12 +31,12 @@ export function createNotificationClient(
   const clock = () => new Date();
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return createClient(settings, {
-    ask: createApi({ ...settings, clock }),
+    post: createApi({ ...settings, clock }),
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
     fs,
     clock,
     random: Math.random,
-    // Told to stop, it stops waiting.
+    // An aborted signal ends the pause early.
     pause: (ms, signal) => setTimeout(ms, undefined, signal && { signal }).catch(() => {}),
     attempts: ATTEMPTS,
     longestWaitMs: LONGEST_WAIT_MS,

@@ -2,12 +2,12 @@ import type { Notification, Result } from './handover/notification.ts';
 import { whyFailed } from './spool/durable-files.ts';
 
 /**
- * Neither handed over nor on disk (a full disk, say): these notifications are still yours, and only yours.
- * Asking again is safe: what the API may have got already has the same key.
+ * Notifications that are neither handed over nor on disk, for example because the disk is full. Only the caller has
+ * them. Sending them again is safe: the API recognises by their keys those that it may already have.
  */
 export class NotHandedOverError extends Error {
   override readonly name = 'NotHandedOverError';
-  // Private, so that no log or stack trace of this error shows recipients and bodies.
+  // Private, so that no log of this error shows recipients and bodies.
   readonly #notifications: readonly (Notification | string)[];
   readonly #results: readonly (Result | undefined)[];
 
@@ -26,12 +26,12 @@ export class NotHandedOverError extends Error {
     this.#results = results;
   }
 
-  /** As they were given; a log_id where only its failure was reported. */
+  /** As the caller gave them; a log_id if the caller reported only its failure. */
   get notifications(): readonly (Notification | string)[] {
     return this.#notifications;
   }
 
-  /** For each notification that was given, in that order: its result, or undefined when it is among those. */
+  /** A result per notification of the call, in their order; undefined for those that are kept nowhere. */
   get results(): readonly (Result | undefined)[] {
     return this.#results;
   }

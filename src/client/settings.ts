@@ -2,30 +2,38 @@ import { dirname, join, resolve } from 'node:path';
 import type { GivenUp } from './spool/given-up.ts';
 import { type SpoolKey, spoolKey } from './spool/seal.ts';
 
-/** What is not given comes from the environment variable that is named, or is the default. */
+/** An option that is not given has the value of its environment variable, or the default. */
 export interface ClientOptions {
-  /** Where the API is, without `/v1`; NOTIFICATION_API_URL. */
+  /** URL of the API, without `/v1`; NOTIFICATION_API_URL. */
   readonly url?: string | undefined;
-  /** `nrk_…`, with the scope send; NOTIFICATION_API_KEY. */
+  /** A key with the scope send, `nrk_…`; NOTIFICATION_API_KEY. */
   readonly apiKey?: string | undefined;
   /** NOTIFICATION_SPOOL_DIRECTORY, or `data/spool`. */
   readonly spoolDirectory?: string | undefined;
-  /** NOTIFICATION_FAILED_DIRECTORY, or `failed` beside the spool's directory; no other client's. */
+  /** NOTIFICATION_FAILED_DIRECTORY, or `failed` beside the spool directory. No other client may use it. */
   readonly failedDirectory?: string | undefined;
   /**
-   * 32 bytes in base64 or hexadecimal; NOTIFICATION_SPOOL_KEY (several separated by commas). Without one the spool is in
-   * the clear. Of several the first encrypts, each decrypts.
+   * 32 bytes in base64 or hexadecimal; NOTIFICATION_SPOOL_KEY (several separated by commas). Without a key the spool is
+   * not encrypted. The first of several keys encrypts; all of them decrypt.
    */
   readonly spoolKey?: string | readonly string[] | undefined;
-  /** Failed flushes after which a file is given up, 1 to 10,000; MAX_SPOOL_RETRIES, or 10 (adr-006-spool-retention.md). */
+  /**
+   * A file is given up after this many failed flushes, 1 to 10,000; MAX_SPOOL_RETRIES, or 10
+   * (adr-006-spool-retention.md).
+   */
   readonly maxSpoolRetries?: number | undefined;
-  /** Hours after the first attempt when it is given up; SPOOL_RETENTION_HOURS, or 168 (adr-006-spool-retention.md). */
+  /**
+   * A file is given up this many hours after the first attempt; SPOOL_RETENTION_HOURS, or 168
+   * (adr-006-spool-retention.md).
+   */
   readonly spoolRetentionHours?: number | undefined;
-  /** Milliseconds in which the API must answer, 1 to 600,000, 10,000 unless given. */
+  /** Milliseconds in which the API must answer, 1 to 600,000; 10,000 by default. */
   readonly timeoutMs?: number | undefined;
-  /** Batches of `sendBatch` at once, 1 to 100, 2 unless given (batch-sending-service-job.md). */
+  /** Concurrent batches of `sendBatch`, 1 to 100; 2 by default (batch-sending-service-job.md). */
   readonly concurrency?: number | undefined;
-  /** Told once of each file that was given up; again at each flush while it rejects. By default one line on stderr. */
+  /**
+   * Called once per file that is given up, and again at each flush if it rejects. By default writes one line to stderr.
+   */
   readonly onGivenUp?: ((given: GivenUp) => void | Promise<void>) | undefined;
 }
 
@@ -47,7 +55,7 @@ export interface Settings extends SpoolSettings {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws TypeError that names each setting that is wrong, and shows no key. */
+/** @throws TypeError that names each wrong setting, and shows no key. */
 export function settingsOf(options: ClientOptions, env: Environment): Settings {
   const faults: string[] = [];
   const url = options.url ?? env['NOTIFICATION_API_URL'] ?? '';
@@ -70,7 +78,7 @@ export function settingsOf(options: ClientOptions, env: Environment): Settings {
   );
   const hours = options.spoolRetentionHours ?? numberIn('SPOOL_RETENTION_HOURS') ?? 168;
   if (!(hours > 0)) faults.push('spoolRetentionHours (SPOOL_RETENTION_HOURS) must be a number above 0');
-  // Node's timers take whole milliseconds, and far fewer than a number may have.
+  // Timers of Node take whole milliseconds, and have a maximum.
   const timeoutMs = whole(options.timeoutMs ?? 10_000, 'timeoutMs', 600_000);
   const concurrency = whole(options.concurrency ?? 2, 'concurrency', 100);
   const spool = collect(() => spoolSettingsOf(options, env), faults);
@@ -81,7 +89,7 @@ export function settingsOf(options: ClientOptions, env: Environment): Settings {
   return { ...spool, url, apiKey, maxRetries, retentionMs: hours * 3_600_000, timeoutMs, concurrency, onGivenUp };
 }
 
-/** What is needed to look at the spool, without the API. @throws TypeError */
+/** The settings of the spool alone, for commands that do not call the API. @throws TypeError */
 export function spoolSettingsOf(options: ClientOptions, env: Environment): SpoolSettings {
   const directory = resolve(options.spoolDirectory ?? (env['NOTIFICATION_SPOOL_DIRECTORY'] || join('data', 'spool')));
   const failed =

@@ -1,21 +1,24 @@
-/** It could not be done. */
-export const FAILED = 1;
-/** The command was given what it does not take. */
-export const MISUSED = 2;
+/** Exit code: the command could not be carried out. */
+export const EXIT_FAILED = 1;
+/** Exit code: an argument, an option or a setting is wrong. */
+export const EXIT_USAGE = 2;
 
-/** A sentence for the operator that says what to do, and the exit code to end with. */
+/** An error whose message tells the operator what to do. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
-  readonly code: number;
+  readonly exitCode: number;
 
-  constructor(message: string, code: number = FAILED) {
+  constructor(message: string, exitCode: number = EXIT_FAILED) {
     super(message);
-    this.code = code;
+    this.exitCode = exitCode;
   }
 }
 
-/** Errors whose message is written for operators. By name: the spool's commands do without what most of them belong to. */
-const TOLD_WELL = new Set([
+/**
+ * Errors of other modules whose message tells the operator what to do. They are known by name, because the package of
+ * the spool's commands does not contain most of these modules.
+ */
+const SELF_EXPLANATORY_ERRORS = new Set([
   'DeploymentNotFoundError',
   'SecretUnavailableError',
   'RedriveFailedError',
@@ -23,11 +26,17 @@ const TOLD_WELL = new Set([
   'SpoolLockedError',
 ]);
 
-/** What a fault means for whoever typed the command. */
-export function describeError(error: unknown): { readonly sentence: string; readonly code: number } {
-  if (error instanceof OperatorError) return { sentence: error.message, code: error.code };
+export interface DescribedError {
+  /** One line: what is wrong, and what the operator can do. */
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/** Explains an error to the person who typed the command. */
+export function describeError(error: unknown): DescribedError {
+  if (error instanceof OperatorError) return { message: error.message, exitCode: error.exitCode };
   if (!(error instanceof Error)) return failed(`The command failed: ${String(error)}.`);
-  if (TOLD_WELL.has(error.name)) return failed(error.message);
+  if (SELF_EXPLANATORY_ERRORS.has(error.name)) return failed(error.message);
   if (/AccessDenied|NotAuthorized|UnauthorizedOperation/i.test(error.name)) {
     return failed(
       `You lack a right that this needs (${error.message}): docs/runbook.md, "Operator commands", lists them for each command.`,
@@ -42,8 +51,8 @@ export function describeError(error: unknown): { readonly sentence: string; read
   return failed(`The command failed: ${error.name}: ${reasonOf(error)}. Nothing is lost; run it again.`);
 }
 
-function failed(sentence: string) {
-  return { sentence, code: FAILED };
+function failed(message: string): DescribedError {
+  return { message, exitCode: EXIT_FAILED };
 }
 
 function isUnreachable(error: Error): boolean {
@@ -51,7 +60,7 @@ function isUnreachable(error: Error): boolean {
   return /ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT/.test(code) || error.message === 'fetch failed';
 }
 
-/** An AggregateError of failed connections has no message of its own. */
+/** The message of an error. An AggregateError of failed connections has no message, only a code. */
 function reasonOf(error: Error): string {
   const text = error.message || ('code' in error ? String(error.code) : '') || 'no reason given';
   return text.replace(/\.$/, '');

@@ -4,28 +4,28 @@ import { parseTime } from '../core/model/time.ts';
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A whole number, 1 or more. */
-export function count(text: string): number {
+export function parseCount(text: string): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (number < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
   return number;
 }
 
-/** SQS moves at most 500 messages a second. */
-export function rate(text: string): number {
-  const number = count(text);
-  if (number > 500) throw new InvalidArgumentError('It must be 1 to 500 a second.');
+/** Messages per second. SQS moves at most 500. */
+export function parseRate(text: string): number {
+  const number = parseCount(text);
+  if (number > 500) throw new InvalidArgumentError('It must be 1 to 500 per second.');
   return number;
 }
 
 /** `30s`, `15m`, `6h` or `2d`, in milliseconds. */
-export function duration(text: string): number {
+export function parseDuration(text: string): number {
   const ms = durationOf(text);
   if (ms === undefined) throw new InvalidArgumentError('It must be a duration such as 30m, 6h or 2d.');
   return ms;
 }
 
-/** A time, or a duration that lies in the past, as ISO-8601 UTC with milliseconds. */
-export function time(text: string): string {
+/** A time, or how long ago it was (`6h`), as ISO-8601 UTC with milliseconds. */
+export function parseMoment(text: string): string {
   const ms = durationOf(text);
   const moment = ms === undefined ? parseTime(text) : new Date(Date.now() - ms);
   if (moment === undefined) {
@@ -36,8 +36,8 @@ export function time(text: string): string {
   return moment.toISOString();
 }
 
-/** The columns' lengths: his-notification-log-table.md. */
-export function id(text: string): string {
+/** An id of at most 50 characters, the length of the columns in his-notification-log-table.md. */
+export function parseId(text: string): string {
   if (text.length === 0 || text.length > 50) throw new InvalidArgumentError('It must be an id of 1 to 50 characters.');
   return text;
 }

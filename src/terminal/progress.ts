@@ -1,48 +1,102 @@
 import { Presets, SingleBar } from 'cli-progress';
+import { colorsFor } from './colors.ts';
+import type { Output } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
+/** How far a piece of work is. */
+export interface Count {
+  /** What happens to each of the things that are counted: `moved`. */
+  readonly verb: string;
+  readonly done: number;
+  /** Undefined as long as nobody knows it. */
+  readonly total?: number | undefined;
+  /** Details of what is done. */
+  readonly summary?: string;
+  /** The work is complete: the count is shown even if another one was shown a moment ago. */
+  readonly complete?: boolean;
+}
+
+/** What a command shows on stderr while it works. */
 export interface Progress {
-  update(done: number, total: number | undefined): void;
+  /** Names the current step. */
+  step(text: string): void;
+  update(count: Count): void;
+  /** Writes a line that stays. */
+  note(line: string): void;
+  /** Leaves the terminal as it was before. A second call does nothing. */
   end(): void;
 }
 
-interface Shown {
-  readonly terminal: Terminal;
-  readonly json: boolean;
+/**
+ * Shows progress in the way that fits the output: a bar on a terminal, a line now and then elsewhere so that a log
+ * shows life, and notes alone with --json.
+ */
+export function showProgress({ terminal, json }: Output): Progress {
+  if (json) return notesOnly(terminal);
+  return terminal.screen === undefined ? lines(terminal) : redrawn(terminal.screen);
+}
+
+function notesOnly({ say }: Terminal): Progress {
+  return { step() {}, update() {}, note: (line) => say(`${line}\n`), end() {} };
 }
 
 const LINE_EVERY_MS = 5_000;
 
-/** Progress on stderr: a bar on a terminal, elsewhere a line now and then; none with --json. */
-export function showProgress(verb: string, { terminal, json }: Shown): Progress {
-  if (json) return { update() {}, end() {} };
-  if (terminal.redraws) return bar(verb);
+function lines(terminal: Terminal): Progress {
+  const write = (line: string) => terminal.say(`${line}\n`);
   let last = Date.now();
   return {
-    update(done, total) {
-      if (Date.now() - last < LINE_EVERY_MS) return;
+    step: write,
+    update(count) {
+      if (!count.complete && Date.now() - last < LINE_EVERY_MS) return;
       last = Date.now();
-      terminal.say(`${verb} ${done}${total === undefined ? '' : ` of ${total}`}\n`);
+      write(`${textOf(count)}${count.summary ? `: ${count.summary}` : ''}`);
     },
+    note: write,
     end() {},
   };
 }
 
-function bar(verb: string): Progress {
-  const drawn = new SingleBar(
-    { stream: process.stderr, format: ` {bar} ${verb} {value}/{total}`, hideCursor: true, clearOnComplete: true },
+const CLEAR_LINE = '\r\x1b[K';
+
+/** One line that is rewritten: the current step, a count, or a bar once the total is known. */
+function redrawn(screen: NodeJS.WriteStream): Progress {
+  const format = ' {bar} {verb} {value}/{total}{summary}';
+  const bar = new SingleBar(
+    { stream: screen, format, hideCursor: true, clearOnComplete: true },
     Presets.shades_classic,
   );
-  let running = false;
-  return {
-    update(done, total = done) {
-      if (!running) drawn.start(total, done);
-      running = true;
-      drawn.setTotal(Math.max(total, done));
-      drawn.update(done);
-    },
-    end() {
-      if (running) drawn.stop();
-    },
+  let shown: 'nothing' | 'text' | 'bar' = 'nothing';
+  const clear = () => {
+    if (shown === 'bar') bar.stop();
+    if (shown === 'text') screen.write(CLEAR_LINE);
+    shown = 'nothing';
   };
+  const showText = (mark: string, text: string) => {
+    if (shown === 'bar') clear();
+    screen.write(`${CLEAR_LINE}${mark} ${text.slice(0, Math.max(20, (screen.columns || 80) - 3))}`);
+    shown = 'text';
+  };
+  const showBar = ({ verb, done, summary }: Count, total: number) => {
+    const payload = { verb, summary: summary ? ` · ${summary}` : '' };
+    if (shown === 'text') clear();
+    if (shown === 'nothing') bar.start(total, done, payload);
+    shown = 'bar';
+    bar.setTotal(Math.max(total, done));
+    bar.update(done, payload);
+  };
+  return {
+    step: (text) => showText(colorsFor(screen).cyan('•'), text),
+    update: (count) => (count.total === undefined ? showText('', textOf(count)) : showBar(count, count.total)),
+    note(line) {
+      // The bar draws itself again below.
+      screen.write(`${CLEAR_LINE}${line}\n`);
+      if (shown === 'text') shown = 'nothing';
+    },
+    end: clear,
+  };
+}
+
+function textOf({ verb, done, total }: Count): string {
+  return `${verb} ${done}${total === undefined ? '' : ` of ${total}`}`;
 }

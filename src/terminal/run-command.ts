@@ -1,12 +1,13 @@
 import { type Command, CommanderError } from 'commander';
-import { describeError, MISUSED } from './errors.ts';
+import { describeError, EXIT_USAGE } from './errors.ts';
+import { sayError } from './messages.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * Runs a program of several commands, and says what went wrong.
+ * Runs one command of a program, and reports its error on the terminal.
  * @param args without node and script
- * @param create makes it; what its commands end with goes to `exitWith`
- * @returns 0 done, 1 it could not be done, 2 the command was given what it does not take
+ * @param create makes the program; a command passes its exit code to `exitWith`
+ * @returns the exit code: 0 done, 1 the command could not be carried out, 2 an argument or a setting is wrong
  */
 export async function runCommand(
   args: readonly string[],
@@ -21,16 +22,16 @@ export async function runCommand(
     await program.parseAsync([...args], { from: 'user' });
     return code;
   } catch (error) {
-    // Commander has said what is wrong by now.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-    const { sentence, code: failed } = describeError(error);
-    terminal.say(`${terminal.colors.red('✗')} ${sentence}\n`);
-    return failed;
+    // Commander has already written what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    const { message, exitCode } = describeError(error);
+    sayError(terminal, message);
+    return exitCode;
   }
 }
 
-/** A program that throws where commander would end the process, and whose words go to the terminal. */
-export function speakingTo(terminal: Terminal, program: Command): Command {
+/** Makes a program throw instead of ending the process, and write to the terminal. */
+export function writingTo(terminal: Terminal, program: Command): Command {
   return program
     .exitOverride()
     .configureOutput({ writeOut: terminal.print, writeErr: terminal.say })

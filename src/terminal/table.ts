@@ -5,7 +5,7 @@ export interface Column<T> {
   readonly of: (row: T) => string | number | null | undefined;
 }
 
-/** Rows under their titles, numbers to the right; what is absent is a dash. */
+/** Rows under the titles of their columns. Numbers are aligned to the right; an absent value is a dash. */
 export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colors: Colors): string {
   const cells = rows.map((row) => columns.map(({ of }) => of(row)));
   const present = columns.map((_, i) => cells.map((row) => row[i] ?? undefined).filter((cell) => cell !== undefined));
@@ -20,7 +20,13 @@ export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colo
   return `${[colors.dim(line(columns.map(({ title }) => title))), ...texts.map(line)].join('\n')}\n`;
 }
 
-/** `3 h 20 min ago`, for a person's eye. */
+/** One line per entry: its name, and its value in a second column. */
+export function fields(entries: readonly (readonly [name: string, value: unknown])[], colors: Colors): string {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${String(value)}\n`).join('');
+}
+
+/** How long ago a time was, for people: `3 h 20 min ago`. */
 export function ago(iso: string, now: Date): string {
   const minutes = Math.floor((now.getTime() - Date.parse(iso)) / 60_000);
   if (minutes < 1) return 'just now';

@@ -2,28 +2,29 @@ import { createInterface } from 'node:readline/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { type Colors, colorsFor } from './colors.ts';
 
-/** Where a command's words go: results to stdout, all else to stderr, so that a script can read the former. */
+/** Where a command writes: results to stdout and everything else to stderr, so that a script can read the results. */
 export interface Terminal {
   readonly colors: Colors;
-  /** Whether somebody is there to be asked. */
+  /** Whether a person can answer a question. */
   readonly interactive: boolean;
-  /** Whether progress may redraw its line. */
-  readonly redraws: boolean;
+  /** Stderr if it is a terminal: progress rewrites its line there. */
+  readonly screen: NodeJS.WriteStream | undefined;
   print(text: string): void;
   say(text: string): void;
   ask(question: string): Promise<string>;
-  /** All of stdin, for what should not be on a command line. */
+  /** Reads all of stdin, for values that must not appear on a command line. */
   readInput(): Promise<string>;
 }
 
-export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr } = process;
-  // The colours are stdout's; stderr may go to a file all the same.
+/** @param streams those of this process unless a test gives its own */
+export function processTerminal(streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'> = process): Terminal {
+  const { stdin, stdout, stderr } = streams;
+  // The colours are those of stdout, but stderr may be redirected to a file.
   const shown = colorsFor(stderr).isColorSupported ? (text: string) => text : stripVTControlCharacters;
   return {
     colors: colorsFor(stdout),
     interactive: stdin.isTTY === true && stderr.isTTY === true,
-    redraws: stderr.isTTY === true,
+    screen: stderr.isTTY === true ? stderr : undefined,
     print: (text) => void stdout.write(text),
     say: (text) => void stderr.write(shown(text)),
     async ask(question) {

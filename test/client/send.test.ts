@@ -20,14 +20,14 @@ describe('send', () => {
     expect(world.api.asked[0]?.body).toEqual(notification(1));
   });
 
-  it('sent again by a restarted producer, its members in another order, it is the same notification', async () => {
+  it('recognises the notification that a restarted producer sends again with its members in another order', async () => {
     await world.client().send(notification(1));
     const reordered = Object.fromEntries(Object.entries(notification(1)).reverse()) as unknown as typeof notification;
     expect(await world.client().send(reordered as never)).toEqual({ state: 'accepted', log_id: 'log-1', repeat: true });
     expect(world.api.accepted).toHaveLength(1);
   });
 
-  it('two equal notifications with keys of their own are two', async () => {
+  it('sends two equal notifications with keys of their own', async () => {
     const client = world.client();
     await client.send(notification(1), { idempotencyKey: 'first' });
     await client.send(notification(1), { idempotencyKey: 'second' });
@@ -46,7 +46,7 @@ describe('send', () => {
   });
 });
 
-describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
+describe('what is retried (retry-and-idempotency-design.md §3)', () => {
   it.each([408, 429, 500, 501, 502, 503, 504, 599])(
     '%i: three attempts, after 1 s and 2 s, then the spool',
     async (status) => {
@@ -61,7 +61,7 @@ describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
     },
   );
 
-  it('a lost connection: the same', async () => {
+  it('a lost connection', async () => {
     world.api.instead = () => 'drop';
     expect(await world.client().send(notification(1))).toMatchObject({
       state: 'spooled',
@@ -70,7 +70,7 @@ describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
     expect(world.api.asked).toHaveLength(3);
   });
 
-  it('a refused connection: the same', async () => {
+  it('a refused connection', async () => {
     await world.api.stop();
     expect(await world.client().send(notification(1))).toMatchObject({
       state: 'spooled',
@@ -79,13 +79,13 @@ describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
     expect(world.waited).toEqual([1_000, 2_000]);
   });
 
-  it('a name that does not resolve: the same', async () => {
+  it('a name that does not resolve', async () => {
     const client = world.client({ url: 'http://nobody.invalid' });
     expect(await client.send(notification(1))).toMatchObject({ state: 'spooled', reason: /ENOTFOUND|EAI_AGAIN/ });
     expect(world.waited).toHaveLength(2);
   });
 
-  it('an answer that does not come in time: the same', async () => {
+  it('an answer that does not come in time', async () => {
     const stalled = world.client({ timeoutMs: 30 });
     world.api.instead = () => {
       const until = Date.now() + 60;
@@ -96,7 +96,7 @@ describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
     expect(world.waited).toHaveLength(2);
   });
 
-  it('an answer that gets lost: asked again it is a repeat, and there is one notification', async () => {
+  it('a lost answer: the second request is a repeat, and there is one notification', async () => {
     let lost = 0;
     world.api.losesAnswer = () => lost++ === 0;
     expect(await world.client().send(notification(1))).toEqual({ state: 'accepted', log_id: 'log-1', repeat: true });
@@ -121,14 +121,14 @@ describe('what is asked again (retry-and-idempotency-design.md §3)', () => {
     expect(world.waited).toEqual([expected]);
   });
 
-  it('does not sit through a long Retry-After: the spool waits for it', async () => {
+  it('does not wait for a long Retry-After, but spools the notification', async () => {
     world.api.instead = () => ({ status: 503, headers: { 'retry-after': '31' } });
     expect(await world.client().send(notification(1))).toMatchObject({ state: 'spooled' });
     expect(world.api.asked).toHaveLength(1);
   });
 });
 
-describe('what is not asked again', () => {
+describe('what is not retried', () => {
   it.each([
     [400, 'invalid-request'],
     [400, 'idempotency-key-missing'],
@@ -174,7 +174,7 @@ describe('what is not asked again', () => {
 });
 
 describe('what is spooled', () => {
-  it('is on disk for its owner alone when send returns', async () => {
+  it('is on disk, readable only by its owner, when send returns', async () => {
     await world.api.stop();
     const result = await world.client().send(notification(1));
     const [file] = world.files('spool');
@@ -183,7 +183,7 @@ describe('what is spooled', () => {
     expect([statSync(folder).mode & 0o777, statSync(join(folder, String(file))).mode & 0o777]).toEqual([0o700, 0o600]);
   });
 
-  it('keeps the first attempt, no retry and the last error in its first line, and nothing of recipient or content', async () => {
+  it('has the first attempt, no retry and the last error in its first line, and no recipient or content', async () => {
     world.api.instead = () => ({ status: 503, body: { type: 'x', title: 'someone-1@example.com', detail: 'Text 1' } });
     await world.client().send(notification(1));
     const [listed] = await world.spool().list('spool');
@@ -196,7 +196,7 @@ describe('what is spooled', () => {
     });
   });
 
-  it('stopped by its signal, send spools at once instead of waiting on', async () => {
+  it('is spooled at once when the signal aborts, without further waiting', async () => {
     const stop = new AbortController();
     world.api.instead = () => {
       stop.abort();
@@ -216,7 +216,7 @@ describe('reportFailure', () => {
     expect(world.api.asked[0]?.body).toEqual({ ...notification(1), failed_attempt: failure });
   });
 
-  it('failing another time, in another way, it is no second notification', async () => {
+  it('does not make a second notification of another failure', async () => {
     const client = world.client();
     await client.reportFailure(notification(1), failure);
     const again = await client.reportFailure(notification(1), { error_type: 'UNKNOWN' });
@@ -224,7 +224,7 @@ describe('reportFailure', () => {
     expect(world.api.accepted).toHaveLength(1);
   });
 
-  it('reports the failure of one that the API has, from the spool too', async () => {
+  it('reports the failure of a notification that the API has, also from the spool', async () => {
     await world.api.stop();
     const client = world.client();
     expect(await client.reportFailure('log/7', failure)).toMatchObject({ state: 'spooled' });

@@ -23,7 +23,7 @@ describe('a setting that the client could not work with', () => {
   });
 });
 
-it('takes the smallest and the largest, and hours that are not whole', () => {
+it('accepts the smallest and the largest values, and fractions of hours', () => {
   for (const options of [
     { timeoutMs: 1, concurrency: 1, maxSpoolRetries: 1, spoolRetentionHours: 0.5 },
     { timeoutMs: 600_000, concurrency: 100, maxSpoolRetries: 10_000, spoolRetentionHours: 10_000 },

@@ -6,7 +6,7 @@ function named(name: string, message: string, more: object = {}): Error {
   return Object.assign(new Error(message), { name, ...more });
 }
 
-describe('what an operator is told', () => {
+describe('the message to the operator', () => {
   it.each([
     [new OperatorError('Do this.', 2), 2, /^Do this\.$/],
     [new DeploymentNotFoundError('Start it with: npm run local'), 1, /^Start it with: npm run local$/],
@@ -23,10 +23,10 @@ describe('what an operator is told', () => {
       /cannot be reached \(ECONNREFUSED\): is it still running\?/,
     ],
     [named('ThrottlingException', 'Rate exceeded.'), 1, /ThrottlingException: Rate exceeded\. Nothing is lost; run it/],
-  ])('%s', (error, code, sentence) => {
+  ])('%s', (error, exitCode, message) => {
     const described = describeError(error);
-    expect(described.code).toBe(code);
-    expect(described.sentence).toMatch(sentence);
-    expect(described.sentence).not.toContain('\n');
+    expect(described.exitCode).toBe(exitCode);
+    expect(described.message).toMatch(message);
+    expect(described.message).not.toContain('\n');
   });
 });

@@ -4,8 +4,8 @@ import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
 import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
 import type { Period, SearchFilter } from '../../core/operator/search-filter.ts';
-import { MISUSED, OperatorError } from '../../terminal/errors.ts';
-import { id, time } from '../../terminal/option-values.ts';
+import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
+import { parseId, parseMoment } from '../../terminal/option-values.ts';
 import type { Session } from './session.ts';
 
 export interface FilterOptions {
@@ -18,26 +18,29 @@ export interface FilterOptions {
   readonly to?: string;
 }
 
-/** How far back is looked where nothing says otherwise: a lookup of the history reads all that was created. */
+/** The default is short because a search of the history reads every notification of the period. */
 const DEFAULT_PERIOD_MS = 24 * 3_600_000;
 
-/** The options by which notifications are looked for, the same for every command. */
+/** Adds the options that filter notifications. They are the same for every command. */
 export function addFilterOptions(command: Command): Command {
   return command
     .addOption(channelOption())
     .addOption(new Option('--priority <P>', 'only this priority').choices(PRIORITIES))
-    .option('--tenant <T>', 'only this tenant', id)
-    .addOption(new Option('--error-type <E>', 'last error, or reason it was given up for').choices(ERROR_TYPES))
-    .option('--recipient <R>', 'only this recipient, found by its hash; "-" reads it from stdin; needs --tenant')
-    .option('--from <TIME>', 'created then or later: a time, or how long ago (6h, 2d)', time)
-    .option('--to <TIME>', 'created then or earlier', time);
+    .option('--tenant <T>', 'only this tenant', parseId)
+    .addOption(new Option('--error-type <E>', 'last error, or reason for giving up').choices(ERROR_TYPES))
+    .option(
+      '--recipient <R>',
+      'only this recipient, found by the hash; "-" reads the address from stdin; needs --tenant',
+    )
+    .option('--from <TIME>', 'created at this time or later: a time, or how long ago (6h, 2d)', parseMoment)
+    .option('--to <TIME>', 'created at this time or earlier', parseMoment);
 }
 
 export function channelOption(): Option {
   return new Option('--channel <C>', 'only this channel').choices(CHANNELS);
 }
 
-/** The filter without its period. The recipient is hashed here and goes no further. */
+/** The filter without its period. Only the hash of the recipient leaves this function. */
 export async function filterOf(options: FilterOptions, session: Session): Promise<SearchFilter> {
   const { channel, priority, tenant, errorType } = options;
   const recipient_hash = await hashOf(options, session);
@@ -50,20 +53,21 @@ export async function filterOf(options: FilterOptions, session: Session): Promis
   };
 }
 
-/** What `--from` and `--to` say; by default the last 24 hours. */
+/** The period between `--from` and `--to`; by default the last 24 hours. */
 export function periodOf({ from, to }: FilterOptions, now: Date): Period {
   const end = to ?? now.toISOString();
   const begin = from ?? new Date(Date.parse(end) - DEFAULT_PERIOD_MS).toISOString();
-  if (begin > end) throw new OperatorError(`--from (${begin}) is later than --to (${end}): exchange them.`, MISUSED);
+  if (begin > end) throw new OperatorError(`--from (${begin}) is later than --to (${end}): exchange them.`, EXIT_USAGE);
   return { from: begin, to: end };
 }
 
 async function hashOf({ recipient, tenant }: FilterOptions, session: Session): Promise<string | undefined> {
   if (recipient === undefined) return undefined;
   if (tenant === undefined) {
-    throw new OperatorError('--recipient needs --tenant: hashes differ from tenant to tenant.', MISUSED);
+    throw new OperatorError('--recipient needs --tenant: each tenant has hashes of its own.', EXIT_USAGE);
   }
   const address = recipient === '-' ? await session.terminal.readInput() : recipient;
-  if (address === '') throw new OperatorError('--recipient is empty: give the address, or "-" and stdin.', MISUSED);
+  if (address === '')
+    throw new OperatorError('--recipient is empty: give the address, or "-" and the address on stdin.', EXIT_USAGE);
   return recipientHash(await session.deployment.recipientHashKey(), tenant, address);
 }

@@ -1,15 +1,15 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
+import { createDeploymentClients, type DeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { createOperatorRows } from '../../adapters/dynamodb/operator/operator-rows.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
 import type { RowStore } from '../../core/delivery/ports.ts';
 import type { SweepLanes } from '../../core/model/lanes.ts';
 import type { Clock } from '../../core/model/time.ts';
+import type { Output } from '../../terminal/output.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
-/** What all commands share; tests put in their own. */
+/** What all commands share. Tests provide their own. */
 export interface CliContext {
   readonly terminal: Terminal;
   readonly findDeployment: (local: boolean) => Promise<Deployment>;
@@ -17,22 +17,19 @@ export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pause: (ms: number) => Promise<void>;
   readonly newId: () => string;
-  /** Where commands keep what they need to go on after an interruption. */
+  /** Directory of the files from which an interrupted command goes on. */
   readonly stateDirectory: string;
-  /** The exit code to end with, when it is not 0. */
+  /** Sets the exit code, which is 0 otherwise. */
   readonly exitWith: (code: number) => void;
 }
 
-/** A command at work on a deployment. */
-export interface Session extends CliContext {
+/** A command that works on a deployment. */
+export interface Session extends CliContext, Output, Omit<DeploymentClients, 'destroy'> {
   readonly deployment: Deployment;
-  readonly dynamodb: DynamoDBClient;
-  readonly sqs: SQSClient;
   readonly rows: RowStore;
-  /** Tells of what SQS does not take. */
+  /** Warns the operator of messages that SQS refuses. */
   readonly lanes: SweepLanes;
   readonly local: boolean;
-  readonly json: boolean;
 }
 
 interface CommonOptions {
@@ -41,8 +38,8 @@ interface CommonOptions {
 }
 
 /**
- * Adds the options that every command takes, and connects it.
- * @param run gives the exit code
+ * Adds the options that every command takes, and runs the command on the deployment that they choose.
+ * @param run returns the exit code
  */
 export function onDeployment<O>(
   command: Command,
@@ -51,35 +48,38 @@ export function onDeployment<O>(
 ): Command {
   return command
     .option('--json', 'print JSON on stdout')
-    .option('--local', 'the running local runtime instead of AWS')
+    .option('--local', 'use the running local runtime instead of AWS')
     .action(async function (this: Command) {
       const options = this.opts<O & CommonOptions>();
-      const session = await connect(context, options);
+      const deployment = await context.findDeployment(options.local === true);
+      const clients = createDeploymentClients(deployment);
       try {
+        const session = await openSession(context, deployment, clients, options);
         context.exitWith(await run(session, options, this.args));
       } finally {
-        session.dynamodb.destroy();
-        session.sqs.destroy();
+        clients.destroy();
       }
     });
 }
 
-async function connect(context: CliContext, { json = false, local = false }: CommonOptions): Promise<Session> {
-  const deployment = await context.findDeployment(local);
-  const { clients, tables } = deployment;
-  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, retryMode: 'adaptive', maxAttempts: 5 });
-  const sqs = new SQSClient({ ...clients.sqs, ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }) });
+async function openSession(
+  context: CliContext,
+  deployment: Deployment,
+  { dynamodb, sqs }: DeploymentClients,
+  { json = false, local = false }: CommonOptions,
+): Promise<Session> {
   const { say } = context.terminal;
-  // What was put a moment ago should be seen; where that cannot be had, the command goes on without.
+  // The command should see rows that were put a moment ago. If that is impossible, it runs without them.
   if ((await deployment.caughtUp?.()) === false) say('Warning: rows put in the last moments are not indexed yet.\n');
   return {
     ...context,
     deployment,
     dynamodb,
     sqs,
-    rows: createOperatorRows(dynamodb, tables.notification_log, context.clock),
+    rows: createOperatorRows(dynamodb, deployment.tables.notification_log, context.clock),
     lanes: createSweepLanes(sqs, deployment.lane_queues, {
-      onRefused: (reason, count) => say(`SQS did not take ${count} (${reason}): they are due, and the next sweep's.\n`),
+      onRefused: (reason, count) =>
+        say(`SQS refused ${count} messages (${reason}): the notifications are due, and the next sweep sends them.\n`),
     }),
     local,
     json,

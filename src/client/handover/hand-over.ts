@@ -1,12 +1,12 @@
-import type { Ask, Split } from './api.ts';
+import type { PostItems, SplitState } from './api.ts';
 import type { Item } from './item.ts';
-import { backoff, type HandoverOutcome, isAway, type Later, unasked } from './retry-rules.ts';
+import { backoff, type HandoverOutcome, isApiDown, notAttempted, type Postponed } from './retry-rules.ts';
 
 export interface HandOverOptions {
-  readonly ask: Ask;
-  /** Attempts in all, 1 or more: retry-and-idempotency-design.md §3. */
+  readonly post: PostItems;
+  /** The most attempts, 1 or more: retry-and-idempotency-design.md §3. */
   readonly attempts: number;
-  /** Milliseconds. A `Retry-After` beyond it is not waited for: the spool waits instead. */
+  /** Milliseconds. The client does not wait for a longer `Retry-After`, but spools the items. */
   readonly longestWaitMs: number;
   readonly random: () => number;
   readonly clock: () => Date;
@@ -14,63 +14,63 @@ export interface HandOverOptions {
   readonly pause: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** What one batch or file learns of the API for those that follow it. */
-export interface Line {
-  /** Nobody answered, or with 5xx alone. While that is so, each further batch gets one attempt instead of all of them. */
-  dead: boolean;
-  /** Milliseconds since 1970: until then, a `Retry-After` too long to wait for said, nothing is asked. */
+/** What a batch or a file has learned about the API, for those that follow. */
+export interface ApiState {
+  /** There was no answer, or only 5xx. While the API is down, a batch gets one attempt instead of all attempts. */
+  down: boolean;
+  /** Milliseconds since 1970. A long `Retry-After` forbids requests until then. */
   notBefore: number;
-  /** Given, the last attempt finds out which item of a batch it is that fails. */
-  readonly split?: Split;
+  /** If given, the last attempt splits a failing batch to find the item that fails. */
+  readonly split?: SplitState;
 }
 
-export function newLine(): Line {
-  return { dead: false, notBefore: 0 };
+export function newApiState(): ApiState {
+  return { down: false, notBefore: 0 };
 }
 
 /**
- * Hands items over, asking again for those for which that may help.
- * @returns a verdict for each, in their order; `later` is what is left
+ * Hands items over to the API, and retries those that may succeed.
+ * @returns an outcome per item, in their order; a `postponed` item is not handed over
  */
 export async function handOver(
   items: readonly Item[],
-  { ask, attempts, longestWaitMs, random, clock, pause }: HandOverOptions,
-  line: Line,
+  { post, attempts, longestWaitMs, random, clock, pause }: HandOverOptions,
+  api: ApiState,
   signal?: AbortSignal,
 ): Promise<HandoverOutcome[]> {
-  // What is equal in key and content is sent once and shares its outcome.
+  // Items with equal key and content are sent once and share the outcome.
   const unique = new Map<string, Item>();
-  const asItems = items.map((item) => {
+  const sentAs = items.map((item) => {
     const id = `${item.kind}\n${item.idempotency_key}\n${JSON.stringify(item.body)}`;
     const first = unique.get(id) ?? item;
     unique.set(id, first);
     return first;
   });
-  if (clock().getTime() < line.notBefore) return items.map(() => unasked('the API said to wait (Retry-After)'));
-  const verdicts = new Map<Item, HandoverOutcome>();
+  if (clock().getTime() < api.notBefore) return items.map(() => notAttempted('the API said to wait (Retry-After)'));
+  const outcomes = new Map<Item, HandoverOutcome>();
   let pending = [...unique.values()];
-  const limit = line.dead ? 1 : attempts;
+  const limit = api.down ? 1 : attempts;
   for (let attempt = 1; !signal?.aborted; attempt++) {
-    const answers = await ask(pending, signal, attempt >= limit ? line.split : undefined);
-    for (const [i, item] of pending.entries()) if (answers[i]) verdicts.set(item, answers[i]);
-    const again = pending.filter((item) => laterOf(verdicts.get(item))?.again);
-    const wait = Math.max(0, ...again.map((item) => laterOf(verdicts.get(item))?.wait ?? 0));
-    if (wait > longestWaitMs) line.notBefore = clock().getTime() + wait;
-    if (again.length === 0 || attempt >= limit || wait > longestWaitMs) break;
-    pending = again;
+    const answers = await post(pending, signal, attempt >= limit ? api.split : undefined);
+    for (const [i, item] of pending.entries()) if (answers[i]) outcomes.set(item, answers[i]);
+    const retryable = pending.filter((item) => postponedOf(outcomes.get(item))?.retryable);
+    const wait = Math.max(0, ...retryable.map((item) => postponedOf(outcomes.get(item))?.retryAfterMs ?? 0));
+    if (wait > longestWaitMs) api.notBefore = clock().getTime() + wait;
+    if (retryable.length === 0 || attempt >= limit || wait > longestWaitMs) break;
+    pending = retryable;
     await pause(Math.max(wait, backoff(attempt, random())), signal);
   }
-  if (verdicts.size > 0) line.dead = [...verdicts.values()].every(isAway);
-  if (line.split && !line.dead) line.split.failed = 0;
+  if (outcomes.size > 0) api.down = [...outcomes.values()].every(isApiDown);
+  if (api.split && !api.down) api.split.failures = 0;
   return items.map((item, i) => {
-    const asked = asItems[i] ?? item;
-    const verdict = verdicts.get(asked) ?? INTERRUPTED;
-    return asked !== item && verdict.state === 'accepted' ? { ...verdict, repeat: true } : verdict;
+    const sent = sentAs[i] ?? item;
+    const outcome = outcomes.get(sent) ?? INTERRUPTED;
+    return sent !== item && outcome.state === 'accepted' ? { ...outcome, repeat: true } : outcome;
   });
 }
 
-const INTERRUPTED = unasked('interrupted');
+const INTERRUPTED = notAttempted('interrupted');
 
-function laterOf(verdict: HandoverOutcome | undefined): Later | undefined {
-  return verdict?.state === 'later' ? verdict : undefined;
+function postponedOf(outcome: HandoverOutcome | undefined): Postponed | undefined {
+  return outcome?.state === 'postponed' ? outcome : undefined;
 }

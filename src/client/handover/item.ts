@@ -1,29 +1,33 @@
 import { canonical, checkedKey, keyOf } from './idempotency-key.ts';
 import type { BatchNotification, FailedAttempt, Notification, Problem } from './notification.ts';
 
-/** What is to be handed over, as it is sent and as it is spooled: a notification, or the failure of one that the API has. */
+/**
+ * What the client hands over, in the form in which it is sent and spooled: a notification, or the failure of a
+ * notification that the API already has.
+ */
 export type Item = {
   readonly idempotency_key: string;
-  /** In data/failed: why the API refused it. */
+  /** Why the API refused the item; only in data/failed. */
   readonly problem?: Problem;
 } & (
   | { readonly kind: 'notification'; readonly body: Notification }
   | { readonly kind: 'failure'; readonly log_id: string; readonly body: FailedAttempt }
 );
 
-/** @throws TypeError when it is not JSON, or the key is none. */
+/** @throws TypeError if the notification is not JSON, or the key is not valid. */
 export function notificationItem(given: BatchNotification, idempotencyKey?: string): Item {
   const { idempotency_key, ...content } = given;
   const body: Notification = JSON.parse(canonical(content));
-  // How and when a producer's own send failed differs from run to run; that makes no other notification of it.
-  const { failed_attempt: _, ...itself } = body;
+  // The producer's own failed attempt differs from run to run, but the notification is the same.
+  const { failed_attempt: _, ...identifying } = body;
   const key = idempotencyKey ?? idempotency_key;
-  return { idempotency_key: key === undefined ? keyOf(itself) : checkedKey(key), kind: 'notification', body };
+  return { idempotency_key: key === undefined ? keyOf(identifying) : checkedKey(key), kind: 'notification', body };
 }
 
 /**
- * Says when the send was made, now unless told: by that the API knows this report again, asked or flushed later on.
- * @throws TypeError when it is not JSON, or the log_id is empty.
+ * The report of a failed attempt. It states when the attempt was made, by default now, so that the API recognises the
+ * same report when it is sent again.
+ * @throws TypeError if the failure is not JSON, or the log_id is empty.
  */
 export function failureItem(log_id: string, failure: FailedAttempt, now: Date): Item {
   if (log_id === '') throw new TypeError('The log_id of the notification that failed is missing.');

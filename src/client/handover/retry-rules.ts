@@ -1,89 +1,88 @@
 import type { Problem } from './notification.ts';
 
-/** What an answer means for what was asked. */
+/** What an answer of the API means for one item. */
 export type HandoverOutcome =
   | { readonly state: 'accepted'; readonly log_id: string; readonly repeat: boolean }
   | { readonly state: 'refused'; readonly problem: Problem }
-  | Later;
+  | Postponed;
 
-/** Neither taken nor refused: it is asked again, or spooled. Status 0 is no answer at all. */
-export interface Later {
-  readonly state: 'later';
-  /** Whether asking again within seconds may help. */
-  readonly again: boolean;
+/** The API has neither accepted nor refused the item: it is sent again, or spooled. */
+export interface Postponed {
+  readonly state: 'postponed';
+  /** Whether another attempt within seconds may succeed. */
+  readonly retryable: boolean;
+  /** Whether a smaller batch may succeed: one item makes the API fail, or the batch takes too long to send. */
+  readonly splittable: boolean;
   readonly reason: string;
+  /** HTTP status; 0 if there was no answer. */
   readonly status: number;
   /** `Retry-After`, in milliseconds. */
-  readonly wait?: number;
-  /** It was not even asked: no attempt was made. */
-  readonly unasked?: true;
+  readonly retryAfterMs?: number;
+  /** No attempt was made. */
+  readonly notAttempted?: true;
 }
 
 const PROBLEM = 'urn:notification-retry:problem:';
 
-/** Asked again: retry-and-idempotency-design.md §3. No answer (0) and 5xx are, too. */
-const PASSING = new Set([0, 408, 429]);
-/** The key: an operator puts it right, and the notification must still be there then. */
-const OPERATORS = new Set([401, 403]);
-/** The same, unless the API says that there is no such notification: a wrong URL. */
-const WRONG_URL = new Set([404, 405]);
+/** Besides 5xx and no answer at all: retry-and-idempotency-design.md §3. */
+const RETRYABLE_STATUSES = new Set([0, 408, 429]);
+/** The API key is wrong. An operator corrects it, and until then the notification must not be lost. */
+const KEY_STATUSES = new Set([401, 403]);
+/** The URL is wrong, unless the API itself answers that the notification does not exist. */
+const URL_STATUSES = new Set([404, 405]);
 
-/** Judges an answer that is not an acceptance. */
-export function outcomeOfAnswer(status: number, json: unknown, wait?: number): HandoverOutcome {
+/** Classifies an answer other than an acceptance. */
+export function outcomeOfAnswer(status: number, json: unknown, retryAfterMs?: number): HandoverOutcome {
   const problem = problemOf(status, json);
-  const ours = problem.type.startsWith(PROBLEM);
-  const name = ours ? problem.type.slice(PROBLEM.length) : undefined;
-  const later = (again: boolean, reason: string): Later => ({
-    state: 'later',
-    again,
+  const name = problem.type.startsWith(PROBLEM) ? problem.type.slice(PROBLEM.length) : undefined;
+  const postponed = (retryable: boolean, reason: string): Postponed => ({
+    state: 'postponed',
+    retryable,
+    splittable: status >= 500 || status === 408,
     reason: name ?? reason,
     status,
-    ...(wait !== undefined && { wait }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
-  if (PASSING.has(status) || status >= 500) return later(true, `status ${status}`);
-  if (OPERATORS.has(status)) return later(false, `status ${status}`);
-  if (WRONG_URL.has(status) && name !== 'not-found') return later(false, `status ${status}: is the API's URL right?`);
-  if (name === 'request-in-progress') return later(false, name);
+  if (RETRYABLE_STATUSES.has(status) || status >= 500) return postponed(true, `status ${status}`);
+  if (KEY_STATUSES.has(status)) return postponed(false, `status ${status}`);
+  if (URL_STATUSES.has(status) && name !== 'not-found') {
+    return postponed(false, `status ${status}: is the API's URL right?`);
+  }
+  if (name === 'request-in-progress') return postponed(false, name);
   if (status >= 400) return { state: 'refused', problem };
-  return later(false, `unexpected answer ${status}`);
+  return postponed(false, `unexpected answer ${status}`);
 }
 
-/** No answer: the name did not resolve, the connection failed, or it took too long. */
-export function unanswered(code: string): Later {
-  return { state: 'later', again: true, reason: `no answer (${code})`, status: 0 };
+/** The code of a request that the API did not answer in time. */
+export const TIMEOUT = 'timeout';
+
+/** @param code why there is no answer: the name did not resolve, the connection failed, or TIMEOUT */
+export function noAnswer(code: string): Postponed {
+  const reason = `no answer (${code})`;
+  return { state: 'postponed', retryable: true, splittable: code === TIMEOUT, reason, status: 0 };
 }
 
-/** Whether a smaller batch may go through: one item fails on the API's side, or it is too much for the line. */
-export function isForTheBatch(verdict: HandoverOutcome): boolean {
-  return (
-    verdict.state === 'later' &&
-    (verdict.status >= 500 || verdict.status === 408 || verdict.reason === TIMED_OUT.reason)
-  );
+/** @param reason why the client made no attempt */
+export function notAttempted(reason: string): Postponed {
+  return { state: 'postponed', retryable: false, splittable: false, reason, status: 0, notAttempted: true };
 }
 
-const TIMED_OUT = unanswered('timeout');
-
-/** What was not asked, and why not. */
-export function unasked(reason: string): Later {
-  return { state: 'later', again: false, reason, status: 0, unasked: true };
-}
-
-/** Whether the API is not there for anybody: no answer, or 5xx. */
-export function isAway(verdict: HandoverOutcome): boolean {
-  return verdict.state === 'later' && (verdict.status === 0 || verdict.status >= 500);
+/** Whether the API fails for every client: no answer, or 5xx. */
+export function isApiDown(outcome: HandoverOutcome): boolean {
+  return outcome.state === 'postponed' && (outcome.status === 0 || outcome.status >= 500);
 }
 
 /**
  * Milliseconds to wait before the next attempt: 1 s, 2 s, 4 s …, ±10 % (retry-and-idempotency-design.md §3).
- * @param attempt made so far, from 1
+ * @param attempt number of the attempt before, from 1
  * @param random 0…1
  */
 export function backoff(attempt: number, random: number): number {
   return 1_000 * 2 ** (attempt - 1) * (0.9 + 0.2 * random);
 }
 
-/** Reads `Retry-After` (RFC 9110 §10.2.3), in milliseconds from now; undefined when it asks for no wait. */
-export function retryAfterMs(header: string | undefined, now: Date): number | undefined {
+/** Reads `Retry-After` (RFC 9110 §10.2.3), in milliseconds from now; undefined if no wait is needed. */
+export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
   if (!header) return undefined;
   const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now.getTime();
   return ms > 0 ? ms : undefined;

@@ -2,28 +2,28 @@ import { createHash, randomBytes } from 'node:crypto';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../processes/process-identity.ts';
 
-/** What of node:fs/promises is used, so that a test can fail or die at each call. */
+/** The functions of node:fs/promises in use, so that a test can fail or die at each call. */
 export type FileSystem = Pick<
   typeof import('node:fs/promises'),
   'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'stat' | 'unlink' | 'utimes'
 >;
 
-/** A draft of a process that cannot be asked about is left alone for so long. */
+/** A draft is left alone for this long if nobody can tell whether its writer still runs. */
 const DRAFT_LIFETIME_MS = 3_600_000;
 
-/** Makes a directory that only its owner may look into, durably. */
+/** Makes a directory durably, for its owner only. */
 export async function makeDirectory(fs: FileSystem, directory: string): Promise<void> {
   const first = await fs.mkdir(directory, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  // Each that was made is an entry of its parent.
+  // Each new directory is an entry of its parent.
   for (let made = resolve(directory); made.length >= first.length; made = dirname(made))
     await syncDirectory(fs, dirname(made));
 }
 
 /**
- * Writes a file so that it is there whole, or not at all, whenever the power goes; when this returns, it is there.
- * It replaces a file of that name.
- * @throws what the file system throws (ENOSPC, EACCES, …); the file of that name is as it was, or whole.
+ * Writes or replaces a file. After a power failure at any moment the file is complete, or as it was before; after this
+ * function has returned, it is complete.
+ * @throws the error of the file system (ENOSPC, EACCES, …); the file is then complete, or as it was before.
  */
 export async function writeDurably(
   fs: FileSystem,
@@ -50,13 +50,13 @@ export async function writeDurably(
   await syncDirectory(fs, directory);
 }
 
-/** Removes a file durably; that it is gone already is fine. */
+/** Removes a file durably. A missing file is no error. */
 export async function removeDurably(fs: FileSystem, directory: string, name: string): Promise<void> {
   await fs.unlink(join(directory, name)).catch(unlessAbsent);
   await syncDirectory(fs, directory);
 }
 
-/** Moves a file durably, over a border of file systems too. */
+/** Moves a file durably, also to another file system. */
 export async function moveDurably(fs: FileSystem, from: string, to: string): Promise<void> {
   try {
     await fs.rename(from, to);
@@ -69,7 +69,7 @@ export async function moveDurably(fs: FileSystem, from: string, to: string): Pro
   await syncDirectory(fs, dirname(from));
 }
 
-/** The names of the files in a directory, without hidden ones; none when there is no such directory. */
+/** The names of the files in a directory except hidden ones; none if the directory does not exist. */
 export async function filesIn(fs: FileSystem, directory: string): Promise<string[]> {
   const entries = await fs.readdir(directory, { withFileTypes: true }).catch(unlessAbsent);
   return (entries ?? []).filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name);
@@ -77,12 +77,12 @@ export async function filesIn(fs: FileSystem, directory: string): Promise<string
 
 export interface Draft {
   readonly file: string;
-  /** Of the file that it was to become. */
+  /** The final name of the file. */
   readonly name: string;
   readonly writer: { readonly pid: number; readonly started: string; readonly scopeHash: string };
 }
 
-/** Drafts of whatever writer; none when there is no such directory. */
+/** The drafts of all writers; none if the directory does not exist. */
 export async function draftsIn(fs: FileSystem, directory: string): Promise<Draft[]> {
   const entries = await fs.readdir(directory, { withFileTypes: true }).catch(unlessAbsent);
   return (entries ?? []).flatMap(({ name: file }) => {
@@ -92,7 +92,7 @@ export async function draftsIn(fs: FileSystem, directory: string): Promise<Draft
   });
 }
 
-/** Whether a draft's writer has died before it was done. */
+/** Whether the writer of a draft died before it finished. */
 export async function isAbandoned(
   fs: FileSystem,
   directory: string,
@@ -122,24 +122,24 @@ async function syncDirectory(fs: FileSystem, directory: string): Promise<void> {
       await handle.close();
     }
   } catch (error) {
-    // Windows and some network file systems cannot; their renames are as durable as they get.
+    // Windows and some network file systems cannot sync a directory. Nothing makes their renames more durable.
     if (!['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
 
-/** Of the disk, or of what its user may have of it. */
+/** Whether the disk, or the quota of the user, is full. */
 export function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Why the file system failed, for people. */
+/** Explains an error of the file system to people. */
 export function whyFailed(error: unknown): string {
-  if (!(error instanceof Error)) return 'for no reason that is known';
+  if (!(error instanceof Error)) return 'for an unknown reason';
   const { code, message, name } = error as NodeJS.ErrnoException;
   return isFull(error) ? 'the disk is full' : `${code ?? name}: ${message}`;
 }
 
-/** Another process may move or remove a file at any time. */
+/** Whether a file is gone: another process may move or remove it at any time. */
 export function isGone(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }

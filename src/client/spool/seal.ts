@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
-/** A key of 32 bytes for AES-256-GCM, and the short name by which a file tells which key it needs. */
+/** A key of 32 bytes for AES-256-GCM, and the short id by which a file names its key. */
 export interface SpoolKey {
   readonly id: string;
   readonly bytes: Buffer;
@@ -10,7 +10,7 @@ const PURPOSE = Buffer.from('notification spool, version 1');
 
 /**
  * @param text 32 bytes as 64 hexadecimal digits or as base64
- * @throws TypeError that does not repeat it
+ * @throws TypeError that does not show the text
  */
 export function spoolKey(text: string): SpoolKey {
   const bytes = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64');
@@ -20,7 +20,7 @@ export function spoolKey(text: string): SpoolKey {
   return { id: createHash('sha256').update(PURPOSE).update(bytes).digest('hex').slice(0, 8), bytes };
 }
 
-/** Encrypts a text; nonce, tag and ciphertext in base64. */
+/** Encrypts a text. @returns nonce, tag and ciphertext in base64 */
 export function seal(text: string, { bytes }: SpoolKey): string {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', bytes, nonce).setAAD(PURPOSE);
@@ -28,7 +28,7 @@ export function seal(text: string, { bytes }: SpoolKey): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
 }
 
-/** @throws Error when it was changed, or sealed with another key. */
+/** @throws Error if the text was changed, or sealed with another key. */
 export function unseal(sealed: string, { bytes }: SpoolKey): string {
   const all = Buffer.from(sealed, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', bytes, all.subarray(0, 12), { authTagLength: 16 }).setAAD(PURPOSE);

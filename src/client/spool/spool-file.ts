@@ -3,38 +3,40 @@ import type { Item } from '../handover/item.ts';
 import { type SpoolKey, seal, unseal } from './seal.ts';
 
 /**
- * The first line of a spool file: what may be seen without the key. `firstAttempt` and `retryCount` are the words of
- * adr-006-spool-retention.md. Nothing in it tells of recipients or content.
+ * The first line of a spool file, which is never encrypted and so contains no recipients and no content. `firstAttempt`
+ * and `retryCount` are the names in adr-006-spool-retention.md.
  */
 export interface SpoolHeader {
   readonly version: 1;
   /** ISO-8601 UTC. */
   readonly firstAttempt: string;
-  /** Flushes that failed so far. */
+  /** Number of failed flushes. */
   readonly retryCount: number;
-  /** How many are in it. */
+  /** Number of notifications in the file. */
   readonly notifications: number;
   readonly lastError: { readonly at: string; readonly reason: string };
-  /** Of the key by which the second line is encrypted; absent when it is not. */
+  /** Id of the key that encrypts the second line; absent if it is not encrypted. */
   readonly keyId?: string;
-  /** In data/failed. */
+  /** Only in data/failed. */
   readonly givenUp?: { readonly at: string; readonly because: GivenUpBecause };
 }
 
 export type GivenUpBecause = 'too-old' | 'too-many-retries' | 'refused';
 
-/** Header line, payload line (the items as JSON, or encrypted), and the SHA-256 of both. */
+/** A header line, a payload line (the items as JSON, or encrypted), and a line with the SHA-256 of both. */
 export interface SpoolFile {
   readonly header: SpoolHeader;
   readonly payload: string;
 }
 
-/** It is not what was written: cut off, changed, or never a spool file. The message shows nothing of it. */
+/**
+ * The file is not as it was written: cut off, changed, or never a spool file. The message shows none of its content.
+ */
 export class CorruptFileError extends Error {
   override readonly name = 'CorruptFileError';
 }
 
-/** It may well be whole, but not for whoever reads it: another key, a newer version. */
+/** The file may be complete, but this process cannot read it: another key, a newer version. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';
 }
@@ -71,13 +73,13 @@ export function decodeHeader(text: string): SpoolHeader {
   return header as SpoolHeader;
 }
 
-/** @returns the payload, and the header's `keyId` that belongs to it */
+/** @returns the payload, and the `keyId` for the header */
 export function sealItems(items: readonly Item[], key: SpoolKey | undefined): { payload: string; keyId?: string } {
   const json = JSON.stringify(items);
   return key ? { payload: seal(json, key), keyId: key.id } : { payload: json };
 }
 
-/** @throws CorruptFileError, UnreadableFileError when the key is not among these */
+/** @throws CorruptFileError, UnreadableFileError if the key of the file is not among `keys` */
 export function openItems({ header, payload }: SpoolFile, keys: readonly SpoolKey[]): Item[] {
   const key = keys.find(({ id }) => id === header.keyId);
   if (header.keyId !== undefined && key === undefined) {

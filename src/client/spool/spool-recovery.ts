@@ -10,25 +10,25 @@ import {
   removeDurably,
 } from './durable-files.ts';
 import { decode } from './spool-file.ts';
-import { type Folder, foreign, isUnreported } from './spool-names.ts';
+import { type Folder, isUnreported, nameFault } from './spool-names.ts';
 
-/** What could not be put in order: a file, or a whole folder by its path. */
+/** A file that could not be recovered, or a whole folder by its path. */
 export interface Fault {
   readonly file: string;
   readonly error: unknown;
 }
 
 export interface Recovered {
-  /** In data/failed: nobody was told of them yet. */
+  /** The files in data/failed that have not been reported yet. */
   readonly unreported: string[];
   readonly faults: readonly Fault[];
 }
 
 /**
- * Finishes what processes that died left behind. None that cannot be read stops the others, nor what comes after.
+ * Finishes the work of processes that died. A file that cannot be read does not stop the recovery.
  *
- * A whole draft becomes the file it was to be; half of one is removed, for whoever wrote it was never told that it is
- * safe. What is in both folders is the spool's: who moves a file over a border of file systems has two for a moment.
+ * A complete draft gets the name of its file. An incomplete draft is removed: its writer never reported it as safe. A
+ * file that is in both folders stays in the spool: a move between two file systems makes two copies for a moment.
  */
 export async function recover(
   fs: FileSystem,
@@ -38,7 +38,7 @@ export async function recover(
   const unreported: string[] = [];
   const faults: Fault[] = [];
   const attempt = async (file: string, run: () => Promise<void>) => {
-    // What is gone has been finished by another flush.
+    // Another flush has finished a file that is gone.
     await run().catch((error) => isGone(error) || faults.push({ file, error }));
   };
   const drafts = async (folder: Folder) => {
@@ -61,15 +61,15 @@ export async function recover(
 }
 
 async function removeCopy(fs: FileSystem, folders: Readonly<Record<Folder, string>>, file: string): Promise<void> {
-  if (foreign('spool', file) !== undefined) return;
+  if (nameFault('spool', file) !== undefined) return;
   if (isWhole(await fs.readFile(join(folders.spool, file), 'utf8'))) await removeDurably(fs, folders.failed, file);
 }
 
 async function finish(fs: FileSystem, folder: Folder, directory: string, { file, name }: Draft): Promise<void> {
   const path = join(directory, file);
-  // In data/failed it is a second copy: nothing leaves the spool before it is whole there.
-  const wanted = folder === 'spool' && isWhole(await fs.readFile(path, 'utf8'));
-  if (wanted) await moveDurably(fs, path, join(directory, name));
+  // A draft in data/failed is a second copy: a file leaves the spool only after it is complete there.
+  const needed = folder === 'spool' && isWhole(await fs.readFile(path, 'utf8'));
+  if (needed) await moveDurably(fs, path, join(directory, name));
   else await fs.unlink(path);
 }
 

@@ -31,6 +31,9 @@ export class OutcomesUnreadableError extends Error {
   }
 }
 
+/** Longer than a message stays invisible after its worker died, so that its second delivery is waited for, too. */
+export const OUTCOME_PATIENCE_MS = 7 * 60_000;
+
 const SHORTEST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 

@@ -1,15 +1,17 @@
+import { sayError, sayStep } from '../../terminal/messages.ts';
+import { fields } from '../../terminal/table.ts';
 import { processTerminal } from '../../terminal/terminal.ts';
 import type { Endpoints } from './endpoints-file.ts';
 
-const { colors, print, say } = processTerminal();
+const terminal = processTerminal();
 
 /** Shows a step of the runtime on stderr, because stdout is for results. */
 export function showStep(step: string): void {
-  say(`${colors.cyan('•')} ${step}\n`);
+  sayStep(terminal, step);
 }
 
 export function showError(error: unknown): void {
-  say(`${colors.red('✗')} ${error instanceof Error ? error.message : String(error)}\n`);
+  sayError(terminal, error instanceof Error ? error.message : String(error));
 }
 
 /** The endpoints as a table, and the command for a run. */
@@ -21,6 +23,5 @@ export function showEndpoints({ endpoints, tables, logs }: Endpoints, file: stri
     ['all of it', file],
     ['a run', 'npm run batch:notification-retry -- --local --wait'],
   ];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  for (const [name, value] of rows) print(`  ${colors.dim(name.padEnd(width))}  ${value}\n`);
+  terminal.print(fields(rows, terminal.colors));
 }

@@ -20,7 +20,7 @@ it(
   `${NOTIFICATIONS} notifications: the API comes and goes, the producer is killed again and again, and each is delivered once`,
   async () => {
     const api = new ApiStandIn();
-    // A request in twenty is taken without an answer.
+    // The API takes one request in twenty without an answer.
     api.losesAnswer = () => Math.random() < 0.05;
     const pace = { slice: FULL ? 100 : 30, upMs: 700, downMs: 500, killMs: 400, atLeast: 3 };
     const { kills, outages } = await survive(api, { directory, notifications: NOTIFICATIONS, ...pace });

@@ -17,7 +17,7 @@ afterEach(() => world.end());
 const here = createHash('sha256').update(ownIdentity().scope).digest('hex').slice(0, 8);
 const directory = () => join(world.directory, 'data', 'spool');
 
-/** A spool file as a writer leaves it that was killed just before it gave the file its name. */
+/** Leaves a draft like a writer that was killed just before it renamed the file. */
 async function draft(pid: number, started: string, scope = here): Promise<string> {
   await world.api.stop();
   await world.client().send(notification(1));
@@ -34,7 +34,7 @@ async function spoolAnother(): Promise<void> {
   await world.api.start();
 }
 
-/** A file or folder of another user's: this call fails for that path. */
+/** A file system on which one call fails for one path, like a file or folder of another user. */
 function refusing(call: 'readFile' | 'rename' | 'stat' | 'readdir', path: string): FileSystem {
   const own: FileSystem = { ...fs };
   const allowed = own[call];
@@ -46,20 +46,20 @@ function refusing(call: 'readFile' | 'rename' | 'stat' | 'readdir', path: string
 }
 
 describe('what a killed writer left behind', () => {
-  it('is handed over when it is whole', async () => {
+  it('is handed over if it is complete', async () => {
     await draft(process.pid, '1');
     expect(await world.client().flush()).toMatchObject({ accepted: 1, givenUp: [] });
     expect(readdirSync(directory())).toEqual([]);
   });
 
-  it('is removed when it is half: nobody was told that it is safe', async () => {
+  it('is removed if it is incomplete, as it was never reported as safe', async () => {
     truncateSync(await draft(process.pid, '1'), 100);
     expect(await world.client().flush()).toMatchObject({ accepted: 0, givenUp: [], skipped: [] });
     expect(readdirSync(directory())).toEqual([]);
   });
 
   it.each(['readFile', 'rename', 'stat'] as const)(
-    'is named when it cannot be finished (%s), and the flush goes on',
+    'is named if it cannot be finished (%s), and the flush goes on',
     async (call) => {
       const stuck = await draft(process.pid, '1', call === 'stat' ? 'ffffffff' : here);
       await spoolAnother();
@@ -72,7 +72,7 @@ describe('what a killed writer left behind', () => {
     },
   );
 
-  it('is no matter when another flush finishes it at the same time', async () => {
+  it('does no harm if another flush finishes it at the same time', async () => {
     const path = await draft(process.pid, '1');
     const late: FileSystem = {
       ...fs,
@@ -84,7 +84,7 @@ describe('what a killed writer left behind', () => {
     expect(await world.client({}, late).flush()).toMatchObject({ accepted: 0, skipped: [] });
   });
 
-  it('in a data/failed that cannot be looked into holds up nothing, and the folder is named', async () => {
+  it('in a data/failed that cannot be read holds up nothing, and the folder is named', async () => {
     await spoolAnother();
     const failed = join(world.directory, 'data', 'failed');
     const report = await world.client({}, refusing('readdir', failed)).flush();
@@ -94,14 +94,14 @@ describe('what a killed writer left behind', () => {
     });
   });
 
-  it('is left alone while its writer lives', async () => {
+  it('is left alone while its writer runs', async () => {
     const { pid, started } = ownIdentity();
     const path = await draft(pid, started);
     await world.client().flush();
     expect(readdirSync(directory())).toEqual([path.split('/').at(-1)]);
   });
 
-  it('of another host, it is left alone for an hour', async () => {
+  it('is left alone for an hour if its writer is on another host', async () => {
     const path = await draft(1, '1', 'ffffffff');
     utimesSync(path, world.now, world.now);
     world.now = new Date(world.now.getTime() + 3_599_000);

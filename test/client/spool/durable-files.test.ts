@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** Directories are opened to be synced, and for nothing else. */
+/** The directories that were synced: nothing else opens a directory. */
 async function syncedFor(directory: string): Promise<string[]> {
   const synced: string[] = [];
   const watched: FileSystem = {
@@ -25,7 +25,7 @@ async function syncedFor(directory: string): Promise<string[]> {
   return synced.sort();
 }
 
-it('a directory that is made is synced into its parent, and each parent that was made into its own', async () => {
+it('a new directory is made durable by a sync of its parent, and so is each new parent', async () => {
   expect(await syncedFor(join(root, 'data', 'spool'))).toEqual([root, join(root, 'data')]);
   expect(await syncedFor(join(root, 'data', 'failed'))).toEqual([join(root, 'data')]);
   expect(await syncedFor(join(root, 'data', 'failed'))).toEqual([]);

@@ -20,7 +20,7 @@ const idsOf = (bodies: readonly unknown[]) =>
 const kept = async () =>
   idsOf([...(await world.items('spool')), ...(await world.items('failed'))].map(({ body }) => body));
 
-describe('a disk that does not take it', () => {
+describe('a disk that fails', () => {
   it.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'])(
     "%s: send fails loudly, and the notification is still the caller's",
     async (code) => {
@@ -39,7 +39,7 @@ describe('a disk that does not take it', () => {
     },
   );
 
-  it('a batch names those that are kept nowhere, with the results of the others', async () => {
+  it('names the notifications of a batch that are kept nowhere, with the results of the others', async () => {
     let writes = 0;
     const full = faultyFs((_, name) => (name === 'file.writeFile' && ++writes === 2 ? errno('ENOSPC') : undefined));
     await world.api.stop();
@@ -52,7 +52,7 @@ describe('a disk that does not take it', () => {
     expect(await world.items('spool')).toHaveLength(150);
   });
 
-  it('full during a flush, the file stays as it was and the others go out', async () => {
+  it('leaves a file as it was if it is full during a flush, and the other files go out', async () => {
     await world.api.stop();
     await world.client().sendBatch(many(150));
     await world.api.start();
@@ -67,7 +67,7 @@ describe('a disk that does not take it', () => {
 });
 
 describe('a process that dies', () => {
-  /** Runs it over and over, dying at the first call of the file system, then at the second, … until it lives through. */
+  /** Repeats a run that dies at the first call of the file system, then at the second, …, until the run survives. */
   async function dyingAtEachCall(
     run: (fs: ReturnType<typeof faultyFs>) => Promise<void>,
     after: () => Promise<void>,
@@ -85,7 +85,7 @@ describe('a process that dies', () => {
     return deaths;
   }
 
-  it('at any call while it spools: what send promised is in the spool whole, and nothing else is sent', async () => {
+  it('at any call while it spools: a spooled notification is complete, and nothing else is sent', async () => {
     const deaths = await dyingAtEachCall(
       async (fs) => {
         await world.api.stop();
@@ -131,7 +131,9 @@ describe('a process that dies', () => {
         expect(world.files('spool')).toEqual([]);
         expect(mine(await world.api.delivered()).size).toBe(5);
         expect(mine(idsOf((await world.items('failed')).map(({ body }) => body)))).toEqual(new Set([`R${round}-1`]));
-        expect(world.told.splice(0)).toContainEqual(expect.objectContaining({ because: 'refused', notifications: 1 }));
+        expect(world.reported.splice(0)).toContainEqual(
+          expect.objectContaining({ because: 'refused', notifications: 1 }),
+        );
         expect(world.files('failed').filter(isUnreported)).toEqual([]);
       },
     );
@@ -144,7 +146,7 @@ describe('a process that dies', () => {
     ['on one file system', false],
     ['over a border of file systems', true],
   ])(
-    'at any call while files are given up, %s: each is in one place after the next flush, and was told',
+    'at any call while files are given up, %s: each is in one place after the next flush, and was reported',
     async (_, border) => {
       let file = '';
       const deaths = await dyingAtEachCall(
@@ -158,7 +160,7 @@ describe('a process that dies', () => {
           world.forgetLock();
           await world.client({ maxSpoolRetries: 1 }).flush();
           expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
-          expect(world.told.splice(0)).toContainEqual(
+          expect(world.reported.splice(0)).toContainEqual(
             expect.objectContaining({ file, because: 'too-many-retries', notifications: 2 }),
           );
           await world.spool().remove('failed', file);
@@ -173,7 +175,7 @@ describe('a process that dies', () => {
     ['on one file system', false],
     ['over a border of file systems', true],
   ])(
-    'at any call of a resend, %s: it is in one place, and goes out once, the rest by another resend',
+    'at any call of a resend, %s: it is in one place, and goes out once, if needed by another resend',
     async (_, border) => {
       let file = '';
       let rounds = 0;
@@ -192,7 +194,7 @@ describe('a process that dies', () => {
           expect(new Set(places)).toEqual(new Set([file]));
           if (!border) expect(places).toHaveLength(1);
           await world.client().flush();
-          // Long after: what went out is nowhere any more, for the API has forgotten its key.
+          // Long after: the API has forgotten the keys, so a copy of a sent notification must not be left anywhere.
           world.api.forgetKeys();
           for (const failed of world.files('failed')) await world.spool().resend(failed);
           expect(await world.client().flush()).toMatchObject({ left: 0, givenUp: [] });
@@ -206,7 +208,7 @@ describe('a process that dies', () => {
   );
 });
 
-describe('whatever the API answers, and wherever the process dies', () => {
+describe('any answers of the API, and a process that dies anywhere', () => {
   const answer = fc.constantFrom('accept', 'accept', 'accept', 'refuse', 'busy', 'in-progress', 'lost', 'drop', 'key');
   const send = fc.record({
     do: fc.constant('send' as const),
@@ -229,7 +231,7 @@ describe('whatever the API answers, and wherever the process dies', () => {
     { weight: 2, arbitrary: resend },
   );
 
-  // Few of the drawn histories get as far.
+  // Few of the generated histories get this far.
   const never = Number.NaN;
   const givenUpTwice = [
     { do: 'send' as const, count: 2, dies: never },
@@ -240,7 +242,7 @@ describe('whatever the API answers, and wherever the process dies', () => {
     { do: 'resend' as const, count: 0, dies: 5 },
   ];
 
-  it('every notification that was promised is accepted once, in the spool or in data/failed', async () => {
+  it('accepts each notification once, or leaves it in the spool or in data/failed', async () => {
     const reached = new Set<string>();
     await fc.assert(
       fc.asyncProperty(
@@ -293,7 +295,7 @@ describe('whatever the API answers, and wherever the process dies', () => {
               else for (const { because } of report.givenUp) reached.add(because);
             }
             world.forgetLock();
-            // The machine goes on; what a dead process left half done is somebody else's to find.
+            // The machine goes on; another process finds what the dead one left incomplete.
             const accepted = await world.api.delivered();
             expect(new Set(accepted).size).toBe(accepted.length);
             const somewhere = new Set([...accepted, ...(await kept())]);
@@ -306,7 +308,7 @@ describe('whatever the API answers, and wherever the process dies', () => {
           expect(world.files('spool')).toEqual([]);
           const accepted = new Set(await world.api.delivered());
           const failed = await world.items('failed');
-          // In both only when the API refused a repeat of what it had taken while its answer got lost.
+          // In both only if the API took it, its answer was lost, and the API then refused the repeat.
           for (const id of promised)
             expect(accepted.has(id) || idsOf(failed.map(({ body }) => body)).includes(id)).toBe(true);
           expect(failed.every(({ idempotency_key }) => idempotency_key.length > 0)).toBe(true);

@@ -18,7 +18,7 @@ const spoolPath = (file = '') => join(world.directory, 'data', 'spool', file);
 const keyA = Buffer.alloc(32, 1).toString('base64');
 const keyB = Buffer.alloc(32, 2).toString('hex');
 
-/** Spools these while the API is away. */
+/** Spools these while the API does not answer. */
 async function spooled(count: number, from = 0, options = {}): Promise<string> {
   await world.api.stop();
   await world.client(options).sendBatch(many(count, from));
@@ -27,7 +27,7 @@ async function spooled(count: number, from = 0, options = {}): Promise<string> {
 }
 
 describe('sendBatch', () => {
-  it('hands over any number, a hundred a request, and tells how far it is', async () => {
+  it('hands over any number, 100 per request, and reports progress', async () => {
     const seen: number[] = [];
     const results = await world.client().sendBatch(many(250), { onProgress: ({ done }) => seen.push(done) });
     expect(results).toHaveLength(250);
@@ -36,7 +36,7 @@ describe('sendBatch', () => {
     expect(seen.at(-1)).toBe(250);
   });
 
-  it('spools a batch as one file for each hundred, and stops being patient while nobody answers', async () => {
+  it('spools a batch as one file per 100, and makes fewer attempts while the API does not answer', async () => {
     await world.api.stop();
     const results = await world.client({ concurrency: 1 }).sendBatch(many(250));
     expect(results.every(({ state }) => state === 'spooled')).toBe(true);
@@ -44,7 +44,7 @@ describe('sendBatch', () => {
     expect(world.waited).toHaveLength(2);
   });
 
-  it('asks again for those items alone that may go through, and refuses those that never will', async () => {
+  it('retries only the items that may succeed, and refuses those that never will', async () => {
     world.api.insteadOfItem = ({ notification_id }) => {
       if (notification_id === 'N1') return problem('invalid-request', 400);
       if (notification_id === 'N2') return problem('unavailable', 503);
@@ -59,7 +59,7 @@ describe('sendBatch', () => {
     ).toEqual(['N2']);
   });
 
-  it('refused as a whole, it finds out for which items', async () => {
+  it('finds the items for which a whole batch is refused', async () => {
     world.api.instead = ({ body }) => {
       const items = (body['notifications'] ?? [body]) as { notification_id: string }[];
       return items.some(({ notification_id }) => notification_id === 'N7') ? { status: 413 } : undefined;
@@ -69,7 +69,7 @@ describe('sendBatch', () => {
     expect(results[7]).toMatchObject({ state: 'refused', problem: { status: 413 } });
   });
 
-  it('sends what is in it twice once', async () => {
+  it('sends an item once that is in the batch twice', async () => {
     const results = await world.client().sendBatch([notification(1), notification(1)]);
     expect(results).toMatchObject([{ repeat: false }, { repeat: true }]);
     expect(world.api.accepted).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('sendBatch', () => {
     expect(world.api.accepted).toHaveLength(20);
   });
 
-  it('stopped by its signal, it keeps the rest on disk', async () => {
+  it('keeps the rest on disk if its signal aborts', async () => {
     const stop = new AbortController();
     const results = await world.client({ concurrency: 1 }).sendBatch(many(300), {
       signal: stop.signal,
@@ -120,7 +120,7 @@ describe('an onProgress that fails', () => {
 });
 
 describe('flush', () => {
-  it('sends the oldest first attempt first, whatever the files are called', async () => {
+  it('sends the file with the oldest first attempt first, not by file name', async () => {
     await spooled(1, 5);
     later(-3);
     await spooled(1, 2);
@@ -131,7 +131,7 @@ describe('flush', () => {
     expect(world.files('spool')).toEqual([]);
   });
 
-  it('has nothing to do in a directory that does not exist', async () => {
+  it('has nothing to do if the directory does not exist', async () => {
     expect(await world.client().flush()).toEqual({
       accepted: 0,
       refused: 0,
@@ -142,7 +142,7 @@ describe('flush', () => {
     });
   });
 
-  it('leaves in a file what did not go through, and sends that alone the next time', async () => {
+  it('leaves the items that failed in the file, and sends only these the next time', async () => {
     const file = await spooled(5);
     world.api.insteadOfItem = ({ notification_id }) => (notification_id === 'N3' ? { status: 503 } : undefined);
     expect(await world.client().flush()).toMatchObject({ accepted: 4, left: 1 });
@@ -155,7 +155,7 @@ describe('flush', () => {
     expect(world.api.accepted).toHaveLength(5);
   });
 
-  it('gets the stored answer of what was in progress', async () => {
+  it('gets the stored answer of a request that was in progress', async () => {
     world.api.instead = () => problem('request-in-progress', 409);
     const client = world.client();
     await client.send(notification(1));
@@ -163,7 +163,7 @@ describe('flush', () => {
     expect(await client.flush()).toMatchObject({ accepted: 1 });
   });
 
-  it('moves what the API refuses to data/failed with the problem, and tells it once', async () => {
+  it('moves refused items to data/failed with the problem, and reports them once', async () => {
     const file = await spooled(3);
     world.api.insteadOfItem = ({ notification_id }) =>
       notification_id === 'N1' ? problem('invalid-request', 400) : undefined;
@@ -173,10 +173,10 @@ describe('flush', () => {
     expect(await world.items('failed')).toMatchObject([
       { body: notification(1), problem: { type: 'urn:notification-retry:problem:invalid-request' } },
     ]);
-    expect(world.told).toMatchObject([{ file, because: 'refused', notifications: 1, reason: 'invalid-request' }]);
+    expect(world.reported).toMatchObject([{ file, because: 'refused', notifications: 1, reason: 'invalid-request' }]);
   });
 
-  it('gives a file up after ten failed flushes, moves it and tells it once', async () => {
+  it('gives a file up after ten failed flushes, moves it and reports it once', async () => {
     const file = await spooled(2);
     await world.api.stop();
     const client = world.client();
@@ -192,7 +192,7 @@ describe('flush', () => {
     expect(world.files('spool')).toEqual([]);
     expect(world.files('failed')).toEqual([file]);
     await client.flush();
-    expect(world.told).toHaveLength(1);
+    expect(world.reported).toHaveLength(1);
   });
 
   it.each([
@@ -204,7 +204,7 @@ describe('flush', () => {
     await world.api.stop();
     later(hours);
     await world.client(options).flush();
-    expect(world.told).toMatchObject([{ file, because }]);
+    expect(world.reported).toMatchObject([{ file, because }]);
     expect((await world.spool().head('failed', file)).header?.givenUp).toMatchObject({ because });
   });
 
@@ -214,7 +214,7 @@ describe('flush', () => {
     expect(await world.client().flush()).toMatchObject({ accepted: 1, givenUp: [] });
   });
 
-  it('loses nothing when the clock goes back', async () => {
+  it('loses nothing if the clock is set back', async () => {
     await spooled(1);
     later(-24 * 365);
     await world.api.stop();
@@ -223,7 +223,7 @@ describe('flush', () => {
     expect(await world.client().flush()).toMatchObject({ accepted: 1 });
   });
 
-  it('told to stop, it counts no failure', async () => {
+  it('counts no failure if it is aborted', async () => {
     const stop = new AbortController();
     await spooled(1);
     await spooled(1, 1);
@@ -237,10 +237,10 @@ describe('flush', () => {
   });
 });
 
-describe('what one file learns of the API', () => {
+describe('what one file shows about the API', () => {
   const retryCounts = async () => (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
 
-  it('a Retry-After too long to wait for ends the asking, and what was not asked counts no failure', async () => {
+  it('a long Retry-After ends the requests, and a file that was not attempted counts no failure', async () => {
     for (let n = 0; n < 3; n++) await spooled(1, n);
     world.api.instead = () => ({ status: 429, headers: { 'retry-after': '120' } });
     expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 3 });
@@ -250,7 +250,7 @@ describe('what one file learns of the API', () => {
     expect(unasked?.header?.lastError.reason).toBe('no answer (ECONNREFUSED)');
   });
 
-  it('the same for the batches of a mailing: the rest is spooled unasked', async () => {
+  it('also for the batches of a mailing: the rest is spooled without an attempt', async () => {
     world.api.instead = () => ({ status: 503, headers: { 'retry-after': '120' } });
     const results = await world.client({ concurrency: 1 }).sendBatch(many(250));
     expect(world.api.asked).toHaveLength(1);
@@ -258,7 +258,7 @@ describe('what one file learns of the API', () => {
     expect(results[249]).toMatchObject({ state: 'spooled', reason: 'the API said to wait (Retry-After)' });
   });
 
-  it('once the time has come it asks again', async () => {
+  it('sends again after the Retry-After', async () => {
     for (let n = 0; n < 2; n++) await spooled(1, n);
     world.api.instead = () =>
       world.api.asked.length === 1 ? { status: 429, headers: { 'retry-after': '31' } } : undefined;
@@ -266,7 +266,7 @@ describe('what one file learns of the API', () => {
     expect(await world.client().flush({ onProgress })).toMatchObject({ accepted: 1, left: 1 });
   });
 
-  it('an API that answers 5xx alone is asked once for each further file, until it answers otherwise', async () => {
+  it('an API that only answers 5xx gets one request per further file, until it answers otherwise', async () => {
     for (let n = 0; n < 5; n++) {
       await spooled(1, n);
       later(0.1);
@@ -288,7 +288,7 @@ describe('a batch that fails as a whole', () => {
   const sizes = () => world.api.asked.map(({ body }) => (body['notifications'] as unknown[] | undefined)?.length ?? 1);
   const kept = async () =>
     (await world.items('spool')).map(({ body }) => (body as { notification_id: string }).notification_id);
-  /** Any request with one of these in it fails on the API's side. */
+  /** Makes the API fail on each request that contains one of these. */
   const failFor = (...ids: string[]) => {
     world.api.instead = ({ body }) => {
       const items = (body['notifications'] ?? [body]) as { notification_id: string }[];
@@ -297,7 +297,7 @@ describe('a batch that fails as a whole', () => {
   };
 
   it.each([[['N0']], [['N37']], [['N99']], [['N0', 'N1']], [['N0', 'N49', 'N50', 'N99']]])(
-    'for %j alone: the flush hands the others over and keeps it',
+    'only for %j: the flush hands the others over and keeps these',
     async (ids) => {
       await spooled(100);
       failFor(...ids);
@@ -310,7 +310,7 @@ describe('a batch that fails as a whole', () => {
     },
   );
 
-  it('is found behind a file that always fails, too', async () => {
+  it('is split also after a file that always fails', async () => {
     await spooled(1, 900);
     later(0.1);
     await spooled(100);
@@ -319,7 +319,7 @@ describe('a batch that fails as a whole', () => {
     expect(await kept()).toEqual(['N900', 'N37']);
   });
 
-  it('because the API fails for all costs ten small requests, once', async () => {
+  it('because the API always fails, costs ten small requests once', async () => {
     for (let n = 0; n < 3; n++) await spooled(100, 100 * n);
     world.api.instead = () => ({ status: 503 });
     expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 300 });
@@ -327,14 +327,14 @@ describe('a batch that fails as a whole', () => {
     expect((await world.spool().list('spool')).map(({ header }) => header?.retryCount)).toEqual([1, 1, 1]);
   });
 
-  it('too large for the time there is, it goes in smaller ones', async () => {
+  it('because it takes too long, is sent in smaller batches', async () => {
     await spooled(100);
     world.api.instead = ({ body }) => ((body['notifications'] as unknown[]).length > 30 ? 'stall' : undefined);
     expect(await world.client({ timeoutMs: 250 }).flush()).toMatchObject({ accepted: 100, left: 0 });
     expect(sizes()).toEqual([100, 100, 100, 50, 25, 25, 50, 25, 25]);
   });
 
-  it('while a mailing is sent, it is left to the flush', async () => {
+  it('during a mailing is left to the flush', async () => {
     failFor('N7');
     await world.client().sendBatch(many(20));
     expect(sizes()).toEqual([20, 20, 20]);
@@ -342,7 +342,7 @@ describe('a batch that fails as a whole', () => {
   });
 });
 
-describe('a file that is not whole', () => {
+describe('a file that is not a complete spool file', () => {
   it.each([
     ['cut off', (path: string) => truncateSync(path, statSync(path).size - 10)],
     ['cut off in its first line', (path: string) => truncateSync(path, 20)],
@@ -350,7 +350,7 @@ describe('a file that is not whole', () => {
     ['changed', (path: string) => writeFileSync(path, readFileSync(path, 'utf8').replace('Text 0', 'Text X'))],
     ['something else', (path: string) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0, 10, 7]))],
     ['JSON of somebody else', (path: string) => writeFileSync(path, '{"version":1}\n[]\n')],
-  ])('%s: it is set aside and told, never sent, and the others go out', async (_, spoil) => {
+  ])('%s: it is set aside and reported, never sent, and the others go out', async (_, spoil) => {
     const file = await spooled(1, 0);
     spoil(spoolPath(file));
     await spooled(1, 1);
@@ -361,11 +361,11 @@ describe('a file that is not whole', () => {
     expect(world.files('failed')).toEqual([expect.stringMatching(new RegExp(`^${file}\\.\\w+\\.corrupt$`))]);
   });
 
-  it("of somebody else's, by its name, it is left alone and named", async () => {
+  it('with a foreign name is left alone and named', async () => {
     const file = await spooled(1);
     writeFileSync(spoolPath('app.db'), 'not ours');
     writeFileSync(spoolPath(`${file}.bak`), readFileSync(spoolPath(file)));
-    const because = "its name does not end in .spool: it is none of the spool's";
+    const because = 'its name does not end in .spool, so it is not a file of the spool';
     expect(await world.client().flush()).toMatchObject({
       accepted: 1,
       givenUp: [],
@@ -378,7 +378,7 @@ describe('a file that is not whole', () => {
     expect(world.files('failed')).toEqual([]);
   });
 
-  it('of a newer version, it is left alone', async () => {
+  it('of a newer version is left alone', async () => {
     mkdirSync(spoolPath(), { recursive: true });
     writeFileSync(spoolPath('new.spool'), '{"version":2}\n');
     const report = await world.client().flush();
@@ -423,7 +423,7 @@ describe('encryption at rest', () => {
     expect(world.files('failed')).toEqual([file]);
   });
 
-  it('changed on disk with a checksum that fits, it is corrupt', async () => {
+  it('detects a file that was changed on disk with a matching checksum', async () => {
     const file = await spooled(1, 0, { spoolKey: keyA });
     const spool = world.spool({ spoolKey: keyA });
     const content = await spool.read('spool', file);
@@ -433,7 +433,7 @@ describe('encryption at rest', () => {
 });
 
 describe('resend', () => {
-  it('puts a given-up file back with a fresh budget and the same keys', async () => {
+  it('puts a given-up file back with a new budget and the same keys', async () => {
     const file = await spooled(2);
     await world.api.stop();
     later(200);

@@ -17,7 +17,7 @@ const failedPath = () => join(world.directory, 'data', 'failed');
 const idsOf = (items: readonly { readonly body: unknown }[]) =>
   items.map(({ body }) => (body as { notification_id: string }).notification_id).sort();
 
-/** @returns the name of the file in which these wait */
+/** @returns the name of the file with these notifications */
 async function spooled(count: number): Promise<string> {
   await world.api.stop();
   await world.client().sendBatch(Array.from({ length: count }, (_, n) => notification(n)));
@@ -25,7 +25,7 @@ async function spooled(count: number): Promise<string> {
   return String(world.files('spool').at(-1));
 }
 
-/** The API refuses this one, and is too busy for that one. */
+/** The API refuses one notification, and is too busy for another. */
 function answers(refused: string, busy?: string): void {
   world.api.insteadOfItem = ({ notification_id }) => {
     if (notification_id === refused) return problem('invalid-request', 400);
@@ -35,9 +35,9 @@ function answers(refused: string, busy?: string): void {
 
 const cannotTell = { onGivenUp: () => Promise.reject(new Error('the mail server is away')) };
 
-describe('what was accepted is not asked for again', () => {
+describe('an accepted notification is not sent again', () => {
   it.each([
-    ['nobody can be told', cannotTell, () => {}],
+    ['the report fails', cannotTell, () => {}],
     ['data/failed cannot be written', {}, () => writeFileSync(failedPath(), '')],
   ])('while %s', async (_, options, spoil) => {
     await spooled(3);
@@ -49,13 +49,13 @@ describe('what was accepted is not asked for again', () => {
       hours(1);
       await client.flush();
     }
-    // The API keeps a key no longer than that.
+    // The API keeps a key for this time.
     world.api.forgetKeys();
     await client.flush();
     expect(await world.api.delivered()).toEqual(['N0', 'N2']);
   });
 
-  it('nor after the tenth failed flush, while data/failed cannot be written', async () => {
+  it('after the tenth failed flush either, while data/failed cannot be written', async () => {
     const file = await spooled(2);
     writeFileSync(failedPath(), '');
     answers('', 'N1');
@@ -68,7 +68,7 @@ describe('what was accepted is not asked for again', () => {
   });
 });
 
-describe('operators are told', () => {
+describe('operators get a report', () => {
   it.each([
     ['too-old', () => hours(200)],
     ['corrupt', (file: string) => truncateSync(join(world.directory, 'data', 'spool', file), 10)],
@@ -82,11 +82,11 @@ describe('operators are told', () => {
       expect(report.givenUp).toEqual([]);
       expect(report.skipped.map(({ file: name }) => name)).toEqual([failedPath(), file]);
     }
-    expect(world.told).toEqual([]);
+    expect(world.reported).toEqual([]);
     rmSync(failedPath());
     expect(await world.client().flush()).toMatchObject({ left: 0, skipped: [], givenUp: [{ file, because }] });
     await world.client().flush();
-    expect(world.told).toMatchObject([{ file, because }]);
+    expect(world.reported).toMatchObject([{ file, because }]);
     expect([world.files('spool'), world.files('failed').length]).toEqual([[], 1]);
   });
 
@@ -110,29 +110,29 @@ describe('operators are told', () => {
     }
     expect(await world.client().flush()).toMatchObject({ skipped: [], givenUp: [{ file, because, ...more }] });
     expect(await world.client().flush()).toMatchObject({ givenUp: [] });
-    expect(world.told).toHaveLength(1);
+    expect(world.reported).toHaveLength(1);
     expect(world.files('failed')[0]).toMatch(new RegExp(`^${file.replace('.spool', '')}`));
   });
 
-  it('and may have dealt with the file before the next line runs', async () => {
+  it('and may remove the file before the next line runs', async () => {
     await spooled(1);
     answers('N0');
     const onGivenUp = () => rmSync(failedPath(), { recursive: true });
     expect(await world.client({ onGivenUp }).flush()).toMatchObject({ skipped: [], givenUp: [{ because: 'refused' }] });
   });
 
-  it('what they put back untold is not told any more', async () => {
+  it('but not of an unreported file that they have put back', async () => {
     const file = await spooled(1);
     hours(200);
     await world.client(cannotTell).flush();
     expect(await world.spool().resend(`untold-${file}`)).toBe(file);
     expect(await world.client().flush()).toMatchObject({ accepted: 1, givenUp: [] });
-    expect(world.told).toEqual([]);
+    expect(world.reported).toEqual([]);
   });
 });
 
-describe('what is refused', () => {
-  it('keeps a name of the same length, however often it is sent again', async () => {
+describe('a refused notification', () => {
+  it('keeps a file name of the same length, however often it is sent again', async () => {
     const file = await spooled(1);
     answers('N0');
     for (let round = 1; round <= 12; round++) {
@@ -143,7 +143,7 @@ describe('what is refused', () => {
     }
   });
 
-  it('in two flushes, of one file and with one key, is kept twice', async () => {
+  it('is kept twice if it is refused in two flushes, of one file and with one key', async () => {
     await world.api.stop();
     await world.client().sendBatch([0, 1].map((n) => ({ ...notification(n), idempotency_key: 'K1' })));
     await world.api.start();
@@ -154,11 +154,11 @@ describe('what is refused', () => {
     expect(idsOf(await world.items('failed'))).toEqual(['N0', 'N1']);
   });
 
-  it("is told by the API's own words alone", async () => {
+  it('is reported only by the name of the problem', async () => {
     await spooled(1);
     world.api.insteadOfItem = () => ({ status: 400, body: { type: 'someone-0@example.com is not liked' } });
     await world.client().flush();
     const [entry] = await world.spool().list('failed');
-    expect([world.told[0]?.reason, entry?.header?.lastError.reason]).toEqual(['status 400', 'status 400']);
+    expect([world.reported[0]?.reason, entry?.header?.lastError.reason]).toEqual(['status 400', 'status 400']);
   });
 });

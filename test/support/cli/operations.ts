@@ -25,7 +25,7 @@ import { startSqs } from '../../../src/local/stand-ins/sqs.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
 import { dueRow } from '../rows.ts';
 import { createTables } from '../tables.ts';
-import { type Told, toldTerminal } from './told-terminal.ts';
+import { recordingTerminal, type TerminalScript } from './recording-terminal.ts';
 
 export const HASH_KEY = 'a key for tests';
 
@@ -79,9 +79,9 @@ export async function startOperations(engine?: DynamodbEngine) {
     tables,
     directory,
 
-    /** Runs a command with `--local`; `answer` is typed when it asks, and somebody is there only if it is given. */
-    async run(args: readonly string[], more: Partial<CliContext> & Told = {}): Promise<Ended> {
-      const { terminal, written } = toldTerminal(more);
+    /** Runs a command. The terminal is interactive only if there is an `answer`. */
+    async run(args: readonly string[], more: Partial<CliContext> & TerminalScript = {}): Promise<Ended> {
+      const { terminal, written } = recordingTerminal(more);
       const code = await runProgram(args, {
         terminal,
         findDeployment: async () => deployment,
@@ -95,7 +95,7 @@ export async function startOperations(engine?: DynamodbEngine) {
       return { code, ...written };
     },
 
-    /** The answer of a command with `--json`. */
+    /** The result of a command with `--local --json`. */
     async json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
       const { code, out, err } = await this.run([...args, '--local', '--json']);
       if (code === 2 || out === '') throw new Error(`exit ${code}: ${err}`);
@@ -143,7 +143,7 @@ export async function startOperations(engine?: DynamodbEngine) {
       }
     },
 
-    /** Everything out of all lanes. */
+    /** Takes every visible message out of all lanes. */
     async takeAll(): Promise<QueueMessage[]> {
       const taken = await Promise.all(CHANNELS.flatMap((channel) => LANES.map((lane) => this.take(channel, lane))));
       return taken.flat();
@@ -188,7 +188,7 @@ export function deadRow(
   });
 }
 
-/** A row that was given up without a dead letter. */
+/** A given-up row without a dead letter. */
 export function stoppedRow(log_id: string, failure_reason: NotificationRow['failure_reason'] = 'INVALID_RECIPIENT') {
   const { work_queue: _, dead_message_id: __, dead_run_id: ___, ...row } = deadRow(log_id);
   return { ...row, ...(failure_reason && { failure_reason }) };

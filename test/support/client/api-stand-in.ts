@@ -17,8 +17,8 @@ export interface Asked {
 }
 
 /**
- * An answer in place of the API's own; `drop` takes the request and closes the connection without an answer, `stall`
- * leaves it open.
+ * An answer instead of the normal one. `drop` takes the request and closes the connection without an answer; `stall`
+ * leaves the connection open.
  */
 export interface Instead {
   readonly status: number;
@@ -36,18 +36,20 @@ export function problem(name: string, status: number): Instead {
   };
 }
 
-/** The intake API's contract over loopback HTTP, with its idempotency; what it accepted survives stop and start. */
+/**
+ * The contract of the intake API over loopback HTTP, with idempotency. Accepted notifications survive stop and start.
+ */
 export class ApiStandIn implements ProducerApi {
   readonly apiKey = 'nrk_test';
   readonly asked: Asked[] = [];
-  /** Accepted notifications, in order; each is one. */
+  /** Accepted notifications in their order, without repeats. */
   readonly accepted: Notification[] = [];
   readonly failures: { readonly log_id: string; readonly body: unknown }[] = [];
-  /** Answers the next requests in place of the API, before anything is taken. */
+  /** Answers requests instead of the API, which then takes nothing. */
   instead: (asked: Asked) => Instead | 'drop' | 'stall' | undefined = () => undefined;
-  /** Judges an item of a batch, or a single notification, in place of the API. */
+  /** Answers for an item of a batch, or for a single notification, instead of the API. */
   insteadOfItem: (notification: Notification) => Instead | undefined = () => undefined;
-  /** Whether the answer to what was just taken is lost on its way. */
+  /** Whether the answer to a request that was taken is lost. */
   losesAnswer: () => boolean = () => false;
   readonly #keys = new Map<string, Stored>();
   #server: Server | undefined;
@@ -60,7 +62,7 @@ export class ApiStandIn implements ProducerApi {
   async start(): Promise<void> {
     const server = createServer((request, response) => this.#receive(request, response));
     await new Promise<void>((done) => {
-      // While it was away another connection may have been given its port for a moment.
+      // Another connection may have got the port in the meantime, for a moment.
       server.on('error', () => setTimeout(listen, 20));
       const listen = () => server.listen(this.#port, '127.0.0.1', done);
       listen();
@@ -76,7 +78,7 @@ export class ApiStandIn implements ProducerApi {
     await new Promise((done) => (server ? server.close(done) : done(undefined)));
   }
 
-  /** As it does after 72 hours. */
+  /** The API forgets keys after 72 hours. */
   forgetKeys(): void {
     this.#keys.clear();
   }

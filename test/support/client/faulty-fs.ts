@@ -2,14 +2,14 @@ import * as real from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
 
-/** The process is dead: nothing that it does has an effect any more. */
+/** The process is dead: its later calls have no effect. */
 export class Died extends Error {}
 
 type Fault = (call: number, name: string) => Error | undefined;
 
 /**
- * The real file system, with a fault before, or in the middle of, each call that `fault` names an error for. Calls count
- * from 1, those of open files too. A write that fails has written half.
+ * The real file system, with a fault in each call for which `fault` returns an error. Calls are counted from 1,
+ * including calls of open files. A failed write has written half of the content.
  * @param border whether each directory is a file system of its own
  */
 export function faultyFs(fault: Fault, border = false): FileSystem & { readonly calls: () => number } {

@@ -1,16 +1,16 @@
 import type { BatchNotification } from '../../../src/client/handover/notification.ts';
 
 /**
- * What a producer's client talks to in the chaos test: the stand-in here, or the real thing.
- * `stop` and `start` may come at any time and keep what was accepted, and `url` stays the same.
+ * The API in the chaos test: the stand-in, or the real one. `stop` and `start` may be called at any time; they keep the
+ * accepted notifications and the `url`.
  */
 export interface ProducerApi {
   start(): Promise<void>;
   stop(): Promise<void>;
   readonly url: string;
   readonly apiKey: string;
-  /** A notification of which `delivered` gives the marker once it is with its recipient. */
+  /** A notification whose marker `delivered` returns after its recipient has got it. */
   notification(marker: string): BatchNotification;
-  /** A marker for each delivery, in no order: a notification that went out twice is in it twice. */
+  /** One marker per delivery, in any order. A notification that went out twice is in the list twice. */
   delivered(): Promise<readonly string[]>;
 }

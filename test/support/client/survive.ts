@@ -8,28 +8,28 @@ import { PROJECT_ROOT } from '../project-root.ts';
 import type { ProducerApi } from './producer-api.ts';
 
 export interface Chaos {
-  /** Where the producer runs: an empty directory, with `producer.mjs` in it (`buildProducer`). */
+  /** The directory of the producer, with only `producer.mjs` in it (`buildProducer`). */
   readonly directory: string;
   readonly notifications: number;
   /** Notifications that the producer reads at once. */
   readonly slice: number;
-  /** Longest time that the API is up and down, in milliseconds; its starting comes on top. */
+  /** The longest times that the API is up and down, in milliseconds, without the time of its start. */
   readonly upMs: number;
   readonly downMs: number;
-  /** Longest life of the producer's first process, in milliseconds; each further one may live half as long again. */
+  /** Longest life of the first producer process, in milliseconds. Each further process may live 1.5 times as long. */
   readonly killMs: number;
-  /** Kills and outages that there are at least: without any, nothing would have been survived. */
+  /** The least number of kills and of outages. */
   readonly atLeast: number;
 }
 
 export interface Survived {
-  /** Of the producer. */
+  /** Kills of the producer. */
   readonly kills: number;
-  /** Of the API. */
+  /** Outages of the API. */
   readonly outages: number;
 }
 
-/** The example producer as one file. */
+/** Bundles the example producer as one file. */
 export async function buildProducer(directory: string): Promise<void> {
   await build({
     entryPoints: [join(PROJECT_ROOT, 'examples', 'batch-951', 'main.ts')],
@@ -41,7 +41,7 @@ export async function buildProducer(directory: string): Promise<void> {
   });
 }
 
-/** Sends them all through whatever happens, and checks that each arrived once and that nothing is left behind. */
+/** Sends all notifications despite kills and outages, and checks that each arrived once and that no file is left. */
 export async function survive(api: ProducerApi, chaos: Chaos): Promise<Survived> {
   const { directory, notifications } = chaos;
   await api.start();
@@ -96,7 +96,7 @@ function producer(api: ProducerApi, { directory, slice }: Chaos): ChildProcess {
   return child;
 }
 
-/** Stops and starts the API at random until it is told to end; then it is up. */
+/** Stops and starts the API at random times until `end` is called. The API is up then. */
 function comeAndGo(api: ProducerApi, { upMs, downMs }: Chaos): { end(): Promise<void>; count(): number } {
   let ended = false;
   let outages = 0;

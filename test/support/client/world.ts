@@ -13,19 +13,19 @@ import { createSpool, type Spool } from '../../../src/client/spool/spool.ts';
 import type { Folder } from '../../../src/client/spool/spool-names.ts';
 import { ApiStandIn } from './api-stand-in.ts';
 
-/** A client with its API, its directories and a clock that stands still until it is moved; it waits for nothing. */
+/** A client with its API, its directories and a clock that the test moves. Its pauses take no time. */
 export interface World {
   readonly api: ApiStandIn;
   readonly directory: string;
-  readonly told: GivenUp[];
+  readonly reported: GivenUp[];
   readonly waited: number[];
   now: Date;
   client(options?: ClientOptions, fs?: FileSystem): NotificationClient;
   spool(options?: ClientOptions, fs?: FileSystem): Spool;
   files(folder: Folder): string[];
-  /** What is in a folder's whole files. */
+  /** The items of all complete files of a folder. */
   items(folder: Folder): Promise<Item[]>;
-  /** What a dead process held: the process that plays it lives on. */
+  /** Removes the lock of a dead process, because the process that plays its part lives on. */
   forgetLock(): void;
   end(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export async function startWorld(): Promise<World> {
         url: api.url,
         apiKey: api.apiKey,
         spoolDirectory: join(directory, 'data', 'spool'),
-        onGivenUp: (given) => void world.told.push(given),
+        onGivenUp: (given) => void world.reported.push(given),
         ...options,
       },
       {},
@@ -53,12 +53,12 @@ export async function startWorld(): Promise<World> {
   const world: World = {
     api,
     directory,
-    told: [],
+    reported: [],
     waited: [],
     now: new Date('2026-11-21T09:00:00.000Z'),
     client: (options = {}, fs = realFs) =>
       createClient(settings(options), {
-        ask: createApi({ ...settings(options), clock }),
+        post: createApi({ ...settings(options), clock }),
         spool: spoolOf(options, fs),
         fs,
         clock,

@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { deleteLetters, type HeldLetter, peekLetters } from '../../../adapters/sqs/dead-letters.ts';
 import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
 import { dropDeadLetter } from '../../../core/operator/dead-letters/drop-dead-letters.ts';
-import { confirmed } from '../../../terminal/confirm.ts';
-import { FAILED, MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { confirm } from '../../../terminal/confirm.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { printResult } from '../../../terminal/output.ts';
 import { channelOption } from '../../session/filter-options.ts';
+import { notificationNotFound } from '../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { unknownId } from '../notifications/show.ts';
-import { countOf, withRows } from './dead-letter-rows.ts';
+import { letterCount, readChannelLetters } from './channel-letters.ts';
 
 interface DropOptions {
   readonly channel?: Channel;
@@ -19,11 +20,11 @@ interface DropOptions {
 export function addDlqDrop(program: Command, context: CliContext): void {
   const command = program
     .command('drop')
-    .argument('[LOG_ID...]', 'the notifications whose dead letters go')
-    .description('delete dead letters; their notifications keep row and records, and are dead no longer')
+    .argument('[LOG_ID...]', 'the notifications whose dead letters are deleted')
+    .description('delete dead letters; their notifications keep row and records, and are no longer dead')
     .addOption(channelOption())
-    .option('--stale', "the channel's dead letters whose notification has moved on, and those that are not ours")
-    .option('--all', "all of the channel's dead letters")
+    .option('--stale', 'the stale and the unreadable dead letters of the channel (see `dlq list`)')
+    .option('--all', 'all dead letters of the channel')
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
@@ -39,12 +40,12 @@ Examples:
 
 async function drop(session: Session, options: DropOptions, log_ids: readonly string[]): Promise<number> {
   const channels = await channelsOf(log_ids, options, session);
-  const { json, terminal } = session;
+  const { terminal } = session;
   const what =
     log_ids.length > 0
       ? `the dead letters of ${log_ids.join(', ')}`
       : `${options.stale ? 'the stale' : 'ALL'} dead letters of ${options.channel}`;
-  if (!(await confirmed(`Drop ${what}? Their rows and records stay.`, options.yes, session))) return 0;
+  if (!(await confirm(`Drop ${what}? Their rows and records stay.`, options.yes, session))) return 0;
   let dropped = 0;
   const found = new Set<string>();
   for (const channel of channels) {
@@ -59,24 +60,24 @@ async function drop(session: Session, options: DropOptions, log_ids: readonly st
       dropped += chosen.length;
     }
   }
-  terminal.print(json ? `${JSON.stringify({ dropped })}\n` : `${countOf(dropped)} dropped.\n`);
+  printResult(session, { dropped }, () => `${letterCount(dropped)} dropped.\n`);
   const missing = log_ids.filter((log_id) => !found.has(log_id));
   for (const log_id of missing) terminal.say(`${log_id} has no dead letter: see \`npm run ops -- show ${log_id}\`.\n`);
-  return missing.length > 0 ? FAILED : 0;
+  return missing.length > 0 ? EXIT_FAILED : 0;
 }
 
-/** Which queues to go through. */
+/** The channels whose dead-letter queues hold the chosen letters. */
 async function channelsOf(log_ids: readonly string[], options: DropOptions, session: Session): Promise<Channel[]> {
   const { channel, stale, all } = options;
   if (log_ids.length === 0) {
     if (channel !== undefined && stale !== all) return [channel];
-    throw new OperatorError('Say which: LOG_IDs, or --channel with --stale or --all.', MISUSED);
+    throw new OperatorError('Choose the dead letters: LOG_IDs, or --channel with --stale or --all.', EXIT_USAGE);
   }
   if (channel !== undefined || stale || all) {
-    throw new OperatorError('LOG_IDs say which dead letters: leave --channel, --stale and --all out.', MISUSED);
+    throw new OperatorError('LOG_IDs choose the dead letters: omit --channel, --stale and --all.', EXIT_USAGE);
   }
   const rows = await Promise.all(log_ids.map(async (log_id) => (await session.rows.read(log_id)) ?? log_id));
-  for (const row of rows) if (typeof row === 'string') throw unknownId(row);
+  for (const row of rows) if (typeof row === 'string') throw notificationNotFound(row);
   const wanted = new Set(rows.map((row) => (typeof row === 'string' ? undefined : row.channel)));
   return CHANNELS.filter((name) => wanted.has(name));
 }
@@ -90,6 +91,6 @@ async function choose(
 ): Promise<HeldLetter[]> {
   if (log_ids.length > 0) return letters.filter(({ message }) => message && log_ids.includes(message.log_id));
   if (!stale) return [...letters];
-  const views = await withRows(channel, letters, session);
+  const views = await readChannelLetters(channel, letters, session);
   return letters.filter((_, i) => views[i]?.state !== 'redrive');
 }

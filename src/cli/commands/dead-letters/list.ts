@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { peekLetters } from '../../../adapters/sqs/dead-letters.ts';
 import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
-import { count } from '../../../terminal/option-values.ts';
+import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { channelOption } from '../../session/filter-options.ts';
 import { sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { type ChannelLetter, withRows } from './dead-letter-rows.ts';
+import { type ChannelLetter, readChannelLetters } from './channel-letters.ts';
 
 interface ListOptions {
   readonly channel?: Channel;
@@ -16,17 +16,18 @@ interface ListOptions {
 export function addDlqList(program: Command, context: CliContext): void {
   const command = program
     .command('list')
-    .description('what waits in the dead-letter queues, why, and what a redrive would do for it')
+    .description('list the dead letters, their causes, and what a redrive would do with each')
     .addOption(channelOption())
-    .option('--limit <N>', 'dead letters a channel', count, 50)
+    .option('--limit <N>', 'dead letters per channel', parseCount, 50)
     .addHelpText(
       'after',
       `
-redrive     starts the notification anew, with a fresh budget
-stale       its notification has moved on; a redrive drops it
-unreadable  not a message of ours
+State:
+redrive     a redrive starts the notification again with a full budget
+stale       the notification has moved on; a redrive drops the message
+unreadable  the message is not from this pipeline
 
-Looking counts as a receive; the messages are put back at once.
+SQS counts each look as a receive. The messages are visible again at once.
 
 Examples:
   npm run ops -- dlq list
@@ -53,7 +54,7 @@ async function list(session: Session, { channel, limit }: ListOptions): Promise<
 async function peek(channel: Channel, limit: number, session: Session): Promise<ChannelLetter[]> {
   const found: ChannelLetter[] = [];
   for await (const letters of peekLetters(session.sqs, session.deployment.dead_letter_queues[channel])) {
-    found.push(...(await withRows(channel, letters, session)));
+    found.push(...(await readChannelLetters(channel, letters, session)));
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);

@@ -4,13 +4,14 @@ import type { RedriveOptions, RedriveResult } from '../../../adapters/sqs/redriv
 import { redriveByCopy } from '../../../adapters/sqs/redrive-by-copy.ts';
 import { redriveByTask } from '../../../adapters/sqs/redrive-by-task.ts';
 import type { Channel } from '../../../core/model/channels.ts';
-import { confirmed } from '../../../terminal/confirm.ts';
-import { rate } from '../../../terminal/option-values.ts';
+import { confirm } from '../../../terminal/confirm.ts';
+import { parseRate } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { channelOption } from '../../session/filter-options.ts';
 import { opsCommand, sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { countOf } from './dead-letter-rows.ts';
+import { letterCount } from './channel-letters.ts';
 import { lockRedrive } from './redrive-lock.ts';
 
 interface DlqRedriveOptions {
@@ -22,15 +23,17 @@ interface DlqRedriveOptions {
 export function addDlqRedrive(program: Command, context: CliContext): void {
   const command = program
     .command('redrive')
-    .description("move a channel's dead letters back to their lanes: each notification starts anew")
+    .description(
+      'move the dead letters of a channel back to their lanes; each notification starts again with a full budget',
+    )
     .addOption(channelOption().makeOptionMandatory())
-    .option('--rate <N>', 'messages a second, 1 to 500; else as fast as SQS does it', rate)
+    .option('--rate <N>', 'messages per second, 1 to 500; by default as fast as SQS can', parseRate)
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
       `
-Remove the cause first: what fails again is dead again. It is SQS's own redrive, all messages of the queue or none, one
-at a time; it goes on if this command is interrupted.
+Remove the cause first: a notification that fails again is dead again. SQS itself moves the messages, always all of the
+queue, and goes on if this command is interrupted. SQS allows one redrive per queue at a time.
 
 Examples:
   npm run ops -- dlq redrive --channel slack
@@ -45,26 +48,29 @@ async function redrive(session: Session, options: DlqRedriveOptions): Promise<nu
   const { visible, in_flight } = await queueCounts(sqs, deployment.dead_letter_queues[channel]);
   const waiting = visible + in_flight;
   if (waiting === 0) {
-    if (json) terminal.print(`${JSON.stringify({ moved: 0 })}\n`);
+    printResult(session, { moved: 0 }, () => '');
     terminal.say(`The dead-letter queue of ${channel} is empty: there is nothing to redrive.\n`);
     return 0;
   }
-  if (!(await confirmed(`Redrive about ${countOf(waiting)} of ${channel}?`, options.yes, session))) return 0;
-  const progress = showProgress('moved', session);
+  if (!(await confirm(`Redrive about ${letterCount(waiting)} of ${channel}?`, options.yes, session))) return 0;
+  const progress = showProgress(session);
   try {
     const { moved, unreadable, held } = await move(session, channel, {
       ...(options.rate !== undefined && { rate: options.rate }),
       pause: session.pause,
-      onProgress: ({ moved: so_far, total }) => progress.update(so_far, total),
+      onProgress: ({ moved: done, total }) => progress.update({ verb: 'moved', done, total }),
     });
     progress.end();
-    terminal.print(json ? `${JSON.stringify({ moved })}\n` : `${countOf(moved)} of ${channel} moved to their lanes.\n`);
+    printResult(session, { moved }, () => `${letterCount(moved)} of ${channel} moved to their lanes.\n`);
     if (unreadable > 0) {
       terminal.say(
-        `${unreadable} are no messages of ours and stay: see \`${opsCommand('dlq list', session)}\`, then drop them.\n`,
+        `Left in the queue, as not from this pipeline: ${letterCount(unreadable)}. See \`${opsCommand('dlq list', session)}\`, then drop them.\n`,
       );
     }
-    if (held > 0) terminal.say(`${held} are held by somebody who looks at them: redrive again in a while.\n`);
+    if (held > 0)
+      terminal.say(
+        `Left in the queue, as another reader has received them: ${letterCount(held)}. Redrive again in a while.\n`,
+      );
     if (!json) sayNext('What becomes of them', 'status', session);
     return 0;
   } finally {

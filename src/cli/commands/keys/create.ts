@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ApiKey, DEFAULT_RATE_LIMIT, newApiKey, SCOPES, type Scope } from '../../../adapters/api-keys/api-key.ts';
-import { createApiKeyStore } from '../../../adapters/api-keys/api-key-store.ts';
-import { count, duration, id } from '../../../terminal/option-values.ts';
+import { DEFAULT_RATE_LIMIT, SCOPES, type Scope } from '../../../adapters/api-keys/api-key.ts';
+import { parseCount, parseDuration, parseId } from '../../../terminal/option-values.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { issueKey } from './key-store.ts';
 
 interface CreateOptions {
   readonly tenant: string;
@@ -15,20 +15,20 @@ interface CreateOptions {
 export function addKeysCreate(keys: Command, context: CliContext): void {
   const command = keys
     .command('create')
-    .requiredOption('--tenant <ID>', 'whose notifications it may hand over and see', id)
+    .requiredOption('--tenant <ID>', 'the tenant whose notifications the key may hand over and see', parseId)
     .addOption(
-      new Option('--scope <SCOPE>', `what it may do: ${SCOPES.join(', ')}; give it once for each`)
+      new Option('--scope <SCOPE>', `what the key may do: ${SCOPES.join(', ')}; repeat the option for several`)
         .argParser(addScope)
         .makeOptionMandatory(),
     )
-    .option('--expires <DURATION>', 'when it stops working, such as 90d; without it never', duration)
-    .option('--rate-limit <N>', `requests a second; without it ${DEFAULT_RATE_LIMIT}`, count)
-    .option('--description <TEXT>', 'who uses it; shown by `keys list`')
-    .description('make an API key; it is shown this once, and only its hash is stored')
+    .option('--expires <DURATION>', 'how long the key works, such as 90d; forever by default', parseDuration)
+    .option('--rate-limit <N>', `requests per second; ${DEFAULT_RATE_LIMIT} by default`, parseCount)
+    .option('--description <TEXT>', 'who uses the key; `keys list` shows it')
+    .description('make an API key; the key is shown only once, and only its hash is stored')
     .addHelpText(
       'after',
       `
-send hands notifications over, read looks at them, operate has them retried.
+A key with send hands notifications over, with read sees them, and with operate has them retried.
 
 Example:
   npm run ops -- keys create --tenant TENANT001 --scope send --scope read --expires 90d`,
@@ -47,7 +47,7 @@ async function create(
   { tenant, scope, expires, rateLimit, description }: CreateOptions,
 ): Promise<number> {
   const now = session.clock();
-  await issue(session, {
+  await issueKey(session, {
     tenant_id: tenant,
     scopes: scope,
     created_at: now.toISOString(),
@@ -56,16 +56,4 @@ async function create(
     ...(description !== undefined && { description }),
   });
   return 0;
-}
-
-/** Stores a new key's hash and shows the key: on stdout, alone on its line, so that it can be piped into a secret. */
-export async function issue(session: Session, rest: Omit<ApiKey, 'key_id' | 'secret_hash'>): Promise<void> {
-  const { key_id, key, secret_hash } = newApiKey();
-  const { dynamodb, deployment, terminal, json } = session;
-  await createApiKeyStore(dynamodb, deployment.tables.api_keys).create({ ...rest, key_id, secret_hash });
-  if (json) terminal.print(`${JSON.stringify({ key_id, key })}\n`);
-  else {
-    terminal.say(`Key ${key_id} of ${rest.tenant_id}. Keep it now: it is not shown again.\n`);
-    terminal.print(`${key}\n`);
-  }
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { createApiKeyStore } from '../../../adapters/api-keys/api-key-store.ts';
-import { duration } from '../../../terminal/option-values.ts';
+import { parseDuration } from '../../../terminal/option-values.ts';
+import { keyNotFound } from '../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { issue } from './create.ts';
-import { unknownKey } from './revoke.ts';
+import { issueKey, keyStoreOf } from './key-store.ts';
 
 interface RotateOptions {
   readonly keepOld: number;
@@ -15,23 +14,23 @@ export function addKeysRotate(keys: Command, context: CliContext): void {
   const command = keys
     .command('rotate')
     .argument('<KEY_ID>', 'the key to replace')
-    .option('--keep-old <DURATION>', 'how long the old key still works, such as 2h', duration, DAY_MS)
-    .description('make a key that may do the same, and let the old one end a day later')
+    .option('--keep-old <DURATION>', 'how long the old key still works, such as 2h', parseDuration, DAY_MS)
+    .description('make a key with the same rights, and let the old key end a day later')
     .addHelpText('after', '\nExample:\n  npm run ops -- keys rotate 4f1d9c0b7a2e6358 --keep-old 2h');
   onDeployment<RotateOptions>(command, context, (session, options, [key_id = '']) => rotate(session, options, key_id));
 }
 
 async function rotate(session: Session, { keepOld }: RotateOptions, key_id: string): Promise<number> {
-  const { dynamodb, deployment, clock, terminal } = session;
-  const store = createApiKeyStore(dynamodb, deployment.tables.api_keys);
+  const { clock, terminal } = session;
+  const store = keyStoreOf(session);
   const old = await store.get(key_id);
-  if (old === undefined || old.revoked_at !== undefined) throw unknownKey(key_id);
+  if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id);
   const now = clock().getTime();
   const { key_id: _, secret_hash: __, expires_at, ...same } = old;
-  // A key that ends anyway does not live longer by being rotated, nor does its successor end with it.
+  // Rotation does not extend the life of the old key. The new key lives as long as the old key was meant to live.
   const end = new Date(Math.min(now + keepOld, Date.parse(expires_at ?? '9999-12-31')));
   const lifetime = expires_at === undefined ? undefined : Date.parse(expires_at) - Date.parse(old.created_at);
-  await issue(session, {
+  await issueKey(session, {
     ...same,
     created_at: new Date(now).toISOString(),
     ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
@@ -40,7 +39,7 @@ async function rotate(session: Session, { keepOld }: RotateOptions, key_id: stri
   terminal.say(
     ends
       ? `The old key ${key_id} works until ${end.toISOString()}.\n`
-      : `The old key ${key_id} was revoked meanwhile and works no longer. The new one does: if it should not, revoke it too.\n`,
+      : `The old key ${key_id} was revoked in the meantime and no longer works. The new key works: revoke it too if it should not.\n`,
   );
   return 0;
 }

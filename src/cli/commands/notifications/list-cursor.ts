@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { SearchPosition } from '../../../adapters/dynamodb/operator/operator-search.ts';
 import type { Period } from '../../../core/operator/search-filter.ts';
-import { MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 
-/** Where a page of a list ended. The period goes with it: a default one would have moved on meanwhile. */
+/** Where a page of a list ended. The cursor holds the period, because a default period moves with the clock. */
 export interface ListCursor {
   readonly source: 'created' | 'due' | 'dead';
   readonly period: Period;
@@ -21,7 +21,7 @@ export function encodeCursor(position: ListCursor): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-/** @throws OperatorError when it is none of ours */
+/** @throws OperatorError if the list did not make this cursor */
 export function decodeCursor(encoded: string): ListCursor {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), cursor), Buffer.from(encoded, 'base64url').toString());
   if (parsed.success) return parsed.output;
@@ -30,7 +30,7 @@ export function decodeCursor(encoded: string): ListCursor {
 
 export function badCursor(): OperatorError {
   return new OperatorError(
-    '--cursor is none that this list gave: take next_cursor from its output, with the same filters, or leave it out.',
-    MISUSED,
+    '--cursor is not from this list: use next_cursor of its output with the same filters, or omit --cursor.',
+    EXIT_USAGE,
   );
 }

@@ -9,14 +9,14 @@ import { createdAt } from '../../../core/model/history-index.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
-import { count } from '../../../terminal/option-values.ts';
+import { parseCount } from '../../../terminal/option-values.ts';
 import { table } from '../../../terminal/table.ts';
 import { addFilterOptions, type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
 import { sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-cursor.ts';
 
-/** The states that have an index of their own; all else is looked for in the history. */
+/** States with an index of their own. The history index finds all others. */
 const INDEXED_STATES = ['due', 'dead'] as const;
 const STATES = [...INDEXED_STATES, ...SEND_STATUSES];
 
@@ -30,21 +30,20 @@ export function addList(program: Command, context: CliContext): void {
   const command = addFilterOptions(
     program
       .command('list')
-      .description('notifications by state, channel, priority, tenant, error, recipient or time')
+      .description('list notifications by state, channel, priority, tenant, error, recipient or time')
       .addOption(
-        new Option(
-          '--status <S>',
-          `${SEND_STATUSES.join(', ')}; or dead, or due (unfinished, whenever created)`,
-        ).argParser(stateOption),
+        new Option('--status <S>', `${SEND_STATUSES.join(', ')}; or dead; or due (unfinished, of any age)`).argParser(
+          stateOption,
+        ),
       ),
   )
-    .option('--limit <N>', 'notifications a page', count, 20)
-    .option('--cursor <CURSOR>', 'go on where a page ended')
+    .option('--limit <N>', 'notifications per page', parseCount, 20)
+    .option('--cursor <CURSOR>', 'start where a page ended')
     .addHelpText(
       'after',
       `
-Without --status dead or due it lists what was created in the last 24 hours, or as --from and --to say, newest day first;
-with them what is dead or unfinished, urgent first.
+With --status dead or due the list holds all dead or unfinished notifications, urgent first. Otherwise it holds those
+that were created in the last 24 hours, or between --from and --to, newest day first.
 
 Examples:
   npm run ops -- list --status dead --channel slack
@@ -69,9 +68,7 @@ async function list(session: Session, options: ListOptions): Promise<number> {
   }));
   if (json) terminal.print(`${JSON.stringify({ notifications, next_cursor })}\n`);
   else if (notifications.length === 0) {
-    terminal.say(
-      'Nothing matches. Only what was created in the last 24 hours is looked at unless --from says otherwise.\n',
-    );
+    terminal.say('Nothing matches. Without --from the list covers the last 24 hours.\n');
   } else {
     terminal.print(describe(notifications, session));
     sayNext('Why, and what to do', 'show LOG_ID', session);
@@ -88,7 +85,7 @@ async function readPage(session: Session, options: ListOptions): Promise<Page> {
   const start = startOf(options, session, cursor);
   const found: Found[] = [];
   try {
-    // One more than a page, to know whether there is more.
+    // One notification beyond the page shows whether there is a next page.
     for await (const item of walk(search, start, await searchFilter(options, session, start.period), cursor)) {
       found.push(item);
       if (found.length > options.limit) break;
@@ -114,7 +111,7 @@ async function searchFilter(options: ListOptions, session: Session, period: Peri
   const filter = await filterOf(options, session);
   const send_status = SEND_STATUSES.find((status) => status === options.status);
   const { from, to } = options;
-  // What is unfinished or dead is asked for whatever its age, unless its age is asked for.
+  // Due and dead notifications are listed at any age unless --from or --to limits it.
   const created = from === undefined && to === undefined ? undefined : period;
   return { ...filter, ...(send_status && { send_status }), ...(created && { created }) };
 }

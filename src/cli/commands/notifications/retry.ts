@@ -1,29 +1,26 @@
 import type { Command } from 'commander';
 import { newRunId, type QueueMessage } from '../../../core/model/queue-message.ts';
-import { type RetryResult, retryNow } from '../../../core/operator/retry-now.ts';
-import { awaitOutcomes, type Outcomes } from '../../../core/sweep/await-outcomes.ts';
-import { FAILED } from '../../../terminal/errors.ts';
-import { showResults } from '../../session/results.ts';
+import { retryNow } from '../../../core/operator/retry-now.ts';
+import { awaitOutcomes, OUTCOME_PATIENCE_MS, type Outcomes } from '../../../core/sweep/await-outcomes.ts';
+import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { printResults } from './notification-results.ts';
 
 interface RetryOptions {
   readonly wait?: boolean;
 }
 
-/** Longer than a message whose worker died stays invisible, so that its second delivery is still waited for. */
-const PATIENCE_MS = 7 * 60_000;
-
 export function addRetry(program: Command, context: CliContext): void {
   const command = program
     .command('retry')
     .argument('<LOG_ID...>', 'the notifications')
-    .option('--wait', 'wait for the outcomes and count them')
-    .description('attempt notifications now, in place of the automatic retry they wait for')
+    .option('--wait', 'wait for the outcomes, and count them')
+    .description('attempt notifications now instead of at their next automatic retry')
     .addHelpText(
       'after',
       `
-A dead one gets one attempt; if that fails, it is dead again. One that was cancelled, or whose dead letter was dropped,
-starts anew. What was delivered is never sent again.
+A dead notification gets one attempt; if that fails, the notification is dead again. A notification that was cancelled, or
+whose dead letter was dropped, starts again with a full budget. A delivered notification is never sent again.
 
 Example:
   npm run ops -- retry NL103 NL104 --wait`,
@@ -42,15 +39,15 @@ async function retry(session: Session, { wait }: RetryOptions, log_ids: readonly
   const outcomes = wait ? await outcomesOf(messages, session) : undefined;
   if (json) terminal.print(`${JSON.stringify({ results, ...(outcomes && { outcomes }) })}\n`);
   else {
-    showResults<RetryResult>(results, session);
+    printResults(results, session);
     if (outcomes) {
       const counts = Object.entries(outcomes).map(([status, number]) => `${status} ${number}`);
       terminal.print(`${counts.join('  ')}\n`);
     }
   }
-  return results.every(({ result }) => result === 'queued') ? 0 : FAILED;
+  return results.every(({ result }) => result === 'queued') ? 0 : EXIT_FAILED;
 }
 
 function outcomesOf(messages: readonly QueueMessage[], { rows, pause }: Session): Promise<Outcomes> {
-  return awaitOutcomes(messages, { read: rows.read, pause, now: Date.now, patience_ms: PATIENCE_MS });
+  return awaitOutcomes(messages, { read: rows.read, pause, now: Date.now, patience_ms: OUTCOME_PATIENCE_MS });
 }

@@ -2,37 +2,29 @@ import type { Command } from 'commander';
 import { readRecords } from '../../../adapters/dynamodb/operator/operator-records.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { type NotificationView, remedyFor, viewOf } from '../../../core/operator/views/notification-view.ts';
-import { OperatorError } from '../../../terminal/errors.ts';
-import { table } from '../../../terminal/table.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { fields, table } from '../../../terminal/table.ts';
 import { opsCommand } from '../../session/next-step.ts';
+import { notificationNotFound } from '../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 export function addShow(program: Command, context: CliContext): void {
   const command = program
     .command('show')
     .argument('<LOG_ID>', 'the notification')
-    .description('a notification, every attempt on it, and what to do about it; never its recipient or content')
+    .description('show a notification, its attempts, and what to do about it; never its recipient or content')
     .addHelpText('after', '\nExample:\n  npm run ops -- show 0198c3f2-7a44-7cc0-9d4e-2f5b8d3a1c11');
   onDeployment(command, context, (session, _, [log_id = '']) => show(session, log_id));
 }
 
 async function show(session: Session, log_id: string): Promise<number> {
   const row = await session.rows.read(log_id);
-  if (row === undefined) throw unknownId(log_id);
+  if (row === undefined) throw notificationNotFound(log_id);
   const attempts = await readRecords(session.dynamodb, session.deployment.tables.notification_retry_log, log_id);
   const notification = viewOf({ ...row }, session.clock());
   const remedy = remedyFor({ ...row });
-  const { json, terminal } = session;
-  terminal.print(
-    json
-      ? `${JSON.stringify({ notification, attempts, remedy })}\n`
-      : describe(notification, attempts, remedy, session),
-  );
+  printResult(session, { notification, attempts, remedy }, () => describe(notification, attempts, remedy, session));
   return 0;
-}
-
-export function unknownId(log_id: string): OperatorError {
-  return new OperatorError(`There is no notification ${log_id}: look for its log_id with \`npm run ops -- list\`.`);
 }
 
 function describe(
@@ -43,10 +35,7 @@ function describe(
 ): string {
   const { colors } = session.terminal;
   const { log_id, state, ...rest } = notification;
-  const width = Math.max(...Object.keys(rest).map((name) => name.length));
-  const columns = Object.entries(rest)
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${String(value)}`);
+  const columns = Object.entries(rest).filter(([, value]) => value !== '');
   const records = table<RetryRecord>(
     [
       { title: 'attempt', of: ({ retry_attempt }) => retry_attempt },
@@ -69,18 +58,17 @@ function describe(
   ];
   return [
     `${colors.bold(String(log_id))}  ${state}`,
-    ...columns,
-    '',
+    fields(columns, colors),
     attempts.length > 0 ? records : 'No attempt is recorded.\n',
     ...(steps.length > 0 ? [steps.join('')] : []),
   ].join('\n');
 }
 
-const HELD = /^\{"breaker":"([^"]+)"\}$/;
+const HELD_BY_BREAKER = /^\{"breaker":"([^"]+)"\}$/;
 
-/** What the provider said; where a breaker kept the attempt from it, that. */
+/** The provider's answer. If a breaker held the attempt, the provider that was down. */
 function answerOf({ retry_status, response_message, error_details = '', uncounted }: RetryRecord): string | undefined {
-  const [, provider] = HELD.exec(error_details) ?? [];
+  const [, provider] = HELD_BY_BREAKER.exec(error_details) ?? [];
   if (provider !== undefined) return `held: ${provider} is down`;
   return retry_status === 'FAILED' && uncounted
     ? `${response_message ?? 'no answer'} (used up no retry)`

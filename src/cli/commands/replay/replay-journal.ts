@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 
-/** A replay that did not finish is gone on with for so long; after that, the same command is a new replay. */
-const VALID_MS = 24 * 3_600_000;
+/** An unfinished replay can be continued for this long. After that the same command starts a new replay. */
+const CONTINUABLE_MS = 24 * 3_600_000;
 
 const entry = v.object({
   replay_id: v.pipe(v.string(), v.minLength(1)),
@@ -12,17 +12,17 @@ const entry = v.object({
   sent: v.optional(v.number(), 0),
 });
 
-/** A replay's id, kept while it runs, so that the same command goes on with it after an interruption. */
+/** Keeps the id of a replay on disk while the replay runs, so that the same command can continue it. */
 export interface ReplayJournal {
-  /** The same replay that did not finish, and how many it sent at most; undefined: there is none. */
+  /** The unfinished replay of the same command, and the most that it can have sent; undefined if there is none. */
   readonly unfinished: { readonly replay_id: string; readonly sent: number } | undefined;
   begin(replay_id: string, now: Date, sent: number): void;
   end(): void;
 }
 
-/** @param what everything that makes it the same replay: deployment and filter */
-export function replayJournal(directory: string, what: object, now: Date): ReplayJournal {
-  const name = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 16);
+/** @param scope what makes two commands the same replay: deployment and filter */
+export function replayJournal(directory: string, scope: object, now: Date): ReplayJournal {
+  const name = createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
   const path = join(directory, `replay-${name}.json`);
   return {
     unfinished: read(path, now),
@@ -41,8 +41,8 @@ function read(path: string, now: Date): ReplayJournal['unfinished'] {
   } catch {
     return undefined;
   }
-  // A file that the interruption cut off names no replay: nothing was sent under it yet.
+  // A half-written file means that the command died before it sent anything.
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), entry), text);
-  if (!parsed.success || Date.parse(parsed.output.begun) < now.getTime() - VALID_MS) return undefined;
+  if (!parsed.success || Date.parse(parsed.output.begun) < now.getTime() - CONTINUABLE_MS) return undefined;
   return parsed.output;
 }

@@ -4,8 +4,9 @@ import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import { type ReplayRequest, type ReplayTally, replay } from '../../../core/operator/replay/replay.ts';
 import { type GivenUpRows, replayCandidates } from '../../../core/operator/replay/replay-candidates.ts';
 import type { SearchFilter } from '../../../core/operator/search-filter.ts';
-import { confirmed } from '../../../terminal/confirm.ts';
-import { count, duration, id, rate } from '../../../terminal/option-values.ts';
+import { confirm } from '../../../terminal/confirm.ts';
+import { parseCount, parseDuration, parseId, parseRate } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { addFilterOptions, type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
@@ -24,24 +25,26 @@ interface ReplayOptions extends FilterOptions {
 
 export function addReplay(program: Command, context: CliContext): void {
   const command = addFilterOptions(
-    program.command('replay').description('send again what was given up, by filter; first shows what that would be'),
+    program
+      .command('replay')
+      .description('send given-up notifications again, by filter; shows first what it would send'),
   )
-    .option('--max-age <D>', 'leave out what was created longer ago (6h, 2d)', duration)
+    .option('--max-age <D>', 'exclude notifications that were created longer ago (6h, 2d)', parseDuration)
     .option(
       '--include-stopped',
-      'also what stopped for a wrong recipient, was cancelled, or whose dead letter was dropped',
+      'include notifications with a wrong recipient, cancelled ones, and those whose dead letter was dropped',
     )
-    .option('--limit <N>', 'send at most N', count)
-    .option('--rate <N>', 'send at most N a second, 1 to 500', rate, 500)
-    .option('--dry-run', 'only count: write and send nothing')
-    .option('--id <ID>', 'go on with this replay, begun elsewhere', id)
+    .option('--limit <N>', 'send at most N', parseCount)
+    .option('--rate <N>', 'send at most N per second, 1 to 500', parseRate, 500)
+    .option('--dry-run', 'only count; write and send nothing')
+    .option('--id <ID>', 'continue this replay, which another machine began', parseId)
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
       `
-It goes through all that is dead, and through what stopped without a dead letter among what was created in the last 24
-hours, or as --from and --to say. Each notification starts anew, as after a redrive, and keeps the replay's id.
-Interrupted, the same command goes on where it stopped and repeats nothing.
+A replay covers all dead notifications. It also covers notifications that stopped without a dead letter if they were
+created in the last 24 hours, or between --from and --to. Each notification starts again with a full budget, as after a
+redrive, and stores the id of the replay. After an interruption the same command continues the replay and repeats nothing.
 
 Examples:
   npm run ops -- replay --channel slack --error-type AUTH_FAILED --dry-run
@@ -52,46 +55,44 @@ Examples:
 }
 
 async function runReplay(session: Session, options: ReplayOptions): Promise<number> {
-  const { json, terminal, clock } = session;
+  const { terminal, clock } = session;
   const filter = await filterOf(options, session);
   const begun = clock();
   const journal = replayJournal(session.stateDirectory, scopeOf(options, filter, session), begun);
   const unfinished = options.id === undefined ? journal.unfinished : undefined;
   const replay_id = options.id ?? unfinished?.replay_id ?? newReplayId(session);
   if (unfinished !== undefined) {
-    terminal.say(`Going on with ${replay_id}, which did not finish.\n`);
+    terminal.say(`Continuing ${replay_id}, which did not finish.\n`);
   }
   const sent_before = unfinished?.sent ?? 0;
   const onSending = (sent: number) => journal.begin(replay_id, begun, sent);
   const go = (dry_run: boolean, total?: number) =>
     run(session, options, filter, { replay_id, begun, dry_run, total, sent_before, onSending });
 
-  // What is confirmed has been counted; who confirms unseen gets the counts afterwards.
+  // The operator confirms counts. With --yes there is nothing to confirm, and the counts come at the end.
   const preview = options.dryRun || !options.yes ? await go(true) : undefined;
   if (options.dryRun && preview) {
     const { matched, excluded, to_send, sample } = preview;
     const result = { dry_run: true, matched, excluded, sent: 0, to_send, sample };
-    terminal.print(json ? `${JSON.stringify(result)}\n` : describePreview(preview, terminal.colors));
+    printResult(session, result, () => describePreview(preview, terminal.colors));
     return 0;
   }
   if (preview) {
     terminal.say(describePreview(preview, terminal.colors));
     if (preview.to_send === 0) {
-      terminal.print(json ? `${JSON.stringify(resultOf(replay_id, preview))}\n` : '');
+      printResult(session, resultOf(replay_id, preview), () => '');
       return 0;
     }
-    if (!(await confirmed(`Send ${preview.to_send} again?`, options.yes, session))) return 0;
+    if (!(await confirm(`Send ${preview.to_send} again?`, options.yes, session))) return 0;
   }
   journal.begin(replay_id, begun, sent_before);
   const tally = await go(false, preview?.to_send);
   journal.end();
-  terminal.print(
-    json ? `${JSON.stringify(resultOf(replay_id, tally))}\n` : describeReplay(replay_id, tally, terminal.colors),
-  );
+  printResult(session, resultOf(replay_id, tally), () => describeReplay(replay_id, tally, terminal.colors));
   return 0;
 }
 
-/** Short, for it is kept in every row that is sent, and these are to stay below a kilobyte. */
+/** The id is short because every row that is sent stores it, and a row must stay below 1 KB. */
 function newReplayId({ newId }: Session): string {
   return `replay-${newId().slice(0, 8)}`;
 }
@@ -100,10 +101,10 @@ function resultOf(replay_id: string, { matched, excluded, to_send }: ReplayTally
   return { replay_id, matched, excluded, sent: to_send };
 }
 
-/** What makes a command the same replay as an earlier one; how fast it goes and how far does not. */
+/** What makes two commands the same replay. The rate and the limit do not matter. */
 function scopeOf({ from, to, maxAge, includeStopped }: ReplayOptions, filter: SearchFilter, { deployment }: Session) {
   const { clients, tables } = deployment;
-  // A relative --from or --max-age is another moment each time.
+  // --from may be relative to now, so its moment differs each time.
   return [clients.dynamodb.endpoint, tables.notification_log, filter, from !== undefined, to, maxAge, includeStopped];
 }
 
@@ -137,7 +138,8 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
     ...(options.maxAge !== undefined && { max_age_ms: options.maxAge }),
     ...(options.includeStopped && { include_stopped: true }),
   };
-  const progress = showProgress(dry_run ? 'looked at' : 'sent', session);
+  const progress = showProgress(session);
+  const verb = dry_run ? 'looked at' : 'sent';
   try {
     return await replay(candidates, request, {
       rows,
@@ -146,14 +148,14 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
       clock,
       pause,
       onSending,
-      onProgress: ({ matched, to_send }) => progress.update(dry_run ? matched : to_send, total),
+      onProgress: ({ matched, to_send }) => progress.update({ verb, done: dry_run ? matched : to_send, total }),
     });
   } finally {
     progress.end();
   }
 }
 
-/** Consistent reads: what is decided here is not decided on what was true a second ago. */
+/** Reads consistently, so that no decision depends on an outdated row. */
 function givenUpRows({ dynamodb, deployment, clock }: Session): GivenUpRows {
   const search = createOperatorSearch(dynamodb, deployment.tables.notification_log, clock, { consistent: true });
   return {

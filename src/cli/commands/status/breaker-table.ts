@@ -3,7 +3,7 @@ import { ago, table } from '../../../terminal/table.ts';
 import { opsCommand } from '../../session/next-step.ts';
 import type { Session } from '../../session/session.ts';
 
-/** The providers that are down, for a person; nothing when all are up. */
+/** A table of the providers that are down; empty if all are up. */
 export function describeBreakers(breakers: readonly BreakerStatus[], session: Session, now: Date): string {
   const [first] = breakers;
   if (first === undefined) return '';
@@ -21,5 +21,5 @@ export function describeBreakers(breakers: readonly BreakerStatus[], session: Se
     breakers,
     colors,
   );
-  return `\n${colors.red('Providers that are down')}: their notifications are held, and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
+  return `\n${colors.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
 }

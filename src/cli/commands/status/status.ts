@@ -11,21 +11,21 @@ import { type CliContext, onDeployment, type Session } from '../../session/sessi
 import { describeBreakers } from './breaker-table.ts';
 import { describeSweeps } from './sweeps.ts';
 
-/** Enough to see that the schedule is alive. */
-const SWEEPS = 3;
+/** Enough sweeps to see that the schedule works. */
+const SWEEPS_SHOWN = 3;
 
 export function addStatus(program: Command, context: CliContext): void {
   const command = program
     .command('status')
-    .description('what is due, waiting, in flight and dead, for each channel and lane; and the last sweeps')
+    .description('count what is due, waiting, in flight and dead per channel and lane; show the last sweeps')
     .addHelpText(
       'after',
       `
-due        its time has come; what is queued or being attempted counts as due until it is settled
-waiting    its time is to come
-in flight  messages that a channel function has in hand (SQS's own count, roughly)
-dead       given up; its dead letter waits for an operator
-breakers   providers that are down; what they hold is waiting (--json: in each lane of the channel)
+due        notifications to retry now; one that is queued or being attempted is due until its outcome is written
+waiting    notifications to retry later
+in flight  messages that a channel function has received (an approximate count by SQS)
+dead       given-up notifications; their dead letters wait for an operator
+breakers   providers that are down; held notifications count as waiting (--json: in each lane of the channel)
 
 Examples:
   npm run ops -- status
@@ -51,13 +51,13 @@ async function showStatus(session: Session): Promise<number> {
     terminal.print(`${JSON.stringify(lanes.map((lane) => withBreakers(lane, down)))}\n`);
     return 0;
   }
-  const sweeps = await lastSweeps(dynamodb, tables.pipeline_state, SWEEPS);
+  const sweeps = await lastSweeps(dynamodb, tables.pipeline_state, SWEEPS_SHOWN);
   terminal.print(`${describe(lanes, session, now)}${describeBreakers(down, session, now)}`);
   if (sweeps.length > 0) terminal.print(`\n${describeSweeps(sweeps, session)}`);
   return 0;
 }
 
-/** A breaker is a channel's: it holds the notifications of both lanes. */
+/** A breaker belongs to a channel and holds the notifications of both lanes. */
 function withBreakers(lane: LaneStatus, breakers: readonly BreakerStatus[]) {
   return { ...lane, breakers: breakers.filter(({ channel }) => channel === lane.channel) };
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
 import type { SweepRecord } from '../../../core/sweep/sweep-record.ts';
-import { count } from '../../../terminal/option-values.ts';
+import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
@@ -12,16 +12,16 @@ interface SweepsOptions {
 export function addSweeps(program: Command, context: CliContext): void {
   const command = program
     .command('sweeps')
-    .description('the last sweeps of the dispatcher, newest first')
-    .option('--limit <N>', 'sweeps', count, 10)
+    .description('list the last sweeps of the dispatcher, newest first')
+    .option('--limit <N>', 'sweeps', parseCount, 10)
     .addHelpText(
       'after',
       `
-due         what a sweep found due
-dispatched  what it queued of it
-skipped     what it left: its lane has a backlog, or SQS refused it
+due         notifications that a sweep found due
+dispatched  notifications that the sweep queued
+skipped     notifications that the sweep left: the lane has a backlog, or SQS refused the message
 
-Runs of the job on your own machine (batch:notification-retry) are not among them.
+The list does not hold runs of the job on your own machine (batch:notification-retry).
 
 Examples:
   npm run ops -- sweeps
@@ -48,7 +48,7 @@ export function describeSweeps(sweeps: readonly SweepRecord[], { terminal, clock
       { title: 'due', of: ({ due }) => due },
       { title: 'dispatched', of: ({ dispatched }) => dispatched },
       { title: 'skipped', of: ({ skipped }) => skipped },
-      { title: 'run', of: ({ run_id, complete }) => (complete ? run_id : `${run_id}, not at its end yet`) },
+      { title: 'run', of: ({ run_id, complete }) => (complete ? run_id : `${run_id}, not finished yet`) },
     ],
     sweeps,
     terminal.colors,

@@ -1,12 +1,13 @@
 import * as fs from 'node:fs/promises';
 import type { Command } from 'commander';
-import { confirmed } from '../../../terminal/confirm.ts';
-import { MISUSED, OperatorError } from '../../../terminal/errors.ts';
-import { duration } from '../../../terminal/option-values.ts';
-import type { Listed } from '../spool.ts';
-import { type Folder, foreign } from '../spool-names.ts';
+import { confirm } from '../../../terminal/confirm.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { parseDuration } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { type Folder, nameFault } from '../spool-names.ts';
+import type { Listed } from '../spool-reader.ts';
 import { folderOption } from './list.ts';
-import { findFile, locked, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
+import { findFile, onSpool, type SpoolContext, type SpoolSession, withLock } from './session.ts';
 
 interface CleanOptions {
   readonly folder: Folder;
@@ -18,41 +19,44 @@ interface CleanOptions {
 export function addSpoolClean(program: Command, context: SpoolContext): void {
   const command = program
     .command('clean')
-    .argument('[FILE...]', 'as `list` names them')
-    .description('delete files for good, with the notifications in them')
-    .addOption(folderOption('where, with --all or --older-than').default('failed'))
+    .argument('[FILE...]', 'names from `list`')
+    .description('delete files and the notifications in them; this cannot be undone')
+    .addOption(folderOption('the folder for --all or --older-than').default('failed'))
     .option(
       '--older-than <D>',
-      'those whose first attempt was so long ago (30d); of faulty ones, that are so old',
-      duration,
+      'files whose first attempt was longer ago (30d); for faulty files, their age',
+      parseDuration,
     )
-    .option('--all', 'all of the folder')
+    .option('--all', 'all files of the folder')
     .option('--yes', 'do not ask')
     .addHelpText('after', `\nExample:\n  ${context.command} clean --older-than 30d`);
   onSpool<CleanOptions>(command, context, clean);
 }
 
 async function clean(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<number> {
-  const { json, terminal } = session;
+  const { terminal } = session;
   const chosen = await choose(session, options, names);
   const count = chosen.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   if (chosen.length === 0) {
-    terminal.print(json ? `${JSON.stringify({ deleted: [] })}\n` : 'Nothing to delete.\n');
+    printResult(session, { deleted: [] }, () => 'Nothing to delete.\n');
     return 0;
   }
-  const question = `Delete ${chosen.length} files with ${count} notifications, which nobody will get then?`;
-  if (!(await confirmed(question, options.yes, session))) return 0;
-  const deleted = await locked(session, () => removeUnchanged(session, chosen));
+  const question = `Delete ${chosen.length} files with ${count} notifications, which are then never sent?`;
+  if (!(await confirm(question, options.yes, session))) return 0;
+  const deleted = await withLock(session, () => removeUnchanged(session, chosen));
   if (deleted.length < chosen.length) {
     terminal.say(
-      `${chosen.length - deleted.length} files were moved, or sent again, meanwhile: they are left alone.\n`,
+      `${chosen.length - deleted.length} files were moved or sent again in the meantime, and are left alone.\n`,
     );
   }
-  terminal.print(json ? `${JSON.stringify({ deleted })}\n` : `${deleted.length} files deleted.\n`);
+  printResult(session, { deleted }, () => `${deleted.length} files deleted.\n`);
   return 0;
 }
 
-/** While the operator was asked, a flush or a resend may have made something else of a file. @returns those that it removed */
+/**
+ * Removes the files that no flush and no resend has changed while the operator was asked.
+ * @returns their names
+ */
 async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[]): Promise<string[]> {
   const identity = ({ folder, file, header }: Listed) => `${folder} ${file} ${header?.firstAttempt}`;
   const listed = [...(await spool.list('spool')), ...(await spool.list('failed'))];
@@ -65,10 +69,10 @@ async function removeUnchanged({ spool }: SpoolSession, chosen: readonly Listed[
 async function choose(session: SpoolSession, options: CleanOptions, names: readonly string[]): Promise<Listed[]> {
   const { folder, olderThan, all } = options;
   if ([names.length > 0, olderThan !== undefined, all === true].filter(Boolean).length !== 1) {
-    throw new OperatorError('Say which: FILEs, --older-than or --all.', MISUSED);
+    throw new OperatorError('Choose the files: FILEs, --older-than or --all.', EXIT_USAGE);
   }
   if (names.length > 0) return Promise.all(names.map((name) => named(session, name)));
-  const listed = (await session.spool.list(folder)).filter(({ file }) => foreign(folder, file) === undefined);
+  const listed = (await session.spool.list(folder)).filter(({ file }) => nameFault(folder, file) === undefined);
   if (olderThan === undefined) return listed;
   const before = session.clock().getTime() - olderThan;
   const ages = await Promise.all(listed.map((entry) => firstAttempt(session, entry)));
@@ -77,7 +81,7 @@ async function choose(session: SpoolSession, options: CleanOptions, names: reado
 
 async function named(session: SpoolSession, name: string): Promise<Listed> {
   const found = await findFile(session, name);
-  const because = foreign(found.folder, found.file);
+  const because = nameFault(found.folder, found.file);
   if (because !== undefined) throw new OperatorError(`${found.file} is not deleted: ${because}.`);
   return found;
 }

@@ -11,7 +11,7 @@ interface ListOptions {
 export function addSpoolList(program: Command, context: SpoolContext): void {
   const command = program
     .command('list')
-    .description('what waits in the spool, and what was given up')
+    .description('list the files that wait in the spool, and those that were given up')
     .addOption(folderOption('only this folder'))
     .addHelpText('after', `\nExamples:\n  ${context.command} list\n  ${context.command} list --folder failed --json`);
   onSpool<ListOptions>(command, context, list);

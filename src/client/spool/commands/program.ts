@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { runCommand, speakingTo } from '../../../terminal/run-command.ts';
+import { runCommand, writingTo } from '../../../terminal/run-command.ts';
 import { addSpoolClean } from './clean.ts';
 import { addSpoolFlush } from './flush.ts';
 import { addSpoolList } from './list.ts';
@@ -16,9 +16,9 @@ export function addSpoolCommands(program: Command, context: SpoolContext): void 
 }
 
 /**
- * Runs one of the spool's commands, without the others.
+ * Runs one of the spool commands as a program of their own.
  * @param args without node and script
- * @returns 0 done, 1 it could not be done, 2 the command was given what it does not take
+ * @returns the exit code: 0 done, 1 the command could not be carried out, 2 wrong arguments or settings
  */
 export async function runSpoolProgram(
   args: readonly string[],
@@ -26,10 +26,13 @@ export async function runSpoolProgram(
 ): Promise<number> {
   const { terminal } = context;
   return runCommand(args, terminal, (exitWith) => {
-    const program = speakingTo(terminal, new Command('notification-spool'))
-      .description("See and empty the notification client's spool on this machine.")
+    const program = writingTo(terminal, new Command('notification-spool'))
+      .description("Inspect and empty the notification client's spool on this machine.")
       .usage('<command> [options]')
-      .addHelpText('after', '\nExit codes: 0 done, 1 it could not be done, 2 wrong arguments or settings.');
+      .addHelpText(
+        'after',
+        '\nExit codes: 0 done, 1 the command could not be carried out, 2 wrong arguments or settings.',
+      );
     addSpoolCommands(program, { ...context, exitWith });
     return program;
   });

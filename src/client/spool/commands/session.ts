@@ -1,33 +1,34 @@
 import * as fs from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { MISUSED, OperatorError } from '../../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import type { Output } from '../../../terminal/output.ts';
 import type { Terminal } from '../../../terminal/terminal.ts';
 import type { NotificationClient } from '../../client.ts';
 import { createNotificationClient } from '../../index.ts';
 import { type ClientOptions, type SpoolSettings, spoolSettingsOf } from '../../settings.ts';
 import type { GivenUp } from '../given-up.ts';
-import { createSpool, type Listed, type Spool } from '../spool.ts';
+import { createSpool, type Spool } from '../spool.ts';
 import { lockSpool } from '../spool-lock.ts';
+import type { Listed } from '../spool-reader.ts';
 
-/** What the spool's commands share, as one of `ops` and as a program of their own on a producer's machine. */
+/** What the spool commands share, both in `ops` and as a program of their own on the machine of a producer. */
 export interface SpoolContext {
   readonly terminal: Terminal;
   readonly clock: () => Date;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What is typed before `list`, `flush` and the others. */
+  /** The command line before `list`, `flush` and the others. */
   readonly command: string;
-  /** Finds the local runtime's API, where there may be one. */
+  /** Finds the API of the local runtime; only in `ops`. */
   readonly localApi?: () => Promise<string | undefined>;
   readonly exitWith: (code: number) => void;
 }
 
-/** A command at work on the spool of this machine. It needs no deployment, and the API only to send. */
-export interface SpoolSession extends Pick<SpoolContext, 'terminal' | 'clock' | 'command'> {
-  readonly json: boolean;
+/** A command that works on the spool of this machine. It needs no deployment, and needs the API only to send. */
+export interface SpoolSession extends Output, Pick<SpoolContext, 'clock' | 'command'> {
   readonly settings: SpoolSettings;
   readonly spool: Spool;
-  /** @throws OperatorError when it is not said where the API is, or with which key. */
+  /** @throws OperatorError if the URL or the key of the API is missing */
   client(onGivenUp: (given: GivenUp) => void): Promise<NotificationClient>;
 }
 
@@ -40,8 +41,8 @@ interface CommonOptions {
 }
 
 /**
- * Adds the options that every spool command takes, and connects it.
- * @param run gives the exit code
+ * Adds the options that every spool command takes, and runs the command on the spool that they choose.
+ * @param run returns the exit code
  */
 export function onSpool<O>(
   command: Command,
@@ -49,10 +50,10 @@ export function onSpool<O>(
   run: (session: SpoolSession, options: O, args: readonly string[]) => Promise<number>,
 ): Command {
   return command
-    .option('--dir <DIR>', "the spool's directory; else NOTIFICATION_SPOOL_DIRECTORY, or data/spool")
+    .option('--dir <DIR>', 'directory of the spool; by default NOTIFICATION_SPOOL_DIRECTORY, or data/spool')
     .option(
       '--failed-dir <DIR>',
-      'of what was given up; else NOTIFICATION_FAILED_DIRECTORY, or failed beside the spool',
+      'directory of given-up files; by default NOTIFICATION_FAILED_DIRECTORY, or failed beside the spool',
     )
     .option('--json', 'print JSON on stdout')
     .action(async function (this: Command) {
@@ -61,10 +62,12 @@ export function onSpool<O>(
     });
 }
 
-/** For the commands that send. The key comes from the environment alone: a command line is seen by others. */
+/**
+ * Adds the options of commands that send. The key comes only from the environment, as others can see a command line.
+ */
 export function addApiOptions(command: Command, { localApi }: SpoolContext): Command {
-  command.option('--url <URL>', 'where the API is; else NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY');
-  return localApi ? command.option('--local', "the running local runtime's API") : command;
+  command.option('--url <URL>', 'URL of the API; by default NOTIFICATION_API_URL. The key: NOTIFICATION_API_KEY');
+  return localApi ? command.option('--local', 'use the API of the running local runtime') : command;
 }
 
 function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, local }: CommonOptions): SpoolSession {
@@ -86,17 +89,17 @@ function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, l
   };
 }
 
-/** What the client says of its settings is what an operator should read. */
+/** The client's messages about its settings are written for operators, too. */
 function asOperatorError<T>(create: () => T): T {
   try {
     return create();
   } catch (error) {
-    throw error instanceof TypeError ? new OperatorError(error.message, MISUSED) : error;
+    throw error instanceof TypeError ? new OperatorError(error.message, EXIT_USAGE) : error;
   }
 }
 
-/** Does something to files while no flush does. @throws SpoolLockedError */
-export async function locked<T>({ settings }: SpoolSession, run: () => Promise<T>): Promise<T> {
+/** Holds the lock of the spool while `run` works on its files. @throws SpoolLockedError */
+export async function withLock<T>({ settings }: SpoolSession, run: () => Promise<T>): Promise<T> {
   const release = await lockSpool(settings.spoolDirectory, { fs });
   try {
     return await run();
@@ -105,9 +108,9 @@ export async function locked<T>({ settings }: SpoolSession, run: () => Promise<T
   }
 }
 
-/** The file of that name, or path, in either folder. @throws OperatorError */
-export async function findFile({ spool, command }: SpoolSession, given: string): Promise<Listed> {
-  const name = basename(given);
+/** Finds a file of either folder by its name or path. @throws OperatorError if there is none */
+export async function findFile({ spool, command }: SpoolSession, nameOrPath: string): Promise<Listed> {
+  const name = basename(nameOrPath);
   const all = [...(await spool.list('spool')), ...(await spool.list('failed'))];
   const found = all.find(({ file }) => file === name);
   if (found) return found;

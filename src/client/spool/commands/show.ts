@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../../../terminal/errors.ts';
-import { table } from '../../../terminal/table.ts';
+import { fields, table } from '../../../terminal/table.ts';
 import { UnreadableFileError } from '../spool-file.ts';
 import { findFile, onSpool, type SpoolContext, type SpoolSession } from './session.ts';
 import { fileView, type ItemView, itemView } from './spool-view.ts';
@@ -8,9 +8,9 @@ import { fileView, type ItemView, itemView } from './spool-view.ts';
 export function addSpoolShow(program: Command, context: SpoolContext): void {
   const command = program
     .command('show')
-    .argument('<FILE>', 'as `list` names it')
-    .description('what is in a file; never a recipient or a content')
-    .addHelpText('after', '\nA file that is encrypted shows its items only with NOTIFICATION_SPOOL_KEY.');
+    .argument('<FILE>', 'a name from `list`')
+    .description('show what is in a file; never recipients or content')
+    .addHelpText('after', '\nThe items of an encrypted file are shown only with NOTIFICATION_SPOOL_KEY.');
   onSpool(command, context, (session, _, [file = '']) => show(session, file));
 }
 
@@ -21,9 +21,9 @@ async function show(session: SpoolSession, name: string): Promise<number> {
   const items = found.header === undefined ? undefined : await itemsOf(session, found.folder, found.file);
   if (json) terminal.print(`${JSON.stringify({ ...view, path: spool.pathOf(found.folder, found.file), items })}\n`);
   else {
-    for (const [word, value] of Object.entries(view)) terminal.print(`${word.padEnd(14)}  ${value}\n`);
+    terminal.print(fields(Object.entries(view), terminal.colors));
     if (items) terminal.print(`\n${describe(items, terminal)}`);
-    else terminal.say('Its items cannot be read: the key is not configured, or the file is not whole.\n');
+    else terminal.say('The items cannot be read: the key is not configured, or the file is not complete.\n');
   }
   return 0;
 }
@@ -38,15 +38,15 @@ async function itemsOf({ spool }: SpoolSession, folder: 'spool' | 'failed', file
 }
 
 function describe(items: readonly ItemView[], { colors }: SpoolSession['terminal']): string {
-  const own = (name: 'channel' | 'priority' | 'notification_id' | 'bytes') => (item: ItemView) =>
+  const ofNotification = (name: 'channel' | 'priority' | 'notification_id' | 'bytes') => (item: ItemView) =>
     name in item ? (item as Extract<ItemView, { kind: 'notification' }>)[name] : undefined;
   return table<ItemView>(
     [
       { title: 'kind', of: ({ kind }) => kind },
-      { title: 'channel', of: own('channel') },
-      { title: 'priority', of: own('priority') },
-      { title: 'notification_id', of: own('notification_id') },
-      { title: 'bytes', of: own('bytes') },
+      { title: 'channel', of: ofNotification('channel') },
+      { title: 'priority', of: ofNotification('priority') },
+      { title: 'notification_id', of: ofNotification('notification_id') },
+      { title: 'bytes', of: ofNotification('bytes') },
       {
         title: 'refused for',
         of: ({ problem }) =>

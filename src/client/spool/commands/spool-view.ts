@@ -1,8 +1,8 @@
 import type { Item } from '../../handover/item.ts';
 import type { FlushReport } from '../flush.ts';
-import type { Listed } from '../spool.ts';
+import type { Listed } from '../spool-reader.ts';
 
-/** A file of the spool, for an operator: nothing of recipients or content. */
+/** A file of the spool as an operator may see it: without recipients and content. */
 export function fileView({ folder, file, ...rest }: Listed) {
   if (rest.header === undefined) return { folder, file, state: 'faulty', fault: rest.fault.message } as const;
   const { firstAttempt, retryCount, notifications, lastError, keyId, givenUp } = rest.header;
@@ -22,7 +22,9 @@ export function fileView({ folder, file, ...rest }: Listed) {
 
 export type FileView = ReturnType<typeof fileView>;
 
-/** What is in a file, without recipients and content. Of a problem, `detail` and messages may quote them. */
+/**
+ * An item without recipient and content. The `detail` and the messages of a problem are omitted: they may quote them.
+ */
 export function itemView(item: Item) {
   const { idempotency_key, problem } = item;
   const refusal = problem && {

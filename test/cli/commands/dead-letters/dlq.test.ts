@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const channel of ['webhook', 'email'] as const) await ops.take(channel, 'dead_letter');
 });
 
-/** A dead row whose letter lies in its queue, as the pipeline leaves them. */
+/** Puts a dead row and its dead letter, as the pipeline does. */
 async function die(log_id: string, changes: Partial<NotificationRow> = {}): Promise<string> {
   const row = deadRow(log_id, changes);
   const body = messageFor(row, { run_id: row.dead_run_id ?? '', due: '2026-01-01T00:00:00.000Z' });
@@ -27,7 +27,7 @@ async function die(log_id: string, changes: Partial<NotificationRow> = {}): Prom
   return dead_message_id;
 }
 
-/** A letter whose notification was delivered by other means. */
+/** Puts a dead letter whose notification was delivered in another way. */
 async function outlive(log_id: string): Promise<void> {
   await ops.put(storedRow(log_id, { send_status: 'SUCCESS' }));
   await ops.sendDeadLetter('webhook', messageFor(storedRow(log_id)));
@@ -36,7 +36,7 @@ async function outlive(log_id: string): Promise<void> {
 const idsOf = (letters: readonly { readonly log_id: string }[]) => letters.map(({ log_id }) => log_id).sort();
 
 describe('dlq list', () => {
-  it('tells what a redrive would do for each, and puts all of them back', async () => {
+  it('shows what a redrive would do with each dead letter, and leaves all in the queue', async () => {
     await die('l-dead', { error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' });
     await outlive('l-stale');
     await ops.sendDeadLetter('webhook', 'not ours');
@@ -59,7 +59,7 @@ describe('dlq list', () => {
     });
   });
 
-  it('goes through more than one receive holds', async () => {
+  it('lists more dead letters than one receive returns', async () => {
     await Promise.all(Array.from({ length: 23 }, (_, i) => die(`many-${i}`)));
     const { dead_letters } = await ops.json<{ dead_letters: { log_id: string }[] }>('dlq', 'list');
     expect(new Set(idsOf(dead_letters)).size).toBe(23);
@@ -87,7 +87,7 @@ describe('dlq show', () => {
 });
 
 describe('dlq redrive', () => {
-  it('moves all that is there to the lanes, with the old body, and leaves the rows to the functions', async () => {
+  it('moves all dead letters to the lanes, with the old body, and leaves the rows to the functions', async () => {
     await Promise.all([die('d-1'), die('d-2', { priority: 'urgent' }), outlive('d-3')]);
     const before = await ops.row('d-1');
     expect(await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes', '--json'])).toMatchObject({
@@ -100,23 +100,23 @@ describe('dlq redrive', () => {
     expect(await ops.take('webhook', 'dead_letter')).toEqual([]);
   });
 
-  it('waits for what somebody is looking at', async () => {
+  it('waits for dead letters that another reader has received', async () => {
     await die('w-1');
     const QueueUrl = ops.deployment.dead_letter_queues.webhook;
     await ops.sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 2 }));
     expect(await ops.json('dlq', 'redrive', '--channel', 'webhook', '--yes')).toEqual({ moved: 1 });
   });
 
-  it('leaves what is not ours where it is, and says so', async () => {
+  it('leaves messages that are not from this pipeline in the queue, and says so', async () => {
     await ops.sendDeadLetter('webhook', 'not ours');
     const { out, err } = await ops.run(['dlq', 'redrive', '--channel', 'webhook', '--local', '--yes', '--json']);
     expect(out).toBe('{"moved":0}\n');
-    expect(err).toContain('1 are no messages of ours and stay');
+    expect(err).toContain('Left in the queue, as not from this pipeline: 1 dead letter.');
     expect((await ops.json<{ dead_letters: object[] }>('dlq', 'list')).dead_letters).toHaveLength(1);
     await ops.json('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes');
   });
 
-  it('leaves what is dead again meanwhile, which would go round for ever', async () => {
+  it('leaves notifications that die again in the meantime, as it would never end otherwise', async () => {
     await die('g-1');
     const url = ops.deployment.dead_letter_queues.webhook;
     const again = messageFor(deadRow('g-1'));
@@ -139,7 +139,7 @@ describe('dlq redrive', () => {
     });
   });
 
-  it('is done once at a time', async () => {
+  it('runs once at a time', async () => {
     await die('o-1');
     const lock = join(ops.directory, 'state', 'redrive-webhook.pid');
     mkdirSync(join(ops.directory, 'state'), { recursive: true });
@@ -152,7 +152,7 @@ describe('dlq redrive', () => {
     rmSync(lock, { force: true });
   });
 
-  it('asks first, and does nothing without a yes or without anybody to ask', async () => {
+  it('asks first, and does nothing without a yes or without a terminal', async () => {
     await die('a-1');
     const args = ['dlq', 'redrive', '--channel', 'webhook', '--local'];
     expect(await ops.run(args)).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') });
@@ -167,7 +167,7 @@ describe('dlq redrive', () => {
 });
 
 describe('dlq drop', () => {
-  it('deletes the letter; the row keeps its reason, and is dead no longer', async () => {
+  it('deletes the letter; the row keeps its reason, and is no longer dead', async () => {
     await Promise.all([die('p-1'), die('p-2')]);
     expect(await ops.json('dlq', 'drop', 'p-1', '--yes')).toEqual({ dropped: 1 });
     const row = await ops.row('p-1');
@@ -177,7 +177,7 @@ describe('dlq drop', () => {
     expect(idsOf(await ops.take('webhook', 'dead_letter'))).toEqual(['p-2']);
   });
 
-  it('leaves a notification alone that died anew with another letter', async () => {
+  it('leaves a notification alone that died again with another letter', async () => {
     const row = deadRow('p-3', { dead_message_id: 'a newer one' });
     await ops.put(row);
     await ops.sendDeadLetter('webhook', messageFor(row));
@@ -185,7 +185,7 @@ describe('dlq drop', () => {
     expect(await ops.row('p-3')).toEqual(row);
   });
 
-  it('--stale clears away what a redrive would drop', async () => {
+  it('--stale deletes the letters that a redrive would drop', async () => {
     await die('t-1');
     await outlive('t-2');
     await ops.sendDeadLetter('webhook', 'not ours');
@@ -203,10 +203,10 @@ describe('dlq drop', () => {
   });
 
   it.each([
-    [[], 'Say which: LOG_IDs, or --channel with --stale or --all.'],
-    [['--channel', 'email'], 'Say which'],
-    [['--channel', 'email', '--stale', '--all'], 'Say which'],
-    [['x', '--all'], 'leave --channel, --stale and --all out'],
+    [[], 'Choose the dead letters: LOG_IDs, or --channel with --stale or --all.'],
+    [['--channel', 'email'], 'Choose the dead letters'],
+    [['--channel', 'email', '--stale', '--all'], 'Choose the dead letters'],
+    [['x', '--all'], 'omit --channel, --stale and --all'],
   ])('refuses %j', async (args, sentence) => {
     const { code, err } = await ops.run(['dlq', 'drop', ...args, '--yes']);
     expect(code).toBe(2);

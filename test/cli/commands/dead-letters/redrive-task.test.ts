@@ -11,7 +11,7 @@ type Script = Readonly<Record<string, (call: number, input: Record<string, unkno
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-/** What SQS answers over the wire, in its JSON protocol; no stand-in has message move tasks. */
+/** The answers of SQS in its JSON protocol, because no stand-in has message move tasks. */
 async function sqs(script: Script) {
   const calls: [string, Record<string, unknown>][] = [];
   server = createServer((request, response) => {
@@ -90,7 +90,7 @@ describe('a redrive by SQS’s message move task', () => {
     });
   });
 
-  it('starts none while one is running, and says how far that has come', async () => {
+  it('starts no task while another is running, and says how far that one is', async () => {
     const { client, calls } = await sqs({
       GetQueueAttributes: attributes,
       ListMessageMoveTasks: () => task('RUNNING', 7),
@@ -101,7 +101,7 @@ describe('a redrive by SQS’s message move task', () => {
     expect(calls.map(([action]) => action)).not.toContain('StartMessageMoveTask');
   });
 
-  it('says the same when another was started at the same moment', async () => {
+  it('says the same if another task was started at the same moment', async () => {
     const { client } = await sqs({
       GetQueueAttributes: attributes,
       ListMessageMoveTasks: () => none,

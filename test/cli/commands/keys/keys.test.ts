@@ -20,7 +20,7 @@ const isGood = async (key: string, at = new Date()) => {
 };
 
 describe('keys create', () => {
-  it('prints the key once, and stores nothing it could be made from', async () => {
+  it('prints the key once, and stores nothing from which it can be derived', async () => {
     const { key_id, key } = await create('--scope', 'read');
     expect(key).toMatch(new RegExp(`^nrk_${key_id}_[A-Za-z0-9_-]{43}$`));
     expect(await isGood(key)).toBe(true);
@@ -40,7 +40,7 @@ describe('keys create', () => {
     expect(one.key.slice(-43)).not.toBe(other.key.slice(-43));
   });
 
-  it('takes an end, a rate limit and a description', async () => {
+  it('stores an expiry, a rate limit and a description', async () => {
     const { key, key_id } = await create('--expires', '2h', '--rate-limit', '7', '--description', 'BATCH-951');
     expect(await stored(key_id)).toMatchObject({ rate_limit: 7, description: 'BATCH-951' });
     expect(await isGood(key, new Date(Date.now() + 3_600_000))).toBe(true);
@@ -79,7 +79,7 @@ describe('keys list', () => {
 });
 
 describe('keys revoke', () => {
-  it('ends a key at once, and says when there is none to end', async () => {
+  it('revokes a key at once, and says if there is none to revoke', async () => {
     const { key_id, key } = await create();
     expect(await ops.json('keys', 'revoke', key_id)).toMatchObject({ key_id, revoked_at: expect.any(String) });
     expect(await isGood(key)).toBe(false);
@@ -91,7 +91,7 @@ describe('keys revoke', () => {
 });
 
 describe('keys rotate', () => {
-  it('makes a key that may do the same, and lets the old one end when it is told to', async () => {
+  it('makes a key with the same rights, and ends the old key after --keep-old', async () => {
     const old = await create('--scope', 'read', '--rate-limit', '5');
     const { key, key_id } = await ops.json<{ key: string; key_id: string }>(
       'keys',
@@ -106,7 +106,7 @@ describe('keys rotate', () => {
     expect(await isGood(old.key, new Date(Date.now() + 2 * 3_600_000 + 1_000))).toBe(false);
   });
 
-  it('gives a key with an end its lifetime anew, and the old one no longer than it had', async () => {
+  it('gives the new key the lifetime of the old key, and does not extend the old key', async () => {
     const old = await create('--expires', '1h');
     const { key_id } = await ops.json<{ key_id: string }>('keys', 'rotate', old.key_id);
     const [before, after] = [await stored(old.key_id), await stored(key_id)];
@@ -114,7 +114,7 @@ describe('keys rotate', () => {
     expect(Date.parse(after?.expires_at ?? '') - Date.parse(after?.created_at ?? '')).toBe(3_600_000);
   });
 
-  it('says so when somebody revokes the old key in between', async () => {
+  it('says so if another operator revokes the old key in between', async () => {
     const { key_id } = await create();
     const { requestHandler } = ops.dynamodb.config;
     const handle: typeof requestHandler.handle = async (request, options) => {
@@ -130,7 +130,7 @@ describe('keys rotate', () => {
     const ended = await ops.run(['keys', 'rotate', key_id, '--local'], {
       findDeployment: async () => ({ ...ops.deployment, clients }),
     });
-    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} was revoked meanwhile`) });
+    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} was revoked in the meantime`) });
     expect(ended.err).not.toContain('works until');
     expect(await stored(key_id)).not.toHaveProperty('expires_at');
   });

@@ -35,7 +35,7 @@ describe('retry', () => {
     ]);
   });
 
-  it('forces one attempt on a dead one and leaves its row alone', async () => {
+  it('forces one attempt of a dead notification and leaves its row alone', async () => {
     const row = deadRow('r-dead', { priority: 'urgent' });
     await ops.put(row);
     await ops.json('retry', 'r-dead');
@@ -45,7 +45,7 @@ describe('retry', () => {
     ]);
   });
 
-  it('has the attempt of a dead worker taken over', async () => {
+  it('lets another worker take over the attempt of a dead worker', async () => {
     const row = storedRow('r-abandoned', { send_status: 'SENDING', claim_until: past() });
     await ops.put(row);
     await ops.json('retry', 'r-abandoned');
@@ -53,7 +53,7 @@ describe('retry', () => {
     expect(await ops.take('webhook', 'standard')).toMatchObject([{ log_id: 'r-abandoned', due: row.work_at }]);
   });
 
-  it('starts a cancelled one anew: budget, window and place in the index', async () => {
+  it('starts a cancelled notification again: budget, window and place in the index', async () => {
     await ops.put(stoppedRow('r-cancelled', 'CANCELLED'));
     await ops.json('retry', 'r-cancelled');
     const row = await ops.row('r-cancelled');
@@ -92,7 +92,7 @@ describe('retry', () => {
     expect(await ops.takeAll()).toEqual([]);
   });
 
-  it('does what can be done when one of several cannot', async () => {
+  it('retries the others if one of several notifications cannot be retried', async () => {
     await ops.put(storedRow('m-1'), storedRow('m-2', { send_status: 'SUCCESS' }));
     const { code, out } = await ops.run(['retry', 'm-1', 'm-2', 'm-1', '--local', '--json']);
     expect(code).toBe(1);
@@ -137,7 +137,7 @@ describe('cancel', () => {
     ]);
   });
 
-  it('leaves it to the sweep to settle what a dead worker has delivered', async () => {
+  it('leaves a notification that a dead worker delivered to the sweep', async () => {
     const row = storedRow('c-delivered', { send_status: 'SENDING', claim_until: past() });
     await ops.put(row);
     const record = { original_log_id: 'c-delivered', retry_attempt: row.last_attempt, retry_status: 'SUCCESS' };

@@ -98,7 +98,7 @@ describe('status', () => {
     expect(out).toMatch(/webhook +IC005 +open +\S+ \(just now\) +2 +SERVER_OVERLOAD +20/);
   });
 
-  it('shows it as a table, and where to look when something is dead', async () => {
+  it('shows the counts as a table, and where to look for dead notifications', async () => {
     const { code, out } = await ops.run(['status']);
     expect(code).toBe(0);
     expect(out).toMatch(/^channel +lane +due +waiting +in flight +dead +oldest due\n/);
@@ -144,7 +144,7 @@ describe('list', () => {
   });
 
   it.each([[[]], [['--status', 'dead']], [['--tenant', 'T1', '--from', '2h']]])(
-    'gives in pages what it gives at once: %j',
+    'lists the same in pages as at once: %j',
     async (args) => {
       const ids = ({ notifications }: List) => notifications.map(({ log_id }) => log_id);
       const whole = ids(await ops.json<List>('list', ...args));
@@ -165,7 +165,7 @@ describe('list', () => {
     expect(notifications.map(({ log_id }) => log_id)).toEqual(['dead-3', 'dead-1', 'dead-2']);
   });
 
-  it('reads a recipient from stdin, so that it need not be typed into a history', async () => {
+  it('reads a recipient from stdin, so that the address is not in the shell history', async () => {
     const { out } = await ops.run(['list', '--tenant', 'T1', '--recipient', '-', '--json'], { input: secret });
     expect(JSON.parse(out).notifications).toMatchObject([{ log_id: 'done-1', state: 'delivered' }]);
     expect(out).not.toContain(secret);
@@ -173,7 +173,7 @@ describe('list', () => {
 
   it.each([
     [['--recipient', secret], '--recipient needs --tenant'],
-    [['--cursor', 'nonsense'], '--cursor is none that this list gave'],
+    [['--cursor', 'nonsense'], '--cursor is not from this list'],
     [['--from', '1h', '--to', '2h'], 'exchange them'],
     [['--status', 'gone'], 'It must be one of due, dead, PENDING'],
     [['--limit', 'many'], 'a whole number, 1 or more'],
@@ -184,14 +184,14 @@ describe('list', () => {
     expect(err).toContain(sentence);
   });
 
-  it("does not take another list's cursor", async () => {
+  it('does not accept the cursor of another list', async () => {
     const { next_cursor } = await ops.json<List>('list', '--limit', '1');
     const { code, err } = await ops.run(['list', '--status', 'dead', '--cursor', String(next_cursor)]);
     expect(code).toBe(2);
-    expect(err).toContain('--cursor is none that this list gave');
+    expect(err).toContain('--cursor is not from this list');
   });
 
-  it('says where it looked when nothing matches', async () => {
+  it('says which period it covers if nothing matches', async () => {
     const { code, err } = await ops.run(['list', '--tenant', 'nobody']);
     expect(code).toBe(0);
     expect(err).toContain('Nothing matches');
@@ -199,7 +199,7 @@ describe('list', () => {
 });
 
 describe('show', () => {
-  it('gives row, attempts in their order, and remedy', async () => {
+  it('shows the row, the attempts in their order, and the remedy', async () => {
     for (const retry_attempt of [10, 2]) {
       const record = { original_log_id: 'dead-1', retry_attempt, retry_status: 'FAILED', error_type: 'AUTH_FAILED' };
       const TableName = ops.tables.notification_retry_log;
@@ -219,7 +219,7 @@ describe('show', () => {
     );
   });
 
-  it('tells what an outage did to the attempts, and leaves out what is empty', async () => {
+  it('shows the effect of an outage on the attempts, and omits empty fields', async () => {
     const id = 'waiting-1';
     const records = [
       { retry_attempt: 1, retry_status: 'FAILED', response_message: 'it answered 503', uncounted: true },
@@ -241,7 +241,7 @@ describe('show', () => {
     expect(out).not.toContain('To redrive');
   });
 
-  it('never shows recipient or content, also of a row that still has them in it', async () => {
+  it('never shows recipient or content, even of a row that contains them', async () => {
     await ops.put({
       log_id: 'aside',
       tenant_id: 'T1',
@@ -263,7 +263,7 @@ describe('show', () => {
     }
   });
 
-  it('has no remedy for what was delivered', async () => {
+  it('has no remedy for a delivered notification', async () => {
     expect(await ops.json('show', 'done-1')).toMatchObject({ notification: { state: 'delivered' }, remedy: null });
   });
 

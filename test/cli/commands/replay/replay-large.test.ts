@@ -8,10 +8,10 @@ import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { deadRow, type Operations, startOperations, stoppedRow } from '../../../support/cli/operations.ts';
 import { PROJECT_ROOT } from '../../../support/project-root.ts';
 
-/** REPLAY_ROWS=10000 for a full one. */
+/** REPLAY_ROWS=10000 runs the full test. */
 const ROWS = Number(process.env['REPLAY_ROWS'] ?? 1_000);
 const COMMAND = join(PROJECT_ROOT, 'src', 'cli', 'main.ts');
-/** Far less than all the rows would take, SDK and compiler included. */
+/** Far less than all the rows need, SDK and compiler included. */
 const HEAP_MB = 56;
 
 let ops: Operations;
@@ -71,7 +71,7 @@ it(`of ${ROWS} rows does what its dry run says in bounded memory, also when it i
   const excluded = { INVALID_RECIPIENT: ROWS / 5, CANCELLED: ROWS / 5 };
   expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS, excluded, sent: 0, to_send: dead });
 
-  // Slow enough to be caught at it.
+  // Slow enough to be killed while it runs.
   const killed = start('--yes', '--rate', '50');
   const ended = new Promise((resolve) => killed.once('close', resolve));
   const received: string[] = [];
@@ -89,7 +89,7 @@ it(`of ${ROWS} rows does what its dry run says in bounded memory, also when it i
   await receive();
   expect(after).toMatchObject({ excluded });
   expect(new Set(received).size).toBe(received.length);
-  // A row revived the moment before the kill has no message: it is due, which is the sweep's.
+  // A row that was revived just before the kill has no message. It is due, so the next sweep sends it.
   const due = Number(after['sent']) + before;
   expect(dead - due).toBeGreaterThanOrEqual(0);
   expect(dead - due).toBeLessThanOrEqual(25);

@@ -31,7 +31,7 @@ const numbers = ({ matched, excluded, sent, to_send }: Answer) => ({ matched, ex
 const long = { historyDays: 3 * 86_400_000 };
 
 describe('a replay', () => {
-  it('sends what is dead again, with a fresh budget, and leaves the rest alone', async () => {
+  it('sends dead notifications again with a full budget, and leaves the others alone', async () => {
     const tenant_id = 'A';
     const others = [
       storedRow('a-success', { tenant_id, send_status: 'SUCCESS' }),
@@ -69,7 +69,7 @@ describe('a replay', () => {
     expect(await ops.take('webhook', 'standard')).toMatchObject([{ log_id: 'a-2' }]);
   });
 
-  it('counts in a dry run what it then does, and changes nothing before', async () => {
+  it('counts the same in a dry run as in the replay, and changes nothing in a dry run', async () => {
     const tenant_id = 'C';
     const old = new Date(Date.now() - long.historyDays);
     const rows = [
@@ -118,7 +118,7 @@ describe('a replay', () => {
     expect(await ops.takeAll()).toHaveLength(5);
   });
 
-  it('takes what was stopped when it is told to, but never what was delivered or is malformed', async () => {
+  it('includes stopped notifications with --include-stopped, but never delivered or malformed ones', async () => {
     const tenant_created_at = `D#${new Date().toISOString()}`;
     const own = { tenant_id: 'D', tenant_created_at };
     await ops.put(
@@ -197,12 +197,12 @@ describe('a replay that is interrupted', () => {
     const request = { replay_id: `replay-${tenant_id}`, dry_run: false, rate: 500 };
     await expect(replay(given(rows), request, dying)).rejects.toThrow('killed');
 
-    // What was revived is due, message or not; the next sweep finds it there.
+    // A revived row is due, with or without a message. The next sweep finds it.
     for (const { log_id } of rows) {
       const { work_queue } = await ops.row(log_id);
       expect(['due', 'dead']).toContain(String(work_queue).split('#')[0]);
     }
-    // One of those that were sent is dead again by now.
+    // One of the notifications that were sent is dead again.
     const revived = (await Promise.all(rows.map(({ log_id }) => ops.row(log_id)))).filter((row) => row['replay_id']);
     const [again] = revived;
     if (again) await ops.put(deadRow(String(again['log_id']), { tenant_id, replay_id: request.replay_id }));
@@ -218,7 +218,7 @@ describe('a replay that is interrupted', () => {
     expect((await ops.takeAll()).length).toBeLessThanOrEqual(total);
   });
 
-  it('is gone on with by the same command, under the same id', async () => {
+  it('is continued by the same command, under the same id', async () => {
     const tenant_id = 'J';
     await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`j-${i}`, { tenant_id })));
     let pauses = 0;
@@ -230,7 +230,7 @@ describe('a replay that is interrupted', () => {
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('killed. Nothing is lost; run it again.') });
     expect(await ops.takeAll()).toHaveLength(20);
     const { out, err: said } = await ops.run(['replay', '--tenant', 'J', '--yes', '--json']);
-    expect(said).toMatch(/^Going on with replay-id-\d+, which did not finish\.\n$/);
+    expect(said).toMatch(/^Continuing replay-id-\d+, which did not finish\.\n$/);
     expect(JSON.parse(out)).toMatchObject({ sent: 10 });
     expect(await ops.takeAll()).toHaveLength(10);
     expect((await ops.run(['replay', '--tenant', 'J', '--yes', '--json'])).err).toBe('');
@@ -249,8 +249,8 @@ describe('the limit of a replay', () => {
   });
 });
 
-describe('who replays', () => {
-  it('sees what it would be, is asked, and may say no', async () => {
+describe('an operator who replays', () => {
+  it('sees a preview, is asked, and may say no', async () => {
     await ops.put(deadRow('k-1', { tenant_id: 'K' }));
     const { code, out, err } = await ops.run(['replay', '--tenant', 'K'], { answer: 'n' });
     expect({ code, out }).toEqual({ code: 0, out: '' });
@@ -263,12 +263,12 @@ describe('who replays', () => {
     expect((await ops.run(['replay', '--tenant', 'K'], { answer: 'y' })).out).toContain('1  sent');
   });
 
-  it('is not asked when there is nothing to send', async () => {
+  it('is not asked if there is nothing to send', async () => {
     const { code, err } = await ops.run(['replay', '--tenant', 'nobody']);
     expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('0  to send') });
   });
 
-  it('sends no faster than told', async () => {
+  it('sends no faster than --rate', async () => {
     await ops.put(...Array.from({ length: 12 }, (_, i) => deadRow(`l-${i}`, { tenant_id: 'L' })));
     const pauses: number[] = [];
     const now = new Date();
@@ -279,7 +279,7 @@ describe('who replays', () => {
     expect(pauses).toEqual([1_000, 2_000, 3_000]);
   });
 
-  it('gets through a thousand with the counts of the dry run', async () => {
+  it('sends a thousand with the counts of the dry run', async () => {
     const items = Array.from({ length: 1_000 }, (_, i) => toItem(deadRow(`x-${i}`, { tenant_id: 'X' })));
     for (let start = 0; start < items.length; start += 25) {
       const requests = items.slice(start, start + 25).map((Item) => ({ PutRequest: { Item } }));

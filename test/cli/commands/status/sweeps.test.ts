@@ -12,14 +12,14 @@ describe('the last sweeps', () => {
   });
   afterAll(() => operations.stop());
 
-  it('are said to be none before the first, and left out of the status', async () => {
+  it('are reported as none before the first one, and omitted from the status', async () => {
     expect(await operations.run(['sweeps', '--local'], at)).toMatchObject({
       ...{ code: 0, out: '', err: 'No sweep has been recorded in the last 30 days.\n' },
     });
     expect((await operations.run(['status', '--local'], at)).out).not.toContain('sweep');
   });
 
-  it('stand under the status, the newest first, and leave its JSON alone', async () => {
+  it('are shown below the status, the newest first, and not in its JSON', async () => {
     const log = createSweepLog(operations.dynamodb, operations.tables.pipeline_state);
     for (const hour of ['08', '09', '10', '11']) {
       const started_at = `2026-03-01T${hour}:30:00.000Z`;
@@ -28,12 +28,12 @@ describe('the last sweeps', () => {
     }
     const { out } = await operations.run(['status', '--local'], at);
     const lines = out.slice(out.indexOf('\nsweep ') + 1).split('\n');
-    expect(lines[1]).toMatch(/^2026-03-01T11:30:00\.000Z \(30 min ago\) +1\.2 +7 +5 +2 +sweep-11, not at its end yet$/);
+    expect(lines[1]).toMatch(/^2026-03-01T11:30:00\.000Z \(30 min ago\) +1\.2 +7 +5 +2 +sweep-11, not finished yet$/);
     expect(lines.slice(2, 4).map((line) => line.split(' ').at(-1))).toEqual(['sweep-10', 'sweep-09']);
     expect(await operations.json<unknown[]>('status')).toHaveLength(8);
   });
 
-  it('are as many as asked for, as JSON too', async () => {
+  it('are as many as --limit, also as JSON', async () => {
     const sweeps = await operations.json<{ run_id: string }[]>('sweeps', '--limit', '2');
     expect(sweeps.map(({ run_id }) => run_id)).toEqual(['sweep-11', 'sweep-10']);
     expect(sweeps[0]).toEqual({

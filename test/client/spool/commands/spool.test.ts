@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../../../../src/cli/program.ts';
 import { lockSpool } from '../../../../src/client/spool/spool-lock.ts';
-import { type Told, toldTerminal } from '../../../support/cli/told-terminal.ts';
+import { recordingTerminal, type TerminalScript } from '../../../support/cli/recording-terminal.ts';
 import { problem } from '../../../support/client/api-stand-in.ts';
 import { notification, startWorld, type World } from '../../../support/client/world.ts';
 
@@ -17,8 +17,11 @@ afterEach(() => world.end());
 
 const directory = () => join(world.directory, 'data', 'spool');
 
-async function ops(args: readonly string[], { env = {}, ...told }: Told & { env?: Record<string, string> } = {}) {
-  const { terminal, written } = toldTerminal(told);
+async function ops(
+  args: readonly string[],
+  { env = {}, ...script }: TerminalScript & { env?: Record<string, string> } = {},
+) {
+  const { terminal, written } = recordingTerminal(script);
   const code = await runProgram(['spool', ...args, '--dir', directory()], {
     terminal,
     findDeployment: async () => ({ api: world.api.url }) as never,
@@ -55,7 +58,7 @@ async function againGivenUp(file: string): Promise<unknown> {
 }
 
 describe('spool flush', () => {
-  it('hands over what is there, and says so', async () => {
+  it('hands over the notifications in the spool, and says so', async () => {
     await spooled(3);
     expect(await ops(['flush'])).toMatchObject({ code: 0, out: '3 handed over, 0 still in the spool, 0 refused.\n' });
     expect(world.api.accepted).toHaveLength(3);
@@ -86,17 +89,17 @@ describe('spool flush', () => {
     expect(ended.err).toContain(`given up ${file}: refused, 1 notifications (invalid-request)`);
   });
 
-  it('with nothing there has nothing to do', async () => {
+  it('has nothing to do if the spool is empty', async () => {
     expect(await ops(['flush'])).toMatchObject({ code: 0, out: 'The spool is empty: nothing to do.\n' });
   });
 
-  it('the API being away is no failure of the command', async () => {
+  it('does not fail if the API does not answer', async () => {
     await spooled();
     const ended = await ops(['flush', '--url', 'http://127.0.0.1:9']);
     expect(ended).toMatchObject({ code: 0, out: '0 handed over, 2 still in the spool, 0 refused.\n' });
   }, 15_000);
 
-  it('takes MAX_SPOOL_RETRIES and SPOOL_RETENTION_HOURS from the environment, and tells once', async () => {
+  it('takes MAX_SPOOL_RETRIES and SPOOL_RETENTION_HOURS from the environment, and reports once', async () => {
     const file = await spooled();
     world.api.instead = () => problem('unauthenticated', 401);
     const env = { MAX_SPOOL_RETRIES: '1' };
@@ -107,7 +110,7 @@ describe('spool flush', () => {
     expect(await ops(['flush'], { env })).toMatchObject({ code: 0, err: '' });
   });
 
-  it("--local takes the running runtime's API", async () => {
+  it('uses the API of the running local runtime with --local', async () => {
     await spooled();
     expect((await ops(['flush', '--local'], { env: { NOTIFICATION_API_URL: '' } })).code).toBe(0);
     expect(world.api.accepted).toHaveLength(2);
@@ -122,7 +125,7 @@ describe('spool flush', () => {
     expect(await ops(['flush'], { env })).toMatchObject({ code: 2, err: expect.stringMatching(message) });
   });
 
-  it('locked, it names the process', async () => {
+  it('names the process that holds the lock', async () => {
     const release = await lockSpool(directory(), { fs });
     const ended = await ops(['flush']);
     await release();
@@ -131,7 +134,7 @@ describe('spool flush', () => {
 });
 
 describe('spool list and show', () => {
-  it('list both folders, whole and faulty files', async () => {
+  it('list both folders, complete and faulty files', async () => {
     const failed = await givenUp();
     const waiting = await spooled(3);
     const { files } = (await ops(['list', '--json'])).json();
@@ -154,7 +157,7 @@ describe('spool list and show', () => {
     expect((await ops(['list'])).out).toMatch(/folder +file +state +notifications +first attempt +retries +last error/);
   });
 
-  it('show what is in a file, but for recipient and content', async () => {
+  it('show what is in a file, except recipient and content', async () => {
     const file = await spooled(1, { priority: 'urgent' });
     const shown = (await ops(['show', file, '--json'])).json();
     expect(shown).toMatchObject({
@@ -164,7 +167,7 @@ describe('spool list and show', () => {
     expect((await ops(['show', join('anywhere', file)])).out).toContain('urgent');
   });
 
-  it('say that there is no such file, and where they looked', async () => {
+  it('say that there is no such file in the two folders', async () => {
     expect(await ops(['show', 'nothing.spool'])).toMatchObject({
       code: 1,
       err: expect.stringContaining(`There is no file nothing.spool in ${directory()} or`),
@@ -174,10 +177,10 @@ describe('spool list and show', () => {
 });
 
 describe('a failed directory of its own', () => {
-  it.each(['--failed-dir', 'NOTIFICATION_FAILED_DIRECTORY'])('is told by %s', async (told) => {
+  it.each(['--failed-dir', 'NOTIFICATION_FAILED_DIRECTORY'])('is set by %s', async (name) => {
     const elsewhere = join(world.directory, 'elsewhere');
-    const args = told === '--failed-dir' ? [told, elsewhere] : [];
-    const env: Record<string, string> = args.length > 0 ? {} : { [told]: elsewhere };
+    const args = name === '--failed-dir' ? [name, elsewhere] : [];
+    const env: Record<string, string> = args.length > 0 ? {} : { [name]: elsewhere };
     const file = await spooled();
     world.now = new Date(world.now.getTime() + 169 * 3_600_000);
     await world.client({ failedDirectory: elsewhere }).flush();
@@ -189,7 +192,7 @@ describe('a failed directory of its own', () => {
 });
 
 describe('spool resend', () => {
-  it('sends again what was given up', async () => {
+  it('sends given-up notifications again', async () => {
     const file = await givenUp();
     expect(await ops(['resend', file])).toMatchObject({
       code: 0,
@@ -198,7 +201,7 @@ describe('spool resend', () => {
     expect([world.files('failed'), world.files('spool')]).toEqual([[], []]);
   });
 
-  it('moves nothing while a flush is at work', async () => {
+  it('moves nothing while a flush works', async () => {
     const file = await givenUp();
     const release = await lockSpool(directory(), { fs });
     const ended = await ops(['resend', '--all']);
@@ -207,7 +210,7 @@ describe('spool resend', () => {
     expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
   });
 
-  it('of what older versions left in both folders sends one, and keeps none', async () => {
+  it('sends once a file that an older version left in both folders, and keeps no copy', async () => {
     const file = await givenUp();
     await world.spool().resend(file);
     writeFileSync(join(world.directory, 'data', 'failed', file), readFileSync(join(directory(), file)));
@@ -216,7 +219,7 @@ describe('spool resend', () => {
     expect(world.api.accepted).toHaveLength(2);
   });
 
-  it('--all leaves out what is corrupt, and says so', async () => {
+  it('skips corrupt files with --all, and says so', async () => {
     await givenUp();
     const file = await spooled();
     truncateSync(join(directory(), file), 10);
@@ -229,15 +232,15 @@ describe('spool resend', () => {
     expect(world.api.accepted).toHaveLength(2);
   });
 
-  it.each([[[]], [['x.spool', '--all']]])('with %o asks to say which', async (args) => {
-    expect(await ops(['resend', ...args])).toMatchObject({ code: 2, err: expect.stringContaining('Say which') });
+  it.each([[[]], [['x.spool', '--all']]])('with %o asks for the files', async (args) => {
+    expect(await ops(['resend', ...args])).toMatchObject({ code: 2, err: expect.stringContaining('Choose the files') });
   });
 });
 
 describe('spool clean', () => {
-  it('asks first, and deletes nothing unless told to', async () => {
+  it('asks first, and deletes nothing without a yes', async () => {
     const file = await givenUp();
-    const question = 'Delete 1 files with 2 notifications, which nobody will get then? [y/N] ';
+    const question = 'Delete 1 files with 2 notifications, which are then never sent? [y/N] ';
     expect((await ops(['clean', '--all'], { answer: 'n' })).err).toContain(question);
     expect(await ops(['clean', '--all'])).toMatchObject({ code: 2 });
     expect(world.files('failed')).toEqual([file]);
@@ -261,11 +264,11 @@ describe('spool clean', () => {
     world.now = new Date(world.now.getTime() + 1_000);
     const ended = await ops(['clean', '--all', '--json'], { answer: 'y', meanwhile: () => change(file) });
     expect(ended.json()).toEqual({ deleted: [] });
-    expect(ended.err).toContain('1 files were moved, or sent again, meanwhile: they are left alone.');
+    expect(ended.err).toContain('1 files were moved or sent again in the meantime, and are left alone.');
     expect(world.files(folder)).toEqual([file]);
   });
 
-  it('leaves alone what a flush gives up while it asks', async () => {
+  it('leaves a file alone that a flush gives up while it asks', async () => {
     const file = await spooled();
     const meanwhile = () => world.client({ spoolRetentionHours: 1e-9 }).flush();
     world.now = new Date(world.now.getTime() + 1_000);
@@ -273,7 +276,7 @@ describe('spool clean', () => {
     expect(world.files('failed')).toEqual([file]);
   });
 
-  it("leaves alone what is none of the spool's", async () => {
+  it('leaves files alone that are not of the spool', async () => {
     const file = await spooled();
     writeFileSync(join(directory(), 'app.db'), '');
     utimesSync(join(directory(), 'app.db'), 1, 1);
@@ -284,13 +287,13 @@ describe('spool clean', () => {
     expect(await ops(['clean', 'app.db', '--yes'])).toMatchObject({
       code: 1,
       err: expect.stringContaining(
-        "app.db is not deleted: its name does not end in .spool: it is none of the spool's.",
+        'app.db is not deleted: its name does not end in .spool, so it is not a file of the spool.',
       ),
     });
     expect(world.files('spool')).toEqual(['app.db']);
   });
 
-  it("takes those that are so old, faulty ones by their file's time", async () => {
+  it('deletes files by their age, faulty ones by the time of the file', async () => {
     const file = await spooled();
     truncateSync(join(directory(), file), 10);
     await world.client().flush();
@@ -302,7 +305,7 @@ describe('spool clean', () => {
   });
 });
 
-it('the files hold what the operator is not shown', async () => {
+it('the files contain what the operator is not shown', async () => {
   const file = await spooled(1);
   expect(readFileSync(join(directory(), file), 'utf8')).toContain('someone-0@example.com');
 });

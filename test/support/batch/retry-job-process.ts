@@ -15,7 +15,7 @@ import { createTables } from '../tables.ts';
 
 const COMMAND = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
 
-export interface JobEnd {
+export interface EndedJob {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -23,26 +23,26 @@ export interface JobEnd {
 
 export interface RunningJob {
   readonly process: ChildProcess;
-  /** What it has written to stderr so far. */
+  /** The text on stderr so far. */
   readonly stderr: () => string;
-  readonly ended: Promise<JobEnd>;
+  readonly ended: Promise<EndedJob>;
 }
 
-/** Storage and queues as a local runtime offers them, but without the functions: what is dispatched stays unsettled. */
-export interface Deserted {
-  /** Stands in for the runtime's API; it says that all rows are indexed until told otherwise. */
+/** Storage and queues like those of a local runtime, without the functions: dispatched notifications stay unsettled. */
+export interface IdleRuntime {
+  /** Stands in for the API of the runtime. By default it answers that all rows are indexed. */
   readonly api: Loopback;
   put(...log_ids: string[]): Promise<void>;
   /** Messages in the lane of normal webhooks. */
   queued(): Promise<number>;
-  /** The job, as `--local` runs it. */
+  /** Runs the job with `--local`. */
   run(...args: string[]): RunningJob;
-  /** From now on a job finds a DynamoDB that never answers. */
+  /** From now on DynamoDB never answers a job. */
   silenceStorage(): void;
   stop(): Promise<void>;
 }
 
-export async function startDeserted(): Promise<Deserted> {
+export async function startIdleRuntime(): Promise<IdleRuntime> {
   const directory = mkdtempSync(join(tmpdir(), 'notification-retry-job-'));
   const [dynamodb, sqsServer, api] = await Promise.all([
     startTestDynamoDb(),
@@ -103,7 +103,7 @@ export async function startDeserted(): Promise<Deserted> {
     run(...args) {
       const child = spawn(process.execPath, [COMMAND, '--local', ...args], {
         cwd: directory,
-        // Makes colour libraries take a pipe for a terminal: what is no terminal gets no colours all the same.
+        // Colour libraries then take a pipe for a terminal. The job must print no colours all the same.
         env: { ...process.env, CI: '1', FORCE_COLOR: '1' },
       });
       jobs.push(child);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Deserted, startDeserted } from '../support/cli/job-process.ts';
+import { type IdleRuntime, startIdleRuntime } from '../support/batch/retry-job-process.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 import { replying } from '../support/loopback.ts';
 
-let local: Deserted;
+let local: IdleRuntime;
 beforeAll(async () => {
-  local = await startDeserted();
+  local = await startIdleRuntime();
 });
 afterAll(() => local.stop());
 
@@ -30,7 +30,7 @@ describe('rows that are not indexed yet', () => {
 });
 
 describe('the job, when it is interrupted', () => {
-  it('before it has swept dispatches nothing any more, and says so', async () => {
+  it('before its sweep dispatches nothing, and says so', async () => {
     await local.put('a', 'b', 'c');
     const asked = local.api.received.length;
     local.api.answer = () => {};
@@ -62,13 +62,13 @@ describe('the job, when it is interrupted', () => {
     });
   });
 
-  it('a second time ends at once, whatever it waits for', async () => {
+  it('a second time ends at once', async () => {
     local.silenceStorage();
     const job = local.run('--wait', '--json');
     await eventually(() => local.api.received.find(({ method }) => method === 'POST'));
     job.process.kill('SIGINT');
     await eventually(() => (job.stderr().includes('Ctrl-C again') ? true : undefined));
-    // Sent again and again, as a second one that comes together with the first is taken for the same.
+    // The signal is repeated because a second one right after the first counts as its copy.
     const again = setInterval(() => job.process.kill('SIGINT'), 50);
 
     const ended = await job.ended.finally(() => clearInterval(again));

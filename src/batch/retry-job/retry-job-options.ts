@@ -1,34 +1,34 @@
 import { parseArgs } from 'node:util';
-import { CHANNELS } from '../core/model/channels.ts';
-import { PRIORITIES } from '../core/model/priorities.ts';
-import type { SweepRequest } from '../core/sweep/sweep-request.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
 
-export interface JobOptions {
+export interface RetryJobOptions {
   readonly request: SweepRequest;
   readonly wait: boolean;
   readonly json: boolean;
   readonly local: boolean;
 }
 
-/** Arguments that are not the job's; the message names each. */
+/** Unknown or wrong arguments. The message names each of them. */
 export class JobUsageError extends Error {
   override readonly name = 'JobUsageError';
 }
 
 export const USAGE = `Usage: npm run batch:notification-retry -- [options]
 
-Finds the notifications that are due for a retry and hands them to their lanes (BATCH-952).
+Finds the notifications that are due for a retry and sends them to their lanes (BATCH-952).
 
   --channel=C            only this channel: ${CHANNELS.join(', ')}
   --priority=P           only this priority: ${PRIORITIES.join(', ')}
   --tenant=T             only this tenant
   --limit=N              at most N notifications
   --max-retry-count=N    replaces the limit of retries for this run's notifications
-  --force-retry          ignores limit and deadline, takes dead notifications too: one attempt each
-  --dry-run              only counts: writes and sends nothing
+  --force-retry          ignores limit and deadline, and includes dead notifications: one attempt each
+  --dry-run              only counts; writes and sends nothing
   --wait                 waits for the outcomes and counts them by final status
   --json                 prints one JSON object on stdout
-  --local                the running local runtime instead of AWS
+  --local                uses the running local runtime instead of AWS
   --help
 
 Examples:
@@ -51,11 +51,11 @@ const FLAGS = {
 } as const;
 
 /**
- * Reads the job's arguments (design §8; batch-952-notification-retry.md §7).
- * @returns 'help' when that was asked for.
- * @throws JobUsageError that names every unknown flag and wrong value.
+ * Reads the arguments of the job (design §8; batch-952-notification-retry.md §7).
+ * @returns 'help' if the arguments ask for it.
+ * @throws JobUsageError that names every unknown option and wrong value.
  */
-export function parseJobOptions(args: readonly string[]): JobOptions | 'help' {
+export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions | 'help' {
   const { values, tokens } = parseArgs({
     args: [...args],
     options: FLAGS,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { JobUsageError, parseJobOptions } from '../../src/batch/job-options.ts';
+import { JobUsageError, parseRetryJobOptions } from '../../../src/batch/retry-job/retry-job-options.ts';
 
 describe('the job’s arguments', () => {
   it('are all optional', () => {
-    expect(parseJobOptions([])).toEqual({ request: {}, wait: false, json: false, local: false });
+    expect(parseRetryJobOptions([])).toEqual({ request: {}, wait: false, json: false, local: false });
   });
 
   it('become the sweep’s request', () => {
@@ -20,7 +20,7 @@ describe('the job’s arguments', () => {
       '--json',
       '--local',
     ];
-    expect(parseJobOptions(args)).toEqual({
+    expect(parseRetryJobOptions(args)).toEqual({
       request: {
         max_retry_count: 3,
         channel: 'email',
@@ -49,11 +49,11 @@ describe('the job’s arguments', () => {
     [['--dry-run=yes'], /--dry-run=yes: takes no value/],
     [['now'], /now: not an option/],
   ])('%j are refused with their name', (args, message) => {
-    expect(() => parseJobOptions(args)).toThrow(message);
-    expect(() => parseJobOptions(args)).toThrow(JobUsageError);
+    expect(() => parseRetryJobOptions(args)).toThrow(message);
+    expect(() => parseRetryJobOptions(args)).toThrow(JobUsageError);
   });
 
   it('are refused all at once', () => {
-    expect(() => parseJobOptions(['--a', '--channel=x', 'y'])).toThrow(/--a: .*\n*y: not.*\n*--channel=x/);
+    expect(() => parseRetryJobOptions(['--a', '--channel=x', 'y'])).toThrow(/--a: .*\n*y: not.*\n*--channel=x/);
   });
 });

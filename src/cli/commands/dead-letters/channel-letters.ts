@@ -7,8 +7,12 @@ export interface ChannelLetter extends DeadLetterView {
   readonly channel: Channel;
 }
 
-/** Dead letters beside the rows they belong to: what each is, and what a redrive would do for it. */
-export function withRows(channel: Channel, letters: readonly HeldLetter[], session: Session): Promise<ChannelLetter[]> {
+/** Reads the row of each dead letter, to tell what a redrive would do with the letter. */
+export function readChannelLetters(
+  channel: Channel,
+  letters: readonly HeldLetter[],
+  session: Session,
+): Promise<ChannelLetter[]> {
   const { rows, clock, deployment } = session;
   return Promise.all(
     letters.map(async (letter) => {
@@ -19,6 +23,6 @@ export function withRows(channel: Channel, letters: readonly HeldLetter[], sessi
 }
 
 /** `1 dead letter`, `2 dead letters`. */
-export function countOf(letters: number): string {
+export function letterCount(letters: number): string {
   return `${letters} dead letter${letters === 1 ? '' : 's'}`;
 }

@@ -1,22 +1,22 @@
 import pc from 'picocolors';
 import type { Terminal } from '../../../src/terminal/terminal.ts';
 
-export interface Told {
-  /** What is typed when a command asks; somebody is there only if it is given. */
+export interface TerminalScript {
+  /** The answer to a question. The terminal is interactive only if there is one. */
   readonly answer?: string;
   /** All of stdin. */
   readonly input?: string;
-  /** Done by another process while the operator thinks about the answer. */
+  /** What another process does while the operator thinks about the answer. */
   readonly meanwhile?: () => Promise<unknown>;
 }
 
-/** A terminal without colours, and what a command has written to it: `out` to stdout, `err` to stderr. */
-export function toldTerminal({ answer, input = '', meanwhile }: Told) {
+/** A terminal without colours that records what a command writes: `out` to stdout, `err` to stderr. */
+export function recordingTerminal({ answer, input = '', meanwhile }: TerminalScript) {
   const written = { out: '', err: '' };
   const terminal: Terminal = {
     colors: pc.createColors(false),
     interactive: answer !== undefined,
-    redraws: false,
+    screen: undefined,
     print: (text) => {
       written.out += text;
     },

@@ -1,10 +1,10 @@
-import { CHANNELS } from '../core/model/channels.ts';
-import { PRIORITIES } from '../core/model/priorities.ts';
-import type { Colors } from '../terminal/colors.ts';
-import type { JobResult } from './run-job.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { PRIORITIES } from '../../core/model/priorities.ts';
+import type { Colors } from '../../terminal/colors.ts';
+import type { RetryJobResult } from './run-retry-job.ts';
 
-/** The job's answer as a person reads it: what was due, by channel and priority, and what became of it. */
-export function describeResult(result: JobResult, colors: Colors): string {
+/** The result of the job for people: what was due by channel and priority, and the outcomes. */
+export function describeRetryJob(result: RetryJobResult, colors: Colors): string {
   const lines = [
     `${colors.bold('BATCH-952')} ${colors.dim(result.run_id)}${result.dry_run ? colors.yellow('  dry run: nothing was written or sent') : ''}`,
     '',

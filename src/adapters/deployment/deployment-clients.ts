@@ -1,0 +1,32 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Deployment } from './deployment.ts';
+
+export interface DeploymentClients {
+  readonly dynamodb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  /** Closes their connections. */
+  readonly destroy: () => void;
+}
+
+/** @param limits how long a request may take; by default as long as the SDK allows */
+export function createDeploymentClients(
+  { clients }: Deployment,
+  limits: Pick<DynamoDBClientConfig, 'requestHandler'> = {},
+): DeploymentClients {
+  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, ...limits, retryMode: 'adaptive', maxAttempts: 5 });
+  // By default the client calls the host of a queue's URL, which is not the endpoint of a stand-in.
+  const sqs = new SQSClient({
+    ...clients.sqs,
+    ...limits,
+    ...(clients.sqs.endpoint && { useQueueUrlAsEndpoint: false }),
+  });
+  return {
+    dynamodb,
+    sqs,
+    destroy() {
+      dynamodb.destroy();
+      sqs.destroy();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { Deployment } from '../../adapters/deployment/deployment.ts';
+import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
+import { createClaimStore } from '../../adapters/dynamodb/delivery/claim-store.ts';
+import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
+import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
+import { whenAborted } from '../../core/model/abort.ts';
+import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
+import {
+  awaitOutcomes,
+  OUTCOME_PATIENCE_MS,
+  type Outcomes,
+  OutcomesUnreadableError,
+} from '../../core/sweep/await-outcomes.ts';
+import { sweep } from '../../core/sweep/sweep.ts';
+import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
+import type { SweepResult } from '../../core/sweep/sweep-result.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { outcomeCount } from './outcome-count.ts';
+
+/** The result of the job (design §8, contract). */
+export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
+
+export interface RetryJobRun {
+  readonly result: RetryJobResult;
+  /** Why the outcomes are not known. The result then holds those that were known before. */
+  readonly failure?: string;
+}
+
+/** Milliseconds. A connection that hangs must not hold up the run; the SDK tries again on another connection. */
+const REQUEST_LIMITS = { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true } as const;
+
+/**
+ * Runs BATCH-952 once in this process, with the same sweep as the dispatcher. An aborted signal ends the run early: a
+ * notification that was not dispatched stays due, and one that was dispatched and has no outcome counts as UNSETTLED.
+ */
+export async function runRetryJob(
+  request: SweepRequest,
+  deployment: Deployment,
+  options: { readonly wait: boolean; readonly progress: Progress; readonly signal: AbortSignal },
+): Promise<RetryJobRun> {
+  const { tables, lane_queues, sweep_interval_seconds } = deployment;
+  const { progress, signal } = options;
+  const { dynamodb, sqs, destroy } = createDeploymentClients(deployment, { requestHandler: REQUEST_LIMITS });
+  const clock = () => new Date();
+  const dispatched: QueueMessage[] = [];
+  try {
+    await catchUp(deployment, progress, signal);
+    const { result } = await sweep(
+      request,
+      { run_id: newRunId('manual', randomUUID()) },
+      {
+        index: createDueIndex(dynamodb, tables.notification_log),
+        lanes: createSweepLanes(sqs, lane_queues, {
+          onRefused: (reason, count) =>
+            progress.note(`SQS refused ${count} messages: ${reason}. They stay due for the next run.`),
+        }),
+        clock,
+        interval_ms: sweep_interval_seconds * 1000,
+        outOfTime: () => signal.aborted,
+        onDispatched: (messages) => {
+          for (const { message, delay_seconds } of messages) if (delay_seconds === 0) dispatched.push(message);
+          progress.update({ verb: 'dispatched', done: dispatched.length });
+        },
+      },
+    );
+    if (!options.wait || request.dry_run) return { result };
+    const waiting = awaitOutcomes(dispatched, {
+      read: createClaimStore(dynamodb, tables.notification_log, clock).read,
+      pause: (ms) => setTimeout(ms),
+      now: Date.now,
+      patience_ms: OUTCOME_PATIENCE_MS,
+      onProgress: (outcomes, open) => progress.update(outcomeCount(outcomes, open)),
+      signal,
+    });
+    return await withOutcomes(result, waiting);
+  } finally {
+    progress.end();
+    destroy();
+  }
+}
+
+async function catchUp({ caughtUp }: Deployment, progress: Progress, signal: AbortSignal): Promise<void> {
+  if (caughtUp === undefined || signal.aborted) return;
+  if ((await Promise.race([caughtUp(), whenAborted(signal)])) === false) {
+    progress.note('Warning: rows put in the last moments are not indexed yet; run again for them.');
+  }
+}
+
+async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Promise<RetryJobRun> {
+  try {
+    return { result: { ...result, outcomes: await waiting } };
+  } catch (error) {
+    if (!(error instanceof OutcomesUnreadableError)) throw error;
+    return { result: { ...result, outcomes: error.outcomes }, failure: error.message };
+  }
+}

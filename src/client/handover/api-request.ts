@@ -1,0 +1,65 @@
+import { parseRetryAfter, TIMEOUT } from './retry-rules.ts';
+
+export interface ApiOptions {
+  readonly url: string;
+  readonly apiKey: string;
+  /** Milliseconds in which the API must answer. */
+  readonly timeoutMs: number;
+  readonly clock: () => Date;
+}
+
+/** What the client reads of a response. */
+export interface Answer {
+  readonly status: number;
+  readonly json: unknown;
+  /** The API has answered this idempotency key before. */
+  readonly repeat: boolean;
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * Posts JSON to a path of the API, with an idempotency key.
+ * @returns the answer, or the code of the reason why there is none
+ */
+type ApiRequest = (path: string, body: object, key: string, signal?: AbortSignal) => Promise<Answer | string>;
+
+export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): ApiRequest {
+  const base = url.replace(/\/+$/, '');
+  return async (path, body, key, signal) => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await fetch(`${base}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': key },
+        body: JSON.stringify(body),
+        // A redirect is not an acceptance, and the API key belongs to this address only.
+        redirect: 'manual',
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      });
+      const text = await response.text();
+      const retryAfterMs = parseRetryAfter(response.headers.get('retry-after') ?? undefined, clock());
+      return {
+        status: response.status,
+        json: parsed(text),
+        repeat: response.headers.get('idempotent-replayed') === 'true',
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
+      };
+    } catch (error) {
+      return signal?.aborted ? 'interrupted' : codeOf(error);
+    }
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch` puts the reason into `cause`. Only the code is used, because the messages contain addresses. */
+function codeOf(error: unknown): string {
+  const { name, cause } = error as { name?: string; cause?: { code?: string; errors?: readonly { code?: string }[] } };
+  return name === 'TimeoutError' ? TIMEOUT : (cause?.code ?? cause?.errors?.[0]?.code ?? name ?? 'unknown');
+}
