@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
-import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../../src/core/model/priorities.ts';
-import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;

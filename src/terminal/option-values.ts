@@ -10,6 +10,16 @@ export function parseCount(text: string): number {
   return number;
 }
 
+/** `3`, or `2-5` with both included. */
+export function parseRange(text: string): { readonly least: number; readonly most: number } {
+  const [, from, to] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text) ?? [];
+  const range = { least: Number(from), most: Number(to ?? from) };
+  if (from === undefined || range.least > range.most) {
+    throw new InvalidArgumentError('It must be a whole number such as 3, or a range such as 2-5.');
+  }
+  return range;
+}
+
 /** Messages per second. SQS moves at most 500. */
 export function parseRate(text: string): number {
   const number = parseCount(text);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { PRIORITIES, PRIORITY_POLICY, type Priority, type PriorityPolicy } from '../../core/model/priorities.ts';
-import type { RetryPolicy } from '../../core/model/retry-policy.ts';
+import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
+import { PRIORITY_POLICY, type PriorityPolicy, type RetryPolicy } from '../../core/model/retry-policy.ts';
 
 const HOUR = 3_600_000;
 

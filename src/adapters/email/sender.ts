@@ -1,5 +1,6 @@
 import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
-import { type AnswerFacts, classify, type Delivery, type Refused, type Sender } from '../../core/delivery/sender.ts';
+import { type AnswerFacts, classify } from '../../core/delivery/classification.ts';
+import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';

@@ -1,4 +1,5 @@
-import { type ClassificationRule, classify, type Delivery, type Refused } from '../../core/delivery/sender.ts';
+import { type ClassificationRule, classify } from '../../core/delivery/classification.ts';
+import type { Delivery, Refused } from '../../core/delivery/sender.ts';
 import { answerExcerpt } from './answer-excerpt.ts';
 import { type HttpAnswer, NetworkFault } from './post.ts';
 import { parseRetryAfter } from './retry-after.ts';

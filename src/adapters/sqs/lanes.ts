@@ -7,7 +7,7 @@ import {
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
-import { PRIORITY_POLICY } from '../../core/model/priorities.ts';
+import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { chunks } from '../batching/chunks.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 

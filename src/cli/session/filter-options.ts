@@ -5,7 +5,7 @@ import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
 import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
 import type { Period, SearchFilter } from '../../core/operator/search-filter.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
-import { parseId, parseMoment } from '../../terminal/option-values.ts';
+import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
 import type { Session } from './session.ts';
 
 export interface FilterOptions {
@@ -17,6 +17,9 @@ export interface FilterOptions {
   readonly from?: string;
   readonly to?: string;
 }
+
+/** A period without limits. */
+export const ALWAYS: Period = { from: '0000', to: '9999-12-31T23:59:59.999Z' };
 
 /** The default is short because a search of the history reads every notification of the period. */
 const DEFAULT_PERIOD_MS = 24 * 3_600_000;
@@ -34,6 +37,36 @@ export function addFilterOptions(command: Command): Command {
     )
     .option('--from <TIME>', 'created at this time or later: a time, or how long ago (6h, 2d)', parseMoment)
     .option('--to <TIME>', 'created at this time or earlier', parseMoment);
+}
+
+export interface LookupOptions {
+  readonly scheduledFrom?: string;
+  readonly scheduledTo?: string;
+  readonly sentFrom?: string;
+  readonly sentTo?: string;
+  readonly attempts?: SearchFilter['send_attempts'];
+}
+
+/** Adds the other columns that his-notification-log-table.md has indexes for: scheduled_at, sent_at and send_attempts. */
+export function addLookupOptions(command: Command): Command {
+  return command
+    .option('--scheduled-from <TIME>', 'scheduled for this time or later', parseMoment)
+    .option('--scheduled-to <TIME>', 'scheduled for this time or earlier', parseMoment)
+    .option('--sent-from <TIME>', 'sent at this time or later', parseMoment)
+    .option('--sent-to <TIME>', 'sent at this time or earlier', parseMoment)
+    .option('--attempts <N>', 'so many attempts: a number such as 3, or a range such as 2-5', parseRange);
+}
+
+/** The conditions of addLookupOptions. */
+export function lookupFilterOf(options: LookupOptions): SearchFilter {
+  const { attempts } = options;
+  const scheduled = openPeriod(options.scheduledFrom, options.scheduledTo);
+  const sent = openPeriod(options.sentFrom, options.sentTo);
+  return { ...(scheduled && { scheduled }), ...(sent && { sent }), ...(attempts && { send_attempts: attempts }) };
+}
+
+function openPeriod(from: string | undefined, to: string | undefined): Period | undefined {
+  return from === undefined && to === undefined ? undefined : { from: from ?? ALWAYS.from, to: to ?? ALWAYS.to };
 }
 
 export function channelOption(): Option {

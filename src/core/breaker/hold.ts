@@ -1,5 +1,6 @@
 import type { Held } from '../delivery/provider-gate.ts';
-import { PRIORITY_POLICY, type Priority } from '../model/priorities.ts';
+import type { Priority } from '../model/priorities.ts';
+import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { type Breaker, phaseOf, slotTime } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';

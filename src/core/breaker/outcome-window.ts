@@ -25,7 +25,10 @@ export class OutcomeWindow {
     else bucket.passed += 1;
   }
 
-  /** @returns how many different notifications failed, and the share of failures, 0…1. */
+  /**
+   * @returns `samples`: the notifications that failed plus the attempts that passed; `failure_share`: the share of the
+   * former, 0…1.
+   */
   totals(now: number): { samples: number; failure_share: number } {
     this.#forget(now);
     const failed = new Set(this.#buckets.flatMap((bucket) => [...bucket.failed])).size;

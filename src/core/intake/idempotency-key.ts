@@ -8,7 +8,7 @@ import { publicState } from './public-state.ts';
 /** How long a key stands for the same notification: retry-and-idempotency-design.md §2. */
 export const KEY_LIFETIME_MS = 72 * 3_600_000;
 
-/** The first record of a key must outlive all later generations that need it, however late DynamoDB deletes them. */
+/** Twice as long as a key is valid, so that the first record is still there while a later generation is valid. */
 const FIRST_RECORD_LIFETIME_MS = 2 * KEY_LIFETIME_MS;
 
 /** The record that a key stands for now, and whether this very request put it. */

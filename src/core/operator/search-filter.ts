@@ -4,6 +4,7 @@ import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
 import { createdAt } from '../model/history-index.ts';
 import type { SendStatus } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
+import { parseTime } from '../model/time.ts';
 
 /** Inclusive, ISO-8601 UTC with milliseconds. */
 export interface Period {
@@ -51,6 +52,9 @@ export function matches(row: ForeignRow, filter: SearchFilter): boolean {
   );
 }
 
+/** A writer may have written the time in another form than a period has. */
 function within(value: unknown, period: Period | undefined): boolean {
-  return period === undefined || (typeof value === 'string' && value >= period.from && value <= period.to);
+  if (period === undefined) return true;
+  const time = typeof value === 'string' ? parseTime(value)?.toISOString() : undefined;
+  return time !== undefined && time >= period.from && time <= period.to;
 }

@@ -1,6 +1,6 @@
 import { CHANNELS, LANES } from '../model/channels.ts';
 import type { SweepLanes } from '../model/lanes.ts';
-import { PRIORITY_POLICY } from '../model/priorities.ts';
+import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
 import { runOptionsOf, type SweepRequest } from './sweep-request.ts';

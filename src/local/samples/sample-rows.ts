@@ -43,7 +43,8 @@ export function sampleRows(count: number, simulator: string, now: Date): SampleR
     const priority = PRIORITIES[Math.floor(index / channels.length) % PRIORITIES.length] ?? 'normal';
     // Mixes channels and outcomes, so that even a few samples have every outcome on every channel.
     const turn = Math.floor(index / channels.length);
-    return row(index, channel, priority, outcomeOf((turn * 37 + (index % channels.length) * 11) % 100), simulator, now);
+    const outcome = outcomeOf((turn * 37 + (index % channels.length) * 11) % 100);
+    return row({ index, channel, priority, outcome }, simulator, now);
   });
 }
 
@@ -83,14 +84,14 @@ const WORDS: Readonly<Record<SampleOutcome['name'], string>> = {
   exhausted: 'status-503',
 };
 
-function row(
-  index: number,
-  channel: Channel,
-  priority: Priority,
-  outcome: SampleOutcome['name'],
-  simulator: string,
-  now: Date,
-): SampleRow {
+interface Sample {
+  readonly index: number;
+  readonly channel: Channel;
+  readonly priority: Priority;
+  readonly outcome: SampleOutcome['name'];
+}
+
+function row({ index, channel, priority, outcome }: Sample, simulator: string, now: Date): SampleRow {
   const recipient = RECIPIENTS[channel];
   const text = SAMPLE_TEXTS[index % SAMPLE_TEXTS.length] ?? { subject: '', body: '-', format: 'PLAIN' };
   const failed = new Date(now.getTime() - 60_000).toISOString();

@@ -3,7 +3,8 @@ import { parseStageConfig, StageConfigError } from '../../../lib/config/stage-co
 import { breakerJson } from '../../../lib/constructs/lanes/breaker-config.ts';
 import { toBreakerPolicy } from '../../../src/adapters/deployment/breaker-config.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import { PRIORITIES, PRIORITY_POLICY } from '../../../src/core/model/priorities.ts';
+import { PRIORITIES } from '../../../src/core/model/priorities.ts';
+import { PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 
 const least = { stage: 'dev', senderAddress: 'noreply@example.com' };
 

@@ -20,44 +20,7 @@ interface TakenSlot {
 
 /** BreakerStore on PipelineState: one item per breaker. */
 export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore {
-  const keyOf = (id: string) => ({ kind: { S: BREAKER_KIND }, id: { S: id } });
-
-  /** One write takes all slots that a batch needs at the same moment. */
-  const takeSlots = gather<{ id: string; lane: Lane }, TakenSlot | undefined>(
-    async (wanted) => {
-      const lines = [...Map.groupBy(wanted, ({ id, lane }) => `${lane} ${id}`).values()];
-      const taken = new Map<object, TakenSlot>();
-      for (const line of lines) {
-        const [first] = line;
-        const breaker = first && (await addSlots(first.id, first.lane, line.length));
-        if (first === undefined || breaker === undefined) continue;
-        const from = breaker.lines[first.lane].slots - line.length;
-        line.forEach((one, i) => {
-          taken.set(one, { slot: from + i, breaker });
-        });
-      }
-      return wanted.map((one) => taken.get(one));
-    },
-    { max: 1_000, wait_ms: SETTLE_WAIT_MS },
-  );
-
-  async function addSlots(id: string, lane: Lane, count: number): Promise<Breaker | undefined> {
-    const output = await ifConditionHolds(
-      client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: keyOf(id),
-          UpdateExpression: 'ADD #slots :count',
-          ConditionExpression: 'attribute_exists(id)',
-          ExpressionAttributeNames: { '#slots': `${lane}_slots` },
-          ExpressionAttributeValues: { ':count': { N: String(count) } },
-          ReturnValues: 'ALL_NEW',
-        }),
-      ),
-      undefined,
-    );
-    return output?.Attributes && fromItem(output.Attributes);
-  }
+  const takeSlots = slotTaker(client, table);
 
   return {
     async list() {
@@ -108,6 +71,58 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
 
     takeSlot: (id, lane) => takeSlots({ id, lane }),
   };
+}
+
+const keyOf = (id: string) => ({ kind: { S: BREAKER_KIND }, id: { S: id } });
+
+/** A waiting line of a breaker. */
+interface Line {
+  readonly id: string;
+  readonly lane: Lane;
+}
+
+/** One write takes all slots that a batch needs at the same moment. */
+function slotTaker(client: DynamoDBClient, table: string): (line: Line) => Promise<TakenSlot | undefined> {
+  return gather<Line, TakenSlot | undefined>(
+    async (wanted) => {
+      const lines = [...Map.groupBy(wanted, ({ id, lane }) => `${lane} ${id}`).values()];
+      const taken = new Map<object, TakenSlot>();
+      for (const line of lines) {
+        const [first] = line;
+        const breaker = first && (await addSlots(client, table, first, line.length));
+        if (first === undefined || breaker === undefined) continue;
+        const from = breaker.lines[first.lane].slots - line.length;
+        line.forEach((one, i) => {
+          taken.set(one, { slot: from + i, breaker });
+        });
+      }
+      return wanted.map((one) => taken.get(one));
+    },
+    { max: 1_000, wait_ms: SETTLE_WAIT_MS },
+  );
+}
+
+async function addSlots(
+  client: DynamoDBClient,
+  table: string,
+  { id, lane }: Line,
+  count: number,
+): Promise<Breaker | undefined> {
+  const output = await ifConditionHolds(
+    client.send(
+      new UpdateItemCommand({
+        TableName: table,
+        Key: keyOf(id),
+        UpdateExpression: 'ADD #slots :count',
+        ConditionExpression: 'attribute_exists(id)',
+        ExpressionAttributeNames: { '#slots': `${lane}_slots` },
+        ExpressionAttributeValues: { ':count': { N: String(count) } },
+        ReturnValues: 'ALL_NEW',
+      }),
+    ),
+    undefined,
+  );
+  return output?.Attributes && fromItem(output.Attributes);
 }
 
 function fromItem(item: Item): Breaker {

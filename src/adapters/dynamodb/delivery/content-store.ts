@@ -57,23 +57,16 @@ async function decrypt(
 }
 
 /**
- * Stores the content of a notification with its recipient encrypted.
- * @param fallback from fallbackAttributes, if the content has a fallback
+ * Stores the item of a notification's content (contentItem).
+ * @param sequence of the stream image that the content comes from
  * @throws ConditionalCheckFailedException when the content of a later image is stored already
  */
-export async function putContent(
-  client: DynamoDBClient,
-  table: string,
-  cipher: RecipientCipher,
-  owner: ContentOwner,
-  content: NotificationContent,
-  fallback: Item = {},
-): Promise<void> {
-  const image_sequence = { N: owner.sequence };
+export async function putContent(client: DynamoDBClient, table: string, item: Item, sequence: string): Promise<void> {
+  const image_sequence = { N: sequence };
   await client.send(
     new PutItemCommand({
       TableName: table,
-      Item: { ...(await contentItem(cipher, owner, content, fallback)), image_sequence },
+      Item: { ...item, image_sequence },
       ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
       ExpressionAttributeValues: { ':sequence': image_sequence },
     }),

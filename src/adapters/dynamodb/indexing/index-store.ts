@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
 import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
-import { putContent } from '../delivery/content-store.ts';
+import { contentItem, putContent } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { IMAGE_COLUMNS } from '../table/guarded-columns.ts';
@@ -31,7 +31,8 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
 
     async putContent(owner, content) {
       const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, cipher, hashKey));
-      const put = putContent(client, tables.notification_content, cipher, owner, content, fallback);
+      const item = await contentItem(cipher, owner, content, fallback);
+      const put = putContent(client, tables.notification_content, item, owner.sequence);
       try {
         // If the content of a later image is stored already, the update of this image's row finds the row changed.
         await ifConditionHolds(put, undefined);

@@ -11,7 +11,16 @@ import type { Period, SearchFilter } from '../../../core/operator/search-filter.
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { table } from '../../../terminal/table.ts';
-import { addFilterOptions, type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
+import {
+  ALWAYS,
+  addFilterOptions,
+  addLookupOptions,
+  type FilterOptions,
+  filterOf,
+  type LookupOptions,
+  lookupFilterOf,
+  periodOf,
+} from '../../session/filter-options.ts';
 import { sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-cursor.ts';
@@ -20,14 +29,14 @@ import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-c
 const INDEXED_STATES = ['due', 'dead'] as const;
 const STATES = [...INDEXED_STATES, ...SEND_STATUSES];
 
-interface ListOptions extends FilterOptions {
+interface ListOptions extends FilterOptions, LookupOptions {
   readonly status?: (typeof STATES)[number];
   readonly limit: number;
   readonly cursor?: string;
 }
 
 export function addList(program: Command, context: CliContext): void {
-  const command = addFilterOptions(
+  const filtered = addFilterOptions(
     program
       .command('list')
       .description('list notifications by state, channel, priority, tenant, error, recipient or time')
@@ -36,7 +45,8 @@ export function addList(program: Command, context: CliContext): void {
           stateOption,
         ),
       ),
-  )
+  );
+  const command = addLookupOptions(filtered)
     .option('--limit <N>', 'notifications per page', parseCount, 20)
     .option('--cursor <CURSOR>', 'start where a page ended')
     .addHelpText(
@@ -113,10 +123,8 @@ async function searchFilter(options: ListOptions, session: Session, period: Peri
   const { from, to } = options;
   // Due and dead notifications are listed at any age unless --from or --to limits it.
   const created = from === undefined && to === undefined ? undefined : period;
-  return { ...filter, ...(send_status && { send_status }), ...(created && { created }) };
+  return { ...filter, ...lookupFilterOf(options), ...(send_status && { send_status }), ...(created && { created }) };
 }
-
-const ALWAYS = { from: '0000', to: '9999-12-31T23:59:59.999Z' };
 
 function walk(
   search: OperatorSearch,
@@ -139,12 +147,17 @@ function describe(notifications: readonly NotificationView[], { terminal: { colo
       { title: 'priority', of: text('priority') },
       { title: 'status', of: text('send_status') },
       { title: 'state', of: text('state') },
-      { title: 'reason', of: (row) => text('failure_reason')(row) ?? text('error_type')(row) },
+      { title: 'reason', of: reasonOf },
       { title: 'created', of: text('created_at') },
     ],
     notifications,
     colors,
   );
+}
+
+/** A delivered notification has no reason left, even if an earlier attempt failed. */
+function reasonOf({ send_status, failure_reason, error_type }: NotificationView): string | undefined {
+  return send_status === 'SUCCESS' ? undefined : ((failure_reason ?? error_type) as string | undefined);
 }
 
 function stateOption(text: string): (typeof STATES)[number] {

@@ -1,5 +1,6 @@
 import { CHANNELS, type Channel, LANES, type Lane } from '../../model/channels.ts';
-import { PRIORITIES, PRIORITY_POLICY, type Priority } from '../../model/priorities.ts';
+import { PRIORITIES, type Priority } from '../../model/priorities.ts';
+import { PRIORITY_POLICY } from '../../model/retry-policy.ts';
 import type { DueIndex, WorkState } from '../../model/work-index.ts';
 import { type PartitionCursors, readPartitions, workPartitions } from '../../model/work-partitions.ts';
 

@@ -25,6 +25,7 @@ let ops: Operations;
 const later = new Date(Date.now() + 3_600_000).toISOString();
 const secret = 'hanako@example.com';
 const { work_queue: _, ...done } = storedRow('done-1', {
+  sent_at: '2026-03-01T10:00:00.000Z',
   send_status: 'SUCCESS',
   tenant_id: 'T1',
   recipient_hash: recipientHash(HASH_KEY, 'T1', secret),
@@ -131,9 +132,19 @@ describe('list', () => {
     [['--error-type', 'INVALID_RECIPIENT'], ['stopped-1']],
     [['--tenant', 'T1', '--recipient', 'Hanako@Example.com'], ['done-1']],
     [['--status', 'dead', '--to', '1h'], []],
+    [['--sent-from', '2026-03-01T00:00:00Z'], ['done-1']],
+    [['--sent-to', '2026-02-01T00:00:00Z'], []],
+    [['--scheduled-from', '2026-03-01T00:00:00Z'], []],
+    [['--attempts', '99'], []],
+    [['--attempts', '2-1'], 'range'],
     [['--from', '2020-01-01', '--to', '2020-01-02'], 'time'],
     [['--from', '2020-01-01T00:00:00Z', '--to', '2020-01-02T00:00:00Z'], []],
   ])('finds by %j', async (args, expected) => {
+    if (expected === 'range') {
+      const { code, err } = await ops.run(['list', ...args]);
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('a range such as 2-5') });
+      return;
+    }
     if (expected === 'time') {
       const { code, err } = await ops.run(['list', ...args]);
       expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('2026-11-21T09:00:00Z') });
