@@ -11,10 +11,15 @@ export const FUNCTIONS: readonly string[] = readdirSync(join(PROJECT_ROOT, 'func
   (name) => name !== 'shared',
 );
 
+/** The context of cdk.json, and what the CDK CLI adds to it. */
+export function cliContext(): Readonly<Record<string, unknown>> {
+  const cdkJson = JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8'));
+  return { ...cdkJson.context, 'aws:cdk:enable-asset-metadata': true, 'aws:cdk:enable-path-metadata': true };
+}
+
 /** An app as `npx cdk synth` runs it, but without bundling the functions. */
 export function appOf(context: Readonly<Record<string, unknown>> = {}): App {
-  const cdkJson = JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8'));
-  return new App({ context: { ...cdkJson.context, ...context, 'aws:cdk:bundling-stacks': [] } });
+  return new App({ context: { ...cliContext(), ...context, 'aws:cdk:bundling-stacks': [] } });
 }
 
 /** What bin/app.ts builds for a stage. */
