@@ -1,7 +1,8 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Channel } from '../src/core/model/channels.ts';
-import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
+import { parseStageConfig } from './config/parse-stage-config.ts';
+import type { StageConfig, StageConfigInput } from './config/stage-config.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
 import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';

@@ -1,5 +1,6 @@
 import type { Node } from 'constructs';
-import { parseStageConfig, type StageConfig, StageConfigError } from './stage-config.ts';
+import { parseStageConfig, StageConfigError } from './parse-stage-config.ts';
+import type { StageConfig } from './stage-config.ts';
 
 const ROOT = 'notification-retry';
 const OVERRIDE = `${ROOT}.`;
