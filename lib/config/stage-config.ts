@@ -9,11 +9,11 @@ export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 
 /** A stage's configuration, checked and with every default filled in. */
 export interface StageConfig {
-  /** Part of every name. The stage `prod` keeps its data: deletion protection, and nothing is removed with the stack. */
+  /** Part of every name. `prod` keeps its data: deletion protection, and nothing is removed with the stack. */
   readonly stage: string;
   /** The From address of e-mails. The address or its domain is verified in SES. */
   readonly senderAddress: string;
-  /** An existing SES configuration set; the stack adds a destination for events to it. Absent: the stack makes a set. */
+  /** An existing SES configuration set, which gets a destination for events. Absent: the stack makes a set. */
   readonly configurationSet?: string;
   /** From addresses that e-mail integrations may use in place of senderAddress. The role may send as no others. */
   readonly integrationSenders: readonly string[];
@@ -33,7 +33,7 @@ export interface StageConfig {
   readonly concurrency: Readonly<PerLane<number>>;
   /** When the monitor measures: EventBridge cron or rate, UTC; every five minutes. */
   readonly monitorSchedule: string;
-  /** Addresses that get alarms and notices by e-mail, once they confirm SNS's message. Others subscribe to the topic. */
+  /** Addresses that get alarms and notices, once they confirm SNS's message. Others subscribe to the topic. */
   readonly alarmEmails: readonly string[];
   readonly alarms: AlarmThresholds;
   /** Limits of the API for all keys together. Each key has a limit of its own besides. */
@@ -71,14 +71,14 @@ export interface AlarmThresholds {
   readonly processingDelayMinutes: number;
   /** Hours without a scheduled sweep. Absent: 2, or two pauses of the schedule if these are longer. */
   readonly sweepMissingHours?: number;
-  /** How long the oldest due notification may be due. Absent: 120, or two pauses of the schedule if these are longer. */
+  /** How long a notification may be due. Absent: 120, or two pauses of the schedule if these are longer. */
   readonly oldestDueMinutes?: number;
   /** Errors of any one function in five minutes. */
   readonly functionErrors: number;
   /** Throttles of any one function in five minutes. */
   readonly functionThrottles: number;
   readonly openBreakers: number;
-  /** Percentage of an hour's requests that repeat their idempotency key, if at least idempotentRepeatMinimum have one. */
+  /** Percentage of an hour's requests that repeat their key, if at least idempotentRepeatMinimum have a key. */
   readonly idempotentRepeatPercent: number;
   readonly idempotentRepeatMinimum: number;
 }
