@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildClient, type ClientInputs } from '../../scripts/build-client.ts';
 import { createNotificationClient } from '../../src/client/index.ts';
 import { ApiStandIn } from '../support/client/api-stand-in.ts';
+import { pack } from '../support/lib/packed-package.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /** The Node that tests run on, and the oldest that producers may have where this machine has one. */
@@ -56,6 +57,27 @@ describe('the package that producers install', () => {
     ]);
     const own = inputs.command.filter((file) => !file.startsWith('node_modules/'));
     expect(own.filter((file) => !/^src\/(client|processes|cli|terminal|core)\//.test(file))).toEqual([]);
+  });
+
+  it('has its code, types and documentation, and nothing else', () => {
+    const packed = mkdtempSync(join(tmpdir(), 'packed-'));
+    try {
+      const { files } = pack(join(project, 'node_modules', 'notification-retry-client'), packed);
+      expect(files.filter((file) => !file.startsWith('types/')).sort()).toEqual([
+        'LICENSE',
+        'README.md',
+        'THIRD-PARTY-NOTICES',
+        'index.js',
+        'index.js.map',
+        'notification-spool.js',
+        'package.json',
+      ]);
+      const types = files.filter((file) => file.startsWith('types/'));
+      expect(types).toContain('types/client/index.d.ts');
+      expect(types.filter((file) => !/^types\/(client|core\/model)\/[a-z/-]+\.d\.ts$/.test(file))).toEqual([]);
+    } finally {
+      rmSync(packed, { recursive: true, force: true });
+    }
   });
 
   it('brings its documentation along, and the licence of every library in it', () => {
