@@ -31,7 +31,7 @@ describe('a stage configuration', () => {
     >();
   });
 
-  it('needs no more than a stage and a sender', () => {
+  it('needs only a stage and a sender', () => {
     const config = parseStageConfig(least);
 
     expect(config).toMatchObject({ ...least, schedule: 'cron(30 * * * ? *)', baseIntervalSeconds: 300 });
@@ -42,7 +42,7 @@ describe('a stage configuration', () => {
     expect(config).not.toHaveProperty('configurationSet');
   });
 
-  it('has the breaker that the domain was made for, unless it says otherwise', () => {
+  it('has the domain’s default breaker, except for the values that it sets', () => {
     const json = (breaker = {}) => JSON.parse(breakerJson(parseStageConfig({ ...least, breaker })));
     expect(toBreakerPolicy(json())).toEqual(DEFAULT_BREAKER_POLICY);
     expect(toBreakerPolicy(json({ minSamples: 50, maxIntervalSeconds: 90 }))).toEqual({

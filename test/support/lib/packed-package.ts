@@ -17,10 +17,10 @@ export function pack(built: string, destination: string): Packed {
   return { tarball: join(destination, filename), files: files.map(({ path }) => path) };
 }
 
-/** The projects' peers and tools come from the repository, so that installing needs no network. */
+/** The project's peers and tools are links into the repository, so that the installation needs no network. */
 const LINKED = ['aws-cdk-lib', 'constructs', 'typescript', '@types/node', 'undici-types'];
 
-/** An empty project with only the packed package installed, and links to what a CDK app has besides. */
+/** An empty project with the packed package installed, and links to the other packages of a CDK app. */
 export function emptyProject(tarball: string): string {
   const project = mkdtempSync(join(tmpdir(), 'cdk-app-'));
   writeFileSync(join(project, 'package.json'), '{ "private": true }\n');
