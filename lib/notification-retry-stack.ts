@@ -7,7 +7,7 @@ export interface NotificationRetryStackProps extends StackProps {
   readonly config: StageConfig;
 }
 
-/** The service on its own, in whatever account and region the deployer is signed in to. */
+/** A stack with the service alone. Account and region are those that the deployer is signed in to. */
 export class NotificationRetryStack extends Stack {
   readonly notificationRetry: NotificationRetry;
 

@@ -1,14 +1,15 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Channel } from '../src/core/model/channels.ts';
-import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
+import { parseStageConfig } from './config/parse-stage-config.ts';
+import type { StageConfig, StageConfigInput } from './config/stage-config.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
 import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
 import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
-import { laneUrls } from './constructs/lanes/lane-urls.ts';
+import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
@@ -19,9 +20,9 @@ import { NotificationTables } from './constructs/storage/notification-tables.ts'
 import { Sweep } from './constructs/sweep/sweep.ts';
 
 /**
- * The whole service, for a stack of one's own: tables, keys, four channels, sweep, due-indexer and intake API. Producers write
- * to `tables.log`; operators find everything in the stack's outputs. One a stack, and one a stage in an account and
- * region, as the queues are named after the stage.
+ * The whole service, for any stack: tables, keys, four channels, sweep, due-indexer and intake API. Producers write to
+ * `tables.log`; operators find everything in the stack's outputs. A stack can hold one NotificationRetry. An account
+ * and region can hold one per stage, because the queues are named after the stage.
  *
  * @example new NotificationRetry(this, 'Retry', { stage: 'prod', senderAddress: 'noreply@mail.your-domain.example' })
  */
@@ -29,7 +30,7 @@ export class NotificationRetry extends Construct {
   readonly config: StageConfig;
   readonly encryption: Encryption;
   readonly tables: NotificationTables;
-  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+  readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
   readonly deliveryEvents: DeliveryEvents;
@@ -53,7 +54,7 @@ export class NotificationRetry extends Construct {
         channel,
         tables,
         encryption,
-        lanes: () => laneUrls(this.channels),
+        laneUrls: () => laneUrls(this.channels),
         ...(provider && { provider }),
       });
     this.channels = {
@@ -67,7 +68,7 @@ export class NotificationRetry extends Construct {
     };
     const { channels } = this;
     for (const from of Object.values(channels)) {
-      for (const to of Object.values(channels)) if (to !== from) from.mayContinueOn(to);
+      for (const to of Object.values(channels)) if (to !== from) from.allowFailoverTo(to);
     }
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
@@ -75,7 +76,7 @@ export class NotificationRetry extends Construct {
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
     this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels });
-    this.watch(config);
+    this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,
       tables,
@@ -96,10 +97,10 @@ export class NotificationRetry extends Construct {
     }
   }
 
-  /** Alarms and dashboard, of all functions there are: to be called once these are made. */
-  private watch(config: StageConfig): void {
+  /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */
+  private addMonitoring(config: StageConfig): void {
     const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
-    const subjects = { config, channels: this.channels, functions, notTakenIn: this.dueIndexer.failures };
+    const subjects = { config, channels: this.channels, functions, indexingFailures: this.dueIndexer.failures };
     const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
     new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }

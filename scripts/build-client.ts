@@ -1,19 +1,19 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { declareTypes } from './declare-types.ts';
+import { PROJECT_ROOT } from './project-root.ts';
+import { thirdPartyNotices } from './third-party-notices.ts';
 
-const ROOT = join(import.meta.dirname, '..');
-
-/** Files that went into each, relative to the repository. */
+/** The files that went into each bundle, relative to the repository. */
 export interface ClientInputs {
   readonly module: readonly string[];
   readonly command: readonly string[];
 }
 
 /**
- * Builds the producer client as a package of its own, without dependencies: one module, its types, the spool's commands
- * as one file, a package.json, the licences.
+ * Builds the producer client as a separate package without dependencies: one module, its types, the spool's commands as
+ * one file, a package.json and the licences.
  */
 export async function buildClient(directory: string): Promise<ClientInputs> {
   rmSync(directory, { recursive: true, force: true });
@@ -22,8 +22,8 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
   const commandFile = join(directory, 'notification-spool.js');
   const command = await bundle('src/client/spool/commands/main.ts', commandFile, { banner: { js: REQUIRE } });
   chmodSync(commandFile, 0o755);
-  declareTypes(directory);
-  const { version, license, description } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  declareTypes({ entry: 'src/client/index.ts', root: 'src', outDir: join(directory, 'types') });
+  const { version, license, description } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
   const manifest = {
     name: 'notification-retry-client',
     version,
@@ -35,18 +35,18 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
     bin: { 'notification-spool': './notification-spool.js' },
   };
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  copyFileSync(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'));
-  copyFileSync(join(ROOT, 'src', 'client', 'README.md'), join(directory, 'README.md'));
-  writeFileSync(join(directory, 'THIRD-PARTY-NOTICES'), notices([...module, ...command]));
+  copyFileSync(join(PROJECT_ROOT, 'LICENSE'), join(directory, 'LICENSE'));
+  copyFileSync(join(PROJECT_ROOT, 'src', 'client', 'README.md'), join(directory, 'README.md'));
+  writeFileSync(join(directory, 'THIRD-PARTY-NOTICES'), thirdPartyNotices([...module, ...command]));
   return { module, command };
 }
 
-/** The libraries of the commands, CommonJS in part, ask for Node's modules by `require`, which a module has not. */
+/** Some libraries of the commands are CommonJS and call `require`, which an ES module does not have. */
 const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
 
 async function bundle(entry: string, outfile: string, more: BuildOptions): Promise<string[]> {
   const { metafile } = await build({
-    absWorkingDir: ROOT,
+    absWorkingDir: PROJECT_ROOT,
     entryPoints: [entry],
     outfile,
     bundle: true,
@@ -59,47 +59,8 @@ async function bundle(entry: string, outfile: string, more: BuildOptions): Promi
   return Object.keys(metafile.inputs);
 }
 
-/** The licences of the libraries that are bundled, as these ask for. @throws Error that names one without */
-function notices(inputs: readonly string[]): string {
-  const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
-  const texts = [...folders].sort().map((folder) => {
-    const path = join(ROOT, folder);
-    const licence = readdirSync(path).find((file) => /^licen[cs]e/i.test(file));
-    if (licence === undefined) throw new Error(`${folder} has no licence file: its text has to be found and added.`);
-    const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
-    return `${name} ${version}\n\n${readFileSync(join(path, licence), 'utf8').trim()}\n`;
-  });
-  return texts.join(`\n${'-'.repeat(80)}\n\n`);
-}
-
-function declareTypes(directory: string): void {
-  const config = {
-    extends: join(ROOT, 'tsconfig.json'),
-    compilerOptions: {
-      noEmit: false,
-      declaration: true,
-      emitDeclarationOnly: true,
-      stripInternal: true,
-      rootDir: join(ROOT, 'src'),
-      outDir: join(directory, 'types'),
-      typeRoots: [join(ROOT, 'node_modules', '@types')],
-    },
-    include: [],
-    files: [join(ROOT, 'src', 'client', 'index.ts')],
-  };
-  const path = join(directory, 'tsconfig.json');
-  writeFileSync(path, JSON.stringify(config));
-  try {
-    execFileSync(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '--project', path], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-  } finally {
-    rmSync(path);
-  }
-}
-
 if (import.meta.filename === process.argv[1]) {
-  const directory = join(ROOT, 'dist', 'client');
+  const directory = join(PROJECT_ROOT, 'dist', 'client');
   const { module, command } = await buildClient(directory);
   const files = new Set([...module, ...command]).size;
   process.stdout.write(`${directory}: ${files} files bundled. Pack it with: npm pack ./dist/client\n`);

@@ -3,18 +3,18 @@ import { Cron } from 'croner';
 const MINUTE = 60;
 const DAY_MS = 86_400_000;
 const UNIT_SECONDS = { minute: MINUTE, hour: 60 * MINUTE, day: 24 * 60 * MINUTE } as const;
-/** A fixed beginning, so that the same configuration always gives the same template. */
-const BEGINNING = new Date('2026-01-01T00:00:00Z');
+/** Schedules are evaluated from a fixed time, so that the same configuration always gives the same template. */
+const START = new Date('2026-01-01T00:00:00Z');
 
-/** An EventBridge schedule expression that is not one, or that never fires; the message says what would be right. */
+/** A schedule expression that EventBridge would refuse, or that never fires. The message says what would be right. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
 
 /**
  * Seconds between two sweeps of an EventBridge schedule: `rate(30 minutes)` or `cron(30 * * * ? *)`, in UTC.
- * For an uneven schedule it is the longest pause of a year: a lane with a backlog gets only what became due within
- * this time (design §6.1), so anything shorter would pass over what came due in a long pause.
+ * For an uneven schedule it is the longest pause of a year: a lane with a backlog gets only the notifications that
+ * became due within this time (design §6.1), so a shorter time would skip those of a long pause.
  * @throws ScheduleError
  */
 export function sweepIntervalSeconds(expression: string): number {
@@ -25,12 +25,12 @@ export function sweepIntervalSeconds(expression: string): number {
   return kind === 'rate' ? rateSeconds(inner) : longestPauseSeconds(inner);
 }
 
-/** SQS delays a message so long at most (`MAX_DELAY_MS`): what a sweep leaves for the next one is due later. */
+/** The longest delay of SQS (`MAX_DELAY_MS`). A sweep leaves the notifications that are due later to the next sweep. */
 const AHEAD_MINUTES = 15;
 
 /**
- * When to queue ahead, between the sweeps of a schedule that pauses for longer than SQS can delay: each quarter of an
- * hour, counted from an hourly sweep, which looks ahead by itself. Undefined where the sweeps suffice.
+ * The schedule that queues ahead between sweeps, if these pause for longer than SQS can delay: each quarter of an hour,
+ * counted from an hourly sweep, which queues ahead itself. Undefined if the sweeps suffice.
  */
 export function lookaheadSchedule(sweeps: string): string | undefined {
   if (sweepIntervalSeconds(sweeps) <= AHEAD_MINUTES * MINUTE) return undefined;
@@ -53,11 +53,11 @@ function rateSeconds(rate: string): number {
 
 function longestPauseSeconds(fields: string): number {
   const runs = parseCron(fields);
-  const first = runs.nextRun(BEGINNING);
+  const first = runs.nextRun(START);
   if (first === null) throw new ScheduleError(`never fires: cron(${fields})`);
 
-  // Every day that has runs has them at the same times (UTC knows no summer time): one day shows the pauses
-  // within a day, and from then on only the pauses from day to day are open.
+  // All days with runs have them at the same times, because UTC has no summer time. So one day shows the pauses within
+  // a day, and the loop looks for the pauses between days only.
   const times = runsOfDay(runs, first);
   const last = times.at(-1) ?? first;
   let longest = 0;
@@ -95,7 +95,7 @@ function startOfDay(time: Date): number {
   return Math.floor(time.getTime() / DAY_MS) * DAY_MS;
 }
 
-/** EventBridge's six fields; croner reads them once seconds stand before them and `?` is spelt `*`. */
+/** Translates EventBridge's six fields for croner: croner needs seconds first, and `*` instead of `?`. */
 function parseCron(fields: string): Cron {
   const parts = fields.split(' ');
   const [minute, hour, dayOfMonth, month, dayOfWeek, year] = parts;
@@ -110,7 +110,7 @@ function parseCron(fields: string): Cron {
     return new Cron(`0 ${minute} ${hour} ${days[0]} ${month} ${days[1]} ${year}`, {
       mode: '7-part',
       timezone: 'UTC',
-      // EventBridge counts Sunday as 1, and takes 0/15 for "every 15 from 0".
+      // In EventBridge, Sunday is 1, and 0/15 means "every 15 from 0".
       alternativeWeekdays: true,
       sloppyRanges: true,
       paused: true,

@@ -1,5 +1,6 @@
 import type { Node } from 'constructs';
-import { parseStageConfig, type StageConfig, StageConfigError } from './stage-config.ts';
+import { parseStageConfig, StageConfigError } from './parse-stage-config.ts';
+import type { StageConfig } from './stage-config.ts';
 
 const ROOT = 'notification-retry';
 const OVERRIDE = `${ROOT}.`;
@@ -7,10 +8,10 @@ const OVERRIDE = `${ROOT}.`;
 type Keyed = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the configuration of the stage that `-c stage=<name>` chooses (`dev` without it) from the CDK context:
- * cdk.json's `"notification-retry": { "stages": { "<name>": { … } } }`. Single values can be replaced on the command
- * line by their path, as in `-c notification-retry.concurrency.slack.express=3`.
- * @throws StageConfigError with all faults at once, each named by its place in the context
+ * Reads a stage's configuration from the CDK context, cdk.json's `"notification-retry": {"stages": {"<name>": {}}}`.
+ * `-c stage=<name>` chooses the stage; the default is `dev`. The command line can replace single values by their path,
+ * as in `-c notification-retry.concurrency.slack.express=3`.
+ * @throws StageConfigError with all faults at once; each message has the value's path in the context
  */
 export function readStageConfig(node: Node): StageConfig {
   const context: unknown = node.getAllContext();
@@ -50,14 +51,14 @@ function chosenStage(root: unknown, stage: unknown): Keyed {
   return chosen;
 }
 
-/** Path and value of each `notification-retry.<path>` given on the command line. */
+/** Path and value of each `notification-retry.<path>` of the command line. */
 function overridesIn(context: Keyed): (readonly [path: string, value: unknown])[] {
   return Object.entries(context)
     .filter(([key]) => key.startsWith(OVERRIDE))
     .map(([key, value]) => [key.slice(OVERRIDE.length), fromCommandLine(value)] as const);
 }
 
-/** The command line knows only text: what reads as JSON (numbers above all) is taken as that. */
+/** The command line gives text only. Text that is valid JSON, such as a number, is read as JSON. */
 function fromCommandLine(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {

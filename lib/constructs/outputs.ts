@@ -1,14 +1,13 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../config/schedule.ts';
 import type { StageConfig } from '../config/stage-config.ts';
 import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { retryPolicyJson } from './function/retry-policy-config.ts';
 import type { DueIndexer } from './indexing/due-indexer.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
-import type { ChannelLanes } from './lanes/channel-lanes.ts';
-import { laneUrls } from './lanes/lane-urls.ts';
+import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { Encryption } from './storage/encryption.ts';
 import type { NotificationTables } from './storage/notification-tables.ts';
@@ -17,7 +16,7 @@ import type { Sweep } from './sweep/sweep.ts';
 export interface OutputsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
-  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+  readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
   readonly deliveryEvents: DeliveryEvents;
@@ -27,8 +26,8 @@ export interface OutputsProps {
 }
 
 /**
- * Where the job and operators find things. The names are the stack's, whatever it is called and wherever in it the
- * construct sits, so a stack can hold one NotificationRetry only.
+ * The stack's outputs, by which the job and operators find its resources. Their names do not depend on the construct's
+ * path, so a stack can hold one NotificationRetry only.
  */
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, props: OutputsProps) {

@@ -8,7 +8,7 @@ import { appOf, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
 const sender = 'noreply@mail.your-domain.jp';
 
 describe('NotificationRetry in a stack of another team', () => {
-  it('needs a stage and a sender, and brings everything along', () => {
+  it('needs only a stage and a sender', () => {
     const stack = new Stack(appOf(), 'Theirs', { env: { account: '111122223333', region: 'ap-northeast-1' } });
     const retry = new NotificationRetry(stack, 'Retry', { stage: 'test', senderAddress: sender });
 
@@ -19,7 +19,7 @@ describe('NotificationRetry in a stack of another team', () => {
     expect(Object.keys(retry.channels)).toEqual(['email', 'slack', 'teams', 'webhook']);
   });
 
-  it('refuses what it does not understand, naming itself and every fault', () => {
+  it('refuses a wrong configuration with its own path and every fault', () => {
     const stack = new Stack(appOf(), 'Theirs');
 
     expect(() => new NotificationRetry(stack, 'Retry', { stage: 'Test', senderAddress: '' })).toThrow(
@@ -40,7 +40,7 @@ describe('NotificationRetry in a stack of another team', () => {
 });
 
 describe("cdk-nag's AwsSolutions rules", () => {
-  it.each(['dev', 'prod'])('find nothing in %s that is not acknowledged with its reason', (stage) => {
+  it.each(['dev', 'prod'])('find nothing in %s without an acknowledgement and its reason', (stage) => {
     const stack = stackOf({ stage });
 
     expect(new AwsSolutionsChecks().validateScope(stack.node.root).violations).toEqual([]);
@@ -53,7 +53,7 @@ describe("cdk-nag's AwsSolutions rules", () => {
     expect(new AwsSolutionsChecks().validateScope(stack).violations).toEqual([]);
   });
 
-  it('are those that a synthesis runs when an app asks for them', () => {
+  it('run at synthesis in an app that adds them', () => {
     const app = appOf();
     const checks = new AwsSolutionsChecks(app);
     Validations.of(app).addPlugins(checks);

@@ -87,19 +87,22 @@ describe('what a deleted stack leaves', () => {
 describe('every lane', () => {
   const lanes = CHANNELS.flatMap((channel) => LANES.map((lane) => [channel, lane] as const));
 
-  it.each(lanes)('%s-%s outlasts its function, and dead-letters into the channel’s own queue', (channel, lane) => {
-    const queue = queueNamed(`notification-retry-dev-${channel}-${lane}`);
-    const [sender] = functionsNamed(`send-${channel}`);
+  it.each(lanes)(
+    '%s-%s has a visibility timeout beyond its function’s timeout, and the channel’s dead-letter queue',
+    (channel, lane) => {
+      const queue = queueNamed(`notification-retry-dev-${channel}-${lane}`);
+      const [sender] = functionsNamed(`send-${channel}`);
 
-    expect(queue['VisibilityTimeout']).toBeGreaterThanOrEqual(6 * Number(sender?.['Timeout']) + 1);
-    expect(queue['MessageRetentionPeriod']).toBe(4 * 86_400);
-    expect(queue['RedrivePolicy']).toEqual({
-      maxReceiveCount: 5,
-      deadLetterTargetArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-dead-letter`), 'Arn'] },
-    });
-  });
+      expect(queue['VisibilityTimeout']).toBeGreaterThanOrEqual(6 * Number(sender?.['Timeout']) + 1);
+      expect(queue['MessageRetentionPeriod']).toBe(4 * 86_400);
+      expect(queue['RedrivePolicy']).toEqual({
+        maxReceiveCount: 5,
+        deadLetterTargetArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-dead-letter`), 'Arn'] },
+      });
+    },
+  );
 
-  it.each(lanes)('%s-%s feeds its function in batches whose failures are told one by one', (channel, lane) => {
+  it.each(lanes)('%s-%s starts its function with batches in which each message fails by itself', (channel, lane) => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-${lane}`), 'Arn'] },
       BatchSize: 10,
@@ -115,7 +118,7 @@ describe('every lane', () => {
     });
   });
 
-  it.each(CHANNELS)('of %s may dead-letter, and no other queue', (channel) => {
+  it.each(CHANNELS)('of %s may move messages there, and no other queue', (channel) => {
     const { MessageRetentionPeriod, RedriveAllowPolicy, RedrivePolicy } = queueNamed(
       `notification-retry-dev-${channel}-dead-letter`,
     );
@@ -130,7 +133,7 @@ describe('every lane', () => {
     });
   });
 
-  it('is encrypted, as every queue is, and takes nothing over an open line', () => {
+  it('is encrypted, like every queue, and refuses unencrypted connections', () => {
     const queues = resourcesOf(template, 'AWS::SQS::Queue');
     template.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
     for (const { id } of queues) {
@@ -147,7 +150,7 @@ describe('every lane', () => {
 });
 
 describe('every function', () => {
-  it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group that forgets', () => {
+  it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group with a retention', () => {
     const functions = resourcesOf(template, 'AWS::Lambda::Function');
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const { properties } of functions) {
@@ -157,7 +160,7 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
   });
 
-  it('says in the template where its code is, for the local runtime', () => {
+  it('has the path of its code in the template, for the local runtime', () => {
     for (const { metadata } of resourcesOf(template, 'AWS::Lambda::Function')) {
       expect(metadata).toMatchObject({
         'aws:asset:path': expect.any(String),
@@ -167,7 +170,7 @@ describe('every function', () => {
     }
   });
 
-  it.each(CHANNELS)('send-%s holds its claims longer than it can live', (channel) => {
+  it.each(CHANNELS)('send-%s has claims that outlive it', (channel) => {
     const [sender] = functionsNamed(`send-${channel}`);
     const { CLAIM_SECONDS, SEND_TIMEOUT_SECONDS } = variablesOf(sender);
 
@@ -182,11 +185,11 @@ describe('every function', () => {
     },
   );
 
-  it('is stopped by Lambda when it loops without a need to', () => {
+  it('is stopped by Lambda in a loop, if it does not need loops', () => {
     expect(functionsNamed('due-indexer')).toEqual([expect.not.objectContaining({ RecursiveLoop: 'Allow' })]);
   });
 
-  it('knows the limits and intervals of its stage', () => {
+  it('gets the limits and intervals of its stage', () => {
     const stage = templateOf({ 'notification-retry.baseIntervalSeconds': 2, 'notification-retry.maxRetries.info': 9 });
     const expected = { base_interval_seconds: 2, max_retries: { info: 9, urgent: 10 }, retention_hours: { info: 3 } };
 
@@ -199,7 +202,7 @@ describe('every function', () => {
 });
 
 describe('the sweep', () => {
-  it('runs every hour at minute 30, as EventBridge’s own event, and is tried again when Lambda is away', () => {
+  it('runs every hour at minute 30, with EventBridge’s own event, and is retried if Lambda fails', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       ScheduleExpression: 'cron(30 * * * ? *)',
       State: 'ENABLED',
@@ -214,7 +217,7 @@ describe('the sweep', () => {
     });
   });
 
-  it('looks ahead in between, as far as SQS can delay a message', () => {
+  it('queues ahead between the runs, as far as SQS can delay a message', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       ScheduleExpression: 'cron(0,15,45 * * * ? *)',
       Targets: [
@@ -240,7 +243,7 @@ describe('the sweep', () => {
 });
 
 describe('the stream of NotificationLog', () => {
-  it('is read from its beginning, and what cannot be taken in within its memory waits for an operator', () => {
+  it('is read from its beginning, and rows that cannot be taken in before the stream drops them wait for an operator', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('TablesLog'), 'StreamArn'] },
       StartingPosition: 'TRIM_HORIZON',
@@ -256,7 +259,7 @@ describe('the stream of NotificationLog', () => {
 });
 
 describe('the API', () => {
-  it('asks for a key on every route but the document’s and that of unknown paths, and keeps the answer for a minute at most', () => {
+  it('requires a key on every route but the document and unknown paths, and caches the check for a minute at most', () => {
     const open = resourcesOf(template, 'AWS::ApiGatewayV2::Route').filter(
       ({ properties }) => properties['AuthorizationType'] !== 'CUSTOM',
     );
@@ -270,7 +273,7 @@ describe('the API', () => {
     expect(authorizer?.properties['AuthorizerResultTtlInSeconds']).toBeLessThanOrEqual(60);
   });
 
-  it('is throttled as configured, and logs who asked without what was sent', () => {
+  it('is throttled as configured, and logs the caller but not the request', () => {
     const limited = templateOf({
       stage: 'dev',
       'notification-retry.api.rateLimit': 7,
@@ -344,7 +347,7 @@ function variablesOf(properties: Readonly<Record<string, unknown>> | undefined):
   return Object(Object(properties?.['Environment'])['Variables']);
 }
 
-/** A joined value with the ids of what it refers to in the places of the references. */
+/** A joined value in which the id of the resource replaces each reference. */
 function withIds(value: unknown): string {
   const [, parts] = Object(value)['Fn::Join'];
   return parts.map((part: unknown) => (typeof part === 'string' ? part : Object(part)['Ref'])).join('');

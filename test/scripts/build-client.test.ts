@@ -16,9 +16,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildClient, type ClientInputs } from '../../scripts/build-client.ts';
 import { createNotificationClient } from '../../src/client/index.ts';
 import { ApiStandIn } from '../support/client/api-stand-in.ts';
+import { pack } from '../support/lib/packed-package.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
-/** The Node that tests run on, and the oldest that producers may have where this machine has one. */
+/** The Node of the tests, and the Node of this machine, which may be older. */
 const NODES = [process.execPath, ...systemNodes()];
 
 let project: string;
@@ -34,14 +35,14 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe('the package that producers install', () => {
-  it('is made of the client and of one pure library: no server code, no AWS, no CDK', () => {
+  it('contains the client and one pure library: no server code, no AWS, no CDK', () => {
     expect(
       inputs.module.filter((file) => !/^(src\/(client|processes)\/|node_modules\/canonicalize\/)/.test(file)),
     ).toEqual([]);
     expect(inputs.module.length).toBeGreaterThan(10);
   });
 
-  it("has the spool's commands, made of them, the client and what they show: no server code, no AWS either", () => {
+  it("has the spool's commands, with the client and the terminal's libraries: no server code, no AWS", () => {
     const libraries = new Set(inputs.command.flatMap((file) => /^node_modules\/(@?[^/]+)/.exec(file)?.[1] ?? []));
     expect([...libraries].sort()).toEqual([
       'ansi-regex',
@@ -58,7 +59,28 @@ describe('the package that producers install', () => {
     expect(own.filter((file) => !/^src\/(client|processes|cli|terminal|core)\//.test(file))).toEqual([]);
   });
 
-  it('brings its documentation along, and the licence of every library in it', () => {
+  it('has its code, types and documentation, and nothing else', () => {
+    const packed = mkdtempSync(join(tmpdir(), 'packed-'));
+    try {
+      const { files } = pack(join(project, 'node_modules', 'notification-retry-client'), packed);
+      expect(files.filter((file) => !file.startsWith('types/')).sort()).toEqual([
+        'LICENSE',
+        'README.md',
+        'THIRD-PARTY-NOTICES',
+        'index.js',
+        'index.js.map',
+        'notification-spool.js',
+        'package.json',
+      ]);
+      const types = files.filter((file) => file.startsWith('types/'));
+      expect(types).toContain('types/client/index.d.ts');
+      expect(types.filter((file) => !/^types\/(client|core\/model)\/[a-z/-]+\.d\.ts$/.test(file))).toEqual([]);
+    } finally {
+      rmSync(packed, { recursive: true, force: true });
+    }
+  });
+
+  it('has its documentation, and the licence of every library in it', () => {
     const built = join(project, 'node_modules', 'notification-retry-client');
     const text = (file: string) => readFileSync(join(built, file), 'utf8');
     const libraries = inputs.command.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
@@ -177,7 +199,7 @@ describe('the package that producers install', () => {
   });
 });
 
-/** Those in the PATH that this repository did not bring along. */
+/** The first Node in the PATH that is not this repository's. */
 function systemNodes(): string[] {
   const found = (process.env['PATH'] ?? '')
     .split(delimiter)

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-config.ts';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
-import { CHANNELS, LANES, type PerLane } from '../../../src/core/model/channels.ts';
+import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
 
 /**
  * The environment of each function: the name, shape and meaning of every variable are declared only here.
@@ -131,8 +131,7 @@ export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 
-/** LANE_QUEUES, RETRY_POLICY and BREAKER before they are written as JSON. */
-export type LaneQueues = PerLane<string>;
+/** RETRY_POLICY and BREAKER before they are written as JSON. */
 export type { BreakerConfig } from '../../../src/adapters/deployment/breaker-config.ts';
 export type { RetryPolicyConfig } from '../../../src/adapters/deployment/retry-policy-config.ts';
 

@@ -1,6 +1,6 @@
 import { EventField, RuleTargetInput } from 'aws-cdk-lib/aws-events';
 
-/** One EventBridge rule: events of SES that carry the same things in the same places. */
+/** An EventBridge rule for those events of SES that have the same fields. */
 export interface DeliveryEventRule {
   readonly id: string;
   readonly pattern: Readonly<Record<string, unknown>>;
@@ -8,10 +8,10 @@ export interface DeliveryEventRule {
 }
 
 /**
- * SES's events name the recipient and quote the subject, and nothing in a queue may (design §7.9). So the rules pick out what
- * the function needs, and the events themselves never get to it. An input transformer has no notion of "if it is there":
- * hence a rule for each set of fields that is always complete. What they pick is read by
- * src/adapters/email/delivery-event-message.ts.
+ * SES's events contain the recipient and the subject, which no queue may contain (design §7.9). So the rules pick the
+ * fields that the function needs, and the function never gets the event. An input transformer cannot pick a field only
+ * if it exists, so there is one rule for each complete set of fields. src/adapters/email/delivery-event-message.ts
+ * reads the fields.
  *
  * Only events of our own mails pass: those with our tags, of these configuration sets.
  */

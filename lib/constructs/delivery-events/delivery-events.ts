@@ -12,28 +12,26 @@ import {
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { DeliveryEventsEnv } from '../../../functions/shared/runtime/env.ts';
-import type { Channel } from '../../../src/core/model/channels.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, useTables } from '../function/permissions.ts';
+import { allow, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
-import type { ChannelLanes } from '../lanes/channel-lanes.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import { configurationSetName } from '../lanes/email-provider.ts';
-import { laneUrls } from '../lanes/lane-urls.ts';
+import { type Channels, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 import { deliveryEventRules } from './delivery-event-rules.ts';
 
-/** Nobody waits for an event. */
+/** No one waits for an event, so full batches are worth a second. */
 const BATCH_WINDOW = Duration.seconds(1);
 const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
-/** An event of an attempt under way comes back when the claim is over: once, or when retries follow each other closely, more. */
+/** An event of a claimed attempt comes back after the claim: once, or more often if retries follow closely. */
 const MAX_RECEIVE_COUNT = 8;
-/** Batches of ten at once: opens come in bursts, and none is urgent. */
+/** Concurrent batches of ten. Opens come in bursts, and none is urgent. */
 const MAX_CONCURRENCY = 5;
 
-/** What is acted upon. SES's delays are its own to retry, and that it took a mail its answer has said. */
+/** The events that the function applies. SES retries delayed mails itself, and its answer says that it took a mail. */
 const EVENTS = [
   EmailSendingEvent.DELIVERY,
   EmailSendingEvent.OPEN,
@@ -47,13 +45,13 @@ export interface DeliveryEventsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
-  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+  readonly channels: Channels;
 }
 
-/** What SES tells of e-mails after it took them: from the configuration sets by EventBridge and a queue to a function. */
+/** SES's events of mails that it took: from the configuration sets by EventBridge and a queue to a function. */
 export class DeliveryEvents extends Construct {
   readonly queue: Queue;
-  /** Events that could not be read or applied. */
+  /** Events that the function could not read or apply. */
   readonly failures: Queue;
   readonly handler: ServiceFunction;
 
@@ -92,7 +90,7 @@ export class DeliveryEvents extends Construct {
     }
   }
 
-  /** A set that the configuration names is its owner's: nothing but a destination is added to it. */
+  /** Adds a destination to the set. A set that the configuration names exists already and is not changed otherwise. */
   private publish(name: string, bus: IEventBus, config: StageConfig): void {
     const own = config.configurationSet === undefined && name === configurationSetName(config);
     const set: IConfigurationSet = own
@@ -122,7 +120,7 @@ export class DeliveryEvents extends Construct {
       permissions: [
         allow(['dynamodb:BatchGetItem', 'dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
-        useTables(encryption.dataKey),
+        useTableKey(encryption.dataKey),
         // A bounced notification's next attempt is queued at once, if it is near.
         allow(['sqs:SendMessage'], [channels.email.express.queueArn, channels.email.standard.queueArn]),
       ],

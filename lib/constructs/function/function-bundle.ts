@@ -1,14 +1,18 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { AssetCode } from 'aws-cdk-lib/aws-lambda';
-import { type BuildOptions, buildSync } from 'esbuild';
+import type { BuildOptions } from 'esbuild';
 
 const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
+/** The published package has the bundles in this folder beside its compiled file. The repository has no such folder. */
+const PREBUILT = join(import.meta.dirname, 'functions');
 
 /**
- * How every function is bundled. Chunks of their own (`splitting`) hold what is loaded on first use: in one file it
- * would be compiled at every cold start, and what it shares with the rest could neither be shaken nor hoisted
- * (docs/decisions/0060). What is CommonJS has no named exports there, and is loaded through a module of ours.
+ * The options by which every function is bundled. With `splitting`, chunks hold the modules that are loaded on first
+ * use: in a single file, every cold start would compile them, and tree shaking and hoisting of shared modules would not
+ * work (docs/decisions/0060). A chunk of a CommonJS library has no named exports, so a module of ours loads it.
  */
 export const BUNDLE_OPTIONS = {
   absWorkingDir: PROJECT_ROOT,
@@ -20,12 +24,12 @@ export const BUNDLE_OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   outExtension: { '.js': '.mjs' },
-  // Tables of characters are shorter than their escapes.
+  // Character tables are shorter as text than as escapes.
   charset: 'utf8',
   logLevel: 'warning',
-  // The AWS SDK goes into the bundle: what was tested is what runs, whatever the runtime has on board. Except for ways
-  // to credentials that the SDK imports when the environment has none, which on Lambda it always has: they would be an
-  // eighth of every bundle.
+  // The bundle contains the AWS SDK, so the tested version runs, not the runtime's. It omits the credential providers
+  // that the SDK imports only if the environment has no credentials: on Lambda it always has them, and the providers
+  // would be an eighth of every bundle.
   external: [
     '@aws-sdk/credential-provider-http',
     '@aws-sdk/credential-provider-ini',
@@ -41,17 +45,24 @@ export const BUNDLE_OPTIONS = {
 } as const satisfies BuildOptions;
 
 /**
- * The code of a function, bundled by the local esbuild; no Docker. CDK's NodejsFunction cannot split its bundle.
- * @param name folder under functions/; its handler.ts becomes `index.mjs`
+ * The code of a function: the prebuilt bundle, or in the repository a bundle that esbuild makes now, without Docker.
+ * CDK's NodejsFunction cannot split its bundle.
+ * @param name folder in functions/; its handler.ts becomes `index.mjs`
  */
 export function functionBundle(name: string): AssetCode {
-  const folder = join(PROJECT_ROOT, 'functions', name);
+  const prebuilt = join(PREBUILT, name);
+  return existsSync(prebuilt) ? new AssetCode(prebuilt) : bundleNow(join(PROJECT_ROOT, 'functions', name));
+}
+
+function bundleNow(folder: string): AssetCode {
   return new AssetCode(folder, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       image: DockerImage.fromRegistry('never used: the local bundling below always succeeds or throws'),
       local: {
         tryBundle(outdir) {
+          // The published package does not install esbuild, so only this call loads it.
+          const { buildSync }: typeof import('esbuild') = createRequire(import.meta.url)('esbuild');
           buildSync({ ...BUNDLE_OPTIONS, entryPoints: { index: join(folder, 'handler.ts') }, outdir });
           return true;
         },

@@ -2,7 +2,7 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
-/** A permission that cannot do without a `*` in one of its resources, and why. */
+/** A permission that needs a `*` in one of its resources, and the reason. */
 export interface WildcardPermission {
   readonly statement: PolicyStatement;
   /** The resource with the `*`. */
@@ -10,13 +10,13 @@ export interface WildcardPermission {
   readonly reason: string;
 }
 
-/** States why a role's permission has a `*` in its resource. */
+/** States for cdk-nag why a permission of the role has a `*` in its resource. */
 export function acknowledgeWildcard(role: Construct, resource: string, reason: string): void {
   const name = readable(Stack.of(role).resolve(resource));
   Validations.of(role).acknowledge({ id: `AwsSolutions-IAM5[Resource::${name}]`, reason });
 }
 
-/** An ARN as cdk-nag spells it in a finding: references in angle brackets. */
+/** An ARN as cdk-nag writes it in a finding: references in angle brackets. */
 function readable(resolved: unknown): string {
   if (typeof resolved === 'string') return resolved;
   if (typeof resolved === 'object' && resolved !== null) {

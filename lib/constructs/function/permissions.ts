@@ -9,12 +9,12 @@ export function allow(actions: readonly string[], resources: readonly string[]):
   return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }
 
-/** DynamoDB opens a table's key in the caller's name, for reads and for writes. */
-export function useTables(dataKey: Key): PolicyStatement {
+/** The right to the key of the tables. DynamoDB uses the key in the caller's name, for reads and for writes. */
+export function useTableKey(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
 }
 
-/** Encrypts recipients, and reads the secret of their hash, which the same key protects; decrypts no recipient. */
+/** The rights to encrypt recipients and to read the secret of their hash; they do not decrypt recipients. */
 export function encryptRecipients(recipientKey: Key): PolicyStatement[] {
   const { region } = Stack.of(recipientKey);
   return [
@@ -27,7 +27,7 @@ export function encryptRecipients(recipientKey: Key): PolicyStatement[] {
   ];
 }
 
-/** Looks at the breakers and makes their transitions; the rest of the pipeline's state is others'. */
+/** The rights to read and change the breakers, and no other item of PipelineState. */
 export function useBreakers(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
     actions: ['dynamodb:Query', 'dynamodb:UpdateItem'],
@@ -36,7 +36,7 @@ export function useBreakers(pipelineState: Table): PolicyStatement {
   });
 }
 
-/** Adds to the requests counted by key; the rest of the pipeline's state is others'. */
+/** The right to count requests per API key. It covers no other item of PipelineState. */
 export function countRequests(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
     actions: ['dynamodb:UpdateItem'],

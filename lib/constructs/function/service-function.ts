@@ -7,34 +7,34 @@ import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
 import { functionBundle } from './function-bundle.ts';
 
-/** Namespace of the stage's own metrics. */
+/** The CloudWatch namespace of the stage's own metrics. */
 export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
   return `notification-retry/${stage}`;
 }
 
 export interface ServiceFunctionProps {
   readonly config: StageConfig;
-  /** Folder under functions/ with the handler; also the service name in logs and metrics. */
+  /** The handler's folder in functions/, which is also the service name in logs and metrics. */
   readonly name: string;
   readonly description: string;
   readonly timeout: Duration;
-  /** What it sends may start it again, as often as the domain allows (docs/decisions/0031). */
-  readonly feedsItself?: boolean;
-  /** As the function's entry in functions/shared/runtime/env.ts says. */
+  /** The function's messages may start it again, as often as the domain allows (docs/decisions/0031). */
+  readonly allowRecursion?: boolean;
+  /** The variables that functions/shared/runtime/env.ts declares for the function. */
   readonly environment: Readonly<Record<string, string>>;
-  /** All that the function may do besides writing its log. */
+  /** All rights of the function, except to write its log. */
   readonly permissions: readonly PolicyStatement[];
 }
 
-/** One of the project's Lambda functions: arm64, with a role and a log of its own. */
+/** A Lambda function of the project: arm64, with a role and a log of its own. */
 export class ServiceFunction extends LambdaFunction {
-  readonly ownRole: Role;
-  /** Its folder under functions/. */
+  readonly executionRole: Role;
+  /** The handler's folder in functions/. */
   readonly service: string;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     const { config, name } = props;
-    // A role of our own, as the one CDK makes takes a managed policy that may write to any log.
+    // CDK's default role has a managed policy that may write to every log.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     const logGroup = new LogGroup(scope, `${id}Log`, {
       retention: config.logRetentionDays,
@@ -51,9 +51,10 @@ export class ServiceFunction extends LambdaFunction {
       architecture: Architecture.ARM_64,
       memorySize: 256,
       timeout: props.timeout,
-      // Lambda takes a chain of 16 for a defect and drops what would go on: a notification that a provider's rate limit
-      // sends round more often would end in the DLQ. Deadline and limit end these chains, see docs/decisions/0031.
-      ...(props.feedsItself && { recursiveLoop: RecursiveLoop.ALLOW }),
+      // Lambda stops a chain of 16 invocations, because it takes the chain for a defect: a notification that a
+      // provider's rate limit delays more often would end in the DLQ. Deadline and limit end these chains
+      // (docs/decisions/0031).
+      ...(props.allowRecursion && { recursiveLoop: RecursiveLoop.ALLOW }),
       role,
       logGroup,
       environment: {
@@ -63,10 +64,10 @@ export class ServiceFunction extends LambdaFunction {
         ...props.environment,
       },
     });
-    this.ownRole = role;
+    this.executionRole = role;
     this.service = name;
   }
 }
 
-/** Longest life of a channel function and of the due-indexer. */
+/** The timeout of the channel functions, the due-indexer, the monitor and the delivery events. */
 export const SHORT_TIMEOUT = Duration.seconds(60);

@@ -6,7 +6,7 @@ import { Construct } from 'constructs';
 import type { DueIndexerEnv } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, encryptRecipients, useTables } from '../function/permissions.ts';
+import { allow, encryptRecipients, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { failureQueue } from '../lanes/dead-letters.ts';
@@ -20,10 +20,10 @@ export interface DueIndexerProps {
   readonly encryption: Encryption;
 }
 
-/** Takes in rows that others put into NotificationLog: encrypts their recipient and adds our index keys. */
+/** Takes in the rows that others put into NotificationLog: it encrypts their recipient and adds our index keys. */
 export class DueIndexer extends Construct {
   readonly indexer: ServiceFunction;
-  /** Stream positions of rows that could not be taken in within a day. */
+  /** Stream positions of the rows that the indexer could not take in within a day. */
   readonly failures: Queue;
 
   constructor(scope: Construct, id: string, { config, tables, encryption }: DueIndexerProps) {
@@ -47,13 +47,13 @@ export class DueIndexer extends Construct {
         allow(['dynamodb:ListStreams'], ['*']),
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
-        useTables(encryption.dataKey),
+        useTableKey(encryption.dataKey),
         ...encryptRecipients(encryption.recipientKey),
         allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       ],
     });
     acknowledgeWildcard(
-      this.indexer.ownRole,
+      this.indexer.executionRole,
       '*',
       "Lambda's stream poller asks for dynamodb:ListStreams, which knows no resources.",
     );
@@ -63,12 +63,12 @@ export class DueIndexer extends Construct {
       filters: FOREIGN_ROWS,
       batchSize: 100,
       maxBatchingWindow: Duration.seconds(1),
-      // Order matters within a row only, and that it keeps.
+      // Order matters only within a row, and DynamoDB keeps that order.
       parallelizationFactor: 4,
       reportBatchItemFailures: true,
       bisectBatchOnError: true,
-      // As often as it takes: DynamoDB forgets a change after 24 hours, so an hour before that Lambda gives it up
-      // into the failure queue instead of losing it.
+      // DynamoDB drops a change after 24 hours. An hour before that, Lambda stops retrying and puts the change into the
+      // failure queue.
       maxRecordAge: Duration.hours(23),
       onFailure: new SqsDlq(this.failures),
     });
@@ -76,6 +76,6 @@ export class DueIndexer extends Construct {
 }
 
 function streamOf({ log }: NotificationTables): string {
-  if (log.tableStreamArn === undefined) throw new Error('NotificationLog has no stream: its schema must ask for one');
+  if (log.tableStreamArn === undefined) throw new Error('NotificationLog has no stream: its schema must have one');
   return log.tableStreamArn;
 }

@@ -1,7 +1,7 @@
 import type { BreakerConfig } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 
-/** The stage's breaker settings as the channel functions have them (BREAKER). */
+/** The stage's breaker settings as the variable BREAKER of the channel functions. */
 export function breakerJson({ breaker }: StageConfig): string {
   return JSON.stringify({
     min_samples: breaker.minSamples,

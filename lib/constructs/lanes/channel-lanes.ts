@@ -2,11 +2,11 @@ import { Duration, Lazy, Stack } from 'aws-cdk-lib';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { LaneQueues, SenderEnv } from '../../../functions/shared/runtime/env.ts';
-import type { Channel, Lane } from '../../../src/core/model/channels.ts';
+import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
+import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow, useBreakers, useTables } from '../function/permissions.ts';
+import { allow, useBreakers, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { Encryption } from '../storage/encryption.ts';
@@ -15,15 +15,15 @@ import { breakerJson } from './breaker-config.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
 import { integrationSecretArns, integrationSecretPrefix } from './integration-secrets.ts';
 
-/** Waits for a full batch this long: it makes an urgent notification a second later at worst, and batches cheap. */
+/** How long Lambda waits for a full batch: batches become cheap, and an urgent notification a second later at worst. */
 const BATCH_WINDOW = Duration.seconds(1);
-/** Lambda's rule for queues behind functions: room for throttled tries before a message counts as lost again. */
+/** Lambda's rule for queues of functions: it leaves time for throttled tries before SQS delivers the message again. */
 const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
-/** Deliveries before SQS moves a message to the DLQ; fewer than five would dead-letter messages for mere throttling. */
+/** Deliveries before SQS moves a message to the DLQ. With fewer than five, throttling alone could move messages. */
 const MAX_RECEIVE_COUNT = 5;
-/** A claim outlives its function, so that whoever finds it expired knows that its holder is dead. */
+/** A claim outlives its function: the worker that finds it expired knows that its holder is dead. */
 const CLAIM_SECONDS = SHORT_TIMEOUT.toSeconds() + 5;
-/** Leaves a channel function time to record and settle after the slowest answer. */
+/** A channel function has time left to record and settle after the slowest answer. */
 const SEND_TIMEOUT_SECONDS = 20;
 
 export interface ChannelLanesProps {
@@ -31,16 +31,16 @@ export interface ChannelLanesProps {
   readonly channel: Channel;
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
-  /** Queue URLs of all channels, asked for when all are made. */
-  readonly lanes: () => LaneQueues;
-  /** What only this channel's provider needs. */
+  /** Queue URLs of all channels; called once all channels are made. */
+  readonly laneUrls: () => PerLane<string>;
+  /** Variables and rights that only this channel's provider needs. */
   readonly provider?: {
     readonly environment: Readonly<Record<string, string>>;
     readonly permissions: readonly WildcardPermission[];
   };
 }
 
-/** Everything a channel owns: its two lanes, their one dead-letter queue, and the function that sends. */
+/** A channel: its two lanes, their shared dead-letter queue, and the function that sends. */
 export class ChannelLanes extends Construct {
   readonly express: Queue;
   readonly standard: Queue;
@@ -63,9 +63,9 @@ export class ChannelLanes extends Construct {
     this.consume('standard', config.concurrency[channel].standard);
   }
 
-  /** Lets the sender queue a successor in the lanes of another channel. */
-  mayContinueOn({ express, standard }: ChannelLanes): void {
-    this.sender.ownRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [express.queueArn, standard.queueArn]));
+  /** Lets the sender queue a successor in the lanes of the fallback channel. */
+  allowFailoverTo({ express, standard }: ChannelLanes): void {
+    this.sender.executionRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [express.queueArn, standard.queueArn]));
   }
 
   private lane(id: string, queueName: string): Queue {
@@ -79,7 +79,7 @@ export class ChannelLanes extends Construct {
   }
 
   private consume(lane: Lane, maxConcurrency: number): void {
-    // It also grants the function what Lambda's poller needs on this queue: receive, delete, change visibility.
+    // The event source also grants the rights of Lambda's poller on this queue: receive, delete, change visibility.
     this.sender.addEventSource(
       new SqsEventSource(this[lane], {
         batchSize: 10,
@@ -90,14 +90,21 @@ export class ChannelLanes extends Construct {
     );
   }
 
-  private senderFunction({ config, channel, tables, encryption, lanes, provider }: ChannelLanesProps): ServiceFunction {
+  private senderFunction({
+    config,
+    channel,
+    tables,
+    encryption,
+    laneUrls,
+    provider,
+  }: ChannelLanesProps): ServiceFunction {
     const secrets = integrationSecretArns(this, config);
     const sender = new ServiceFunction(this, 'Sender', {
       config,
       name: `send-${channel}`,
       description: `Sends ${channel} notifications and settles them`,
       timeout: SHORT_TIMEOUT,
-      feedsItself: true,
+      allowRecursion: true,
       environment: {
         ...({
           NOTIFICATION_LOG_TABLE: tables.log.tableName,
@@ -105,8 +112,8 @@ export class ChannelLanes extends Construct {
           NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
           PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
           BREAKER: breakerJson(config),
-          // The other channels' too, for a successor; they may not be there yet.
-          LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(lanes()) }),
+          // A successor may go to another channel, whose queues may not be made yet.
+          LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(laneUrls()) }),
           RETRY_POLICY: retryPolicyJson(config),
           CLAIM_SECONDS: String(CLAIM_SECONDS),
           SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS),
@@ -123,21 +130,21 @@ export class ChannelLanes extends Construct {
         // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakers(tables.pipelineState),
-        useTables(encryption.dataKey),
+        useTableKey(encryption.dataKey),
         allow(['kms:Decrypt'], [encryption.recipientKey.keyArn]),
         allow(['secretsmanager:GetSecretValue'], [secrets]),
-        // A retry that is due within 15 minutes is queued at once, with a delay.
+        // The sender queues a retry that is due within 15 minutes at once, with a delay.
         allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
         ...(provider?.permissions ?? []).map(({ statement }) => statement),
       ],
     });
     acknowledgeWildcard(
-      sender.ownRole,
+      sender.executionRole,
       secrets,
       'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
     );
     for (const { resource, reason } of provider?.permissions ?? []) {
-      acknowledgeWildcard(sender.ownRole, resource, reason);
+      acknowledgeWildcard(sender.executionRole, resource, reason);
     }
     return sender;
   }

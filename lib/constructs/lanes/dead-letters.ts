@@ -3,18 +3,18 @@ import { Queue, QueueEncryption, type QueueProps, RedrivePermission } from 'aws-
 import type { Construct } from 'constructs';
 
 /**
- * What all queues share. They are encrypted with SQS's own key: messages carry ids only (design §7.9), and an
- * operator who may redrive would otherwise fail for want of rights on a key.
+ * The settings that all queues share. They are encrypted with SQS's own key: messages carry ids only (design §7.9), and
+ * with a key of ours, operators would need a right on that key to redrive.
  */
 export const QUEUE_DEFAULTS = {
   encryption: QueueEncryption.SQS_MANAGED,
   enforceSSL: true,
 } as const satisfies QueueProps;
 
-/** Longest that SQS keeps a message; a dead letter keeps the age it had in its lane. */
+/** The longest time that SQS keeps a message. A dead letter keeps the age it had in its lane. */
 const DEAD_LETTER_RETENTION = Duration.days(14);
 
-/** A queue where messages wait for an operator, filled only by SQS from the named queues. */
+/** A queue where messages wait for an operator. Only SQS fills it, from the named queues. */
 export function deadLetterQueue(scope: Construct, id: string, name: string, sourceNames: readonly string[]): Queue {
   const stack = Stack.of(scope);
   const queue = new Queue(scope, id, {
@@ -23,7 +23,7 @@ export function deadLetterQueue(scope: Construct, id: string, name: string, sour
     retentionPeriod: DEAD_LETTER_RETENTION,
     redriveAllowPolicy: {
       redrivePermission: RedrivePermission.BY_QUEUE,
-      // By name, as the sources in turn refer to this queue and CloudFormation takes no circles.
+      // The sources refer to this queue, and CloudFormation refuses cycles: so this queue refers to them by name.
       sourceQueues: sourceNames.map((source) =>
         Queue.fromQueueArn(scope, `${id}Source-${source}`, stack.formatArn({ service: 'sqs', resource: source })),
       ),
@@ -33,7 +33,7 @@ export function deadLetterQueue(scope: Construct, id: string, name: string, sour
   return queue;
 }
 
-/** A queue for events that Lambda gave up on. */
+/** A queue for the events that Lambda gave up. */
 export function failureQueue(scope: Construct, id: string): Queue {
   const queue = new Queue(scope, id, { ...QUEUE_DEFAULTS, retentionPeriod: DEAD_LETTER_RETENTION });
   acknowledgeLastStop(queue, 'It is the failure destination: what arrives here waits for an operator.');

@@ -5,12 +5,12 @@ import type { EmailEnv, SenderEnv } from '../../../functions/shared/runtime/env.
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
 
-/** The configuration set of mails whose integration names none: the one that the configuration names, else our own. */
+/** The configuration set of mails whose integration names none: that of the configuration, else the stack's own. */
 export function configurationSetName({ configurationSet, stage }: StageConfig): string {
   return configurationSet ?? `notification-retry-${stage}`;
 }
 
-/** EmailEnv beyond what every sender has. */
+/** The variables of EmailEnv that other senders do not have. */
 export function emailEnvironment(config: StageConfig) {
   return {
     EMAIL_SENDER: config.senderAddress,
@@ -19,15 +19,15 @@ export function emailEnvironment(config: StageConfig) {
 }
 
 /**
- * Sending as the senders of the configuration and as nobody else. The condition says so, not the resource: where a
- * recipient is itself verified in the account (in SES's sandbox, all of them are), SES wants the right to the
- * recipient's identity besides that to the sender's (docs/decisions/0030).
+ * The right to send as the configured senders and as nobody else. The condition restricts the senders; the resource
+ * cannot: if a recipient is verified in the account (in SES's sandbox, all are), SES requires the right to the
+ * recipient's identity besides the sender's (docs/decisions/0030).
  */
 export function emailPermission(scope: Construct, config: StageConfig): WildcardPermission {
   const arn = (resource: string, resourceName: string) =>
     Stack.of(scope).formatArn({ service: 'ses', resource, resourceName });
   const senders = [config.senderAddress, ...config.integrationSenders];
-  // SES asks for the right to a configuration set besides that to the identities.
+  // SES requires the right to the configuration set besides the right to the identities.
   const sets = [configurationSetName(config), ...config.integrationConfigurationSets];
   const identities = arn('identity', '*');
   return {

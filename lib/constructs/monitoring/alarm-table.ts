@@ -1,57 +1,41 @@
-import { Duration } from 'aws-cdk-lib';
-import {
-  type AlarmProps,
-  ComparisonOperator,
-  MathExpression,
-  type Metric,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
+import { ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../../config/schedule.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
-import type { ChannelLanes } from '../lanes/channel-lanes.ts';
-import { OwnMetrics } from './service-metrics.ts';
+import type { Channels } from '../lanes/lane-queues.ts';
+import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
+import { FIVE_MINUTES, growth, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
+import { ServiceMetrics } from './service-metrics.ts';
 
-/** `critical`: notifications do not go out, or nobody would notice. `warning`: look at it today. */
-export type Severity = 'critical' | 'warning';
-
-/** An alarm; rings when the metric is above its threshold unless `comparisonOperator` says otherwise. */
-export interface AlarmSpec
-  extends Pick<AlarmProps, 'metric' | 'threshold'>,
-    Partial<Pick<AlarmProps, 'evaluationPeriods' | 'comparisonOperator' | 'treatMissingData'>> {
-  /** Also the name of its section in docs/runbook.md. */
-  readonly name: string;
-  /** The channel or function it is about, where there are several. */
-  readonly of?: string;
-  readonly severity: Severity;
-  readonly meaning: string;
-}
-
-export interface AlarmSubjects {
-  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
-  readonly functions: readonly ServiceFunction[];
-  /** The queue of rows that the due-indexer had to give up. */
-  readonly notTakenIn: Queue;
-}
-
-const FIVE_MINUTES = Duration.minutes(5);
-const QUARTER = Duration.minutes(15);
-const HOUR = Duration.hours(1);
-
-const QUIET = {
+const DEFAULTS = {
   comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
   treatMissingData: TreatMissingData.NOT_BREACHING,
 } as const;
+/** CloudWatch looks back a week at most. */
+const LONGEST_HOURS = 168;
 
-/** All alarms of a stage. Thresholds are the configuration's; figures the source documents' where these have one. */
-export function alarmTable(config: StageConfig, { channels, functions, notTakenIn }: AlarmSubjects): AlarmSpec[] {
-  const { alarms } = config;
-  const own = new OwnMetrics(config);
-  const pauseSeconds = sweepIntervalSeconds(config.schedule);
-  const looked = looksOf(config);
+/** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
+export function alarmTable(config: StageConfig, { channels, functions, indexingFailures }: AlarmSubjects): AlarmSpec[] {
   const specs: AlarmSpec[] = [
+    ...channelAlarms(config, channels),
+    ...pipelineAlarms(config),
+    {
+      name: 'rows-not-taken-in',
+      severity: 'critical',
+      meaning: 'Rows that others wrote could not be taken in for a day',
+      metric: indexingFailures.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: FIVE_MINUTES }),
+      threshold: 0,
+    },
+    ...functionAlarms(config, functions),
+  ];
+  return specs.map((spec) => ({ ...DEFAULTS, ...spec }));
+}
+
+function channelAlarms(config: StageConfig, channels: Channels): AlarmSpec[] {
+  const { alarms } = config;
+  const metrics = new ServiceMetrics(config);
+  return [
     ...CHANNELS.map((channel) => ({
       name: 'dead-letters-growing',
       of: channel,
@@ -68,8 +52,8 @@ export function alarmTable(config: StageConfig, { channels, functions, notTakenI
       metric: percentage(
         'all - delivered',
         {
-          all: own.of('Attempts', channel, 'Sum', QUARTER),
-          delivered: own.of('Delivered', channel, 'Sum', QUARTER),
+          all: metrics.of('Attempts', channel, 'Sum', QUARTER),
+          delivered: metrics.of('Delivered', channel, 'Sum', QUARTER),
         },
         alarms.retryFailureMinimum,
       ),
@@ -80,30 +64,37 @@ export function alarmTable(config: StageConfig, { channels, functions, notTakenI
       of: channel,
       severity: 'warning' as const,
       meaning: `What is queued for ${channel} waits more than ${alarms.processingDelayMinutes} minutes on average`,
-      metric: own.of('LaneDelay', channel, 'Average', FIVE_MINUTES),
+      metric: metrics.of('LaneDelay', channel, 'Average', FIVE_MINUTES),
       threshold: alarms.processingDelayMinutes * 60,
       evaluationPeriods: 2,
     })),
+  ];
+}
+
+function pipelineAlarms(config: StageConfig): AlarmSpec[] {
+  const { alarms } = config;
+  const metrics = new ServiceMetrics(config);
+  const pauseSeconds = sweepIntervalSeconds(config.schedule);
+  const window = monitorWindow(config);
+  return [
     {
       name: 'sweep-missing',
       severity: 'critical',
       meaning: 'No scheduled sweep has come to its end for hours',
-      metric: own.single('Sweeps', 'Sum', HOUR),
+      metric: metrics.single('Sweeps', 'Sum', HOUR),
       threshold: 1,
       comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.BREACHING,
-      // CloudWatch looks back a week at most.
-      evaluationPeriods: Math.min(168, alarms.sweepMissingHours ?? Math.max(2, Math.ceil((2 * pauseSeconds) / 3600))),
+      evaluationPeriods: Math.min(
+        LONGEST_HOURS,
+        alarms.sweepMissingHours ?? Math.max(2, Math.ceil((2 * pauseSeconds) / 3600)),
+      ),
     },
     {
       name: 'oldest-due',
       severity: 'critical',
       meaning: 'A notification has been due for too long, or nobody looks any more',
-      metric: new MathExpression({
-        expression: `MAX([${CHANNELS.join(', ')}])`,
-        usingMetrics: own.perChannel('OldestDueAge', 'Maximum', looked),
-        period: looked,
-      }),
+      metric: overChannels('MAX', metrics.perChannel('OldestDueAge', 'Maximum', window), window),
       threshold: (alarms.oldestDueMinutes ?? Math.max(120, (2 * pauseSeconds) / 60)) * 60,
       treatMissingData: TreatMissingData.BREACHING,
     },
@@ -111,11 +102,7 @@ export function alarmTable(config: StageConfig, { channels, functions, notTakenI
       name: 'breaker-open',
       severity: 'warning',
       meaning: 'A provider is taken to be down; its notifications are held',
-      metric: new MathExpression({
-        expression: `SUM([${CHANNELS.join(', ')}])`,
-        usingMetrics: own.perChannel('OpenBreakers', 'Maximum', looked),
-        period: looked,
-      }),
+      metric: overChannels('SUM', metrics.perChannel('OpenBreakers', 'Maximum', window), window),
       threshold: alarms.openBreakers,
     },
     {
@@ -125,20 +112,18 @@ export function alarmTable(config: StageConfig, { channels, functions, notTakenI
       metric: percentage(
         'FILL(repeats, 0)',
         {
-          all: own.single('IdempotentRequests', 'Sum', HOUR),
-          repeats: own.single('IdempotentRepeats', 'Sum', HOUR),
+          all: metrics.single('IdempotentRequests', 'Sum', HOUR),
+          repeats: metrics.single('IdempotentRepeats', 'Sum', HOUR),
         },
         alarms.idempotentRepeatMinimum,
       ),
       threshold: alarms.idempotentRepeatPercent,
     },
-    {
-      name: 'rows-not-taken-in',
-      severity: 'critical',
-      meaning: 'Rows that others wrote could not be taken in for a day',
-      metric: notTakenIn.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: FIVE_MINUTES }),
-      threshold: 0,
-    },
+  ];
+}
+
+function functionAlarms({ alarms }: StageConfig, functions: readonly ServiceFunction[]): AlarmSpec[] {
+  return [
     ...functions.map((one) => ({
       name: 'function-errors',
       of: one.service,
@@ -157,34 +142,4 @@ export function alarmTable(config: StageConfig, { channels, functions, notTakenI
       evaluationPeriods: 3,
     })),
   ];
-  return specs.map((spec) => ({ ...QUIET, ...spec }));
-}
-
-/** Long enough for three looks of the monitor, so that one that is late is not taken for none. */
-export function looksOf({ monitorSchedule }: StageConfig): Duration {
-  const quarters = Math.ceil((3 * sweepIntervalSeconds(monitorSchedule)) / QUARTER.toSeconds());
-  return Duration.minutes(15 * Math.min(96, quarters));
-}
-
-/**
- * By how many messages a queue grew in an hour. By its depth: what SQS moves by itself is in none of its counters. A
- * queue that has been empty for hours has no metric, which counts as empty.
- */
-function growth(queue: Queue): MathExpression {
-  const depth = queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: HOUR });
-  return new MathExpression({ expression: 'DIFF(FILL(depth, 0))', usingMetrics: { depth }, period: HOUR });
-}
-
-/** Below the minimum of all it is 0: one of two is no rate. */
-function percentage(
-  part: string,
-  metrics: Readonly<Record<string, Metric>> & { readonly all: Metric },
-  minimum: number,
-): MathExpression {
-  const { period = FIVE_MINUTES } = metrics.all;
-  return new MathExpression({
-    expression: `IF(all >= ${minimum}, 100 * (${part}) / all, 0)`,
-    usingMetrics: { ...metrics },
-    period,
-  });
 }

@@ -3,14 +3,15 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { type AlarmSubjects, alarmTable } from './alarm-table.ts';
+import type { AlarmSubjects } from './alarm-spec.ts';
+import { alarmTable } from './alarm-table.ts';
 
 export interface AlarmsProps extends AlarmSubjects {
   readonly config: StageConfig;
   readonly topic: ITopic;
 }
 
-/** The alarms of the table, each with its severity and its section of the runbook in the description. */
+/** The alarms of the table. The description of each has its severity and its section of the runbook. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 
@@ -26,7 +27,7 @@ export class Alarms extends Construct {
         alarmDescription: `[${severity}] ${meaning}. What to do: docs/runbook.md#${name}`,
       });
       made.addAlarmAction(action);
-      // That it is over is news too.
+      // Operators also want to know when the cause is over.
       made.addOkAction(action);
       return made;
     });

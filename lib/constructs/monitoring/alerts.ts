@@ -7,10 +7,10 @@ import { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
 
-/** Where alarms and notices go, for whoever operates the stage to subscribe to. */
+/** The topic of alarms and notices, to which the operators of the stage subscribe. */
 export class Alerts extends Construct {
   readonly topic: Topic;
-  /** Encrypts what waits in the topic. Of its own, as CloudWatch may use it, which must not open a table. */
+  /** Encrypts the messages in the topic. CloudWatch may use this key, so it must not be the key of the tables. */
   readonly key: Key;
 
   constructor(scope: Construct, id: string, config: StageConfig) {
@@ -25,12 +25,12 @@ export class Alerts extends Construct {
       masterKey: this.key,
       enforceSSL: true,
     });
-    // A topic with a policy of its own, such as for enforceSSL, has lost the one that lets the account's alarms in.
+    // enforceSSL gives the topic a policy, which replaces the default one that admits the account's alarms.
     const alarms = new ServicePrincipal('cloudwatch.amazonaws.com', {
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
     });
     this.topic.grantPublish(alarms);
-    // Without the condition: CloudWatch does not name the source when it asks for the key.
+    // This grant has no condition: CloudWatch does not name the source when it uses the key.
     this.key.grant(new ServicePrincipal('cloudwatch.amazonaws.com'), 'kms:Decrypt', 'kms:GenerateDataKey*');
     for (const address of config.alarmEmails) this.topic.addSubscription(new EmailSubscription(address));
   }

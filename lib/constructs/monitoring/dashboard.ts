@@ -15,17 +15,16 @@ import { Construct } from 'constructs';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { type AlarmSubjects, looksOf } from './alarm-table.ts';
-import { OwnMetrics, type Statistic } from './service-metrics.ts';
+import type { AlarmSubjects } from './alarm-spec.ts';
+import { FIVE_MINUTES, HOUR, monitorWindow } from './metric-math.ts';
+import { ServiceMetrics, type Statistic } from './service-metrics.ts';
 
 export interface StageDashboardProps extends AlarmSubjects {
   readonly config: StageConfig;
   readonly alarms: readonly Alarm[];
 }
 
-const FIVE_MINUTES = Duration.minutes(5);
-const HOUR = Duration.hours(1);
-/** CloudWatch's grid. */
+/** Columns of CloudWatch's grid. */
 const WIDTH = 24;
 
 const OUTCOMES = [
@@ -35,7 +34,7 @@ const OUTCOMES = [
   ['DeadLettered', Color.RED],
 ] as const satisfies readonly (readonly [MetricName, string])[];
 
-/** From top to bottom: are we delivering; by channel; the sweep; the functions. */
+/** From top to bottom: delivery as a whole, delivery by channel, the sweep, the functions. */
 export class StageDashboard extends Construct {
   readonly dashboard: Dashboard;
 
@@ -51,38 +50,38 @@ export class StageDashboard extends Construct {
 }
 
 function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (readonly IWidget[])[] {
-  const own = new OwnMetrics(config);
-  const looked = looksOf(config);
+  const metrics = new ServiceMetrics(config);
+  const window = monitorWindow(config);
   const total = (name: MetricName, how: 'SUM' | 'MAX', statistic: Statistic, period: Duration, color: string) =>
     single(
       TITLES[name] ?? name,
       new MathExpression({
         expression: `${how}([${CHANNELS.map((channel) => `FILL(${channel}, 0)`).join(', ')}])`,
-        usingMetrics: own.perChannel(name, statistic, period),
+        usingMetrics: metrics.perChannel(name, statistic, period),
         label: name,
         period,
         color,
       }),
     );
   const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
-    CHANNELS.map((channel) => own.of(name, channel, statistic, period).with({ label: channel }));
+    CHANNELS.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
   return [
     [
       total('Delivered', 'SUM', 'Sum', HOUR, Color.GREEN),
-      total('DeadNotifications', 'SUM', 'Maximum', looked, Color.RED),
-      total('OldestDueAge', 'MAX', 'Maximum', looked, Color.ORANGE),
-      total('OpenBreakers', 'SUM', 'Maximum', looked, Color.PURPLE),
+      total('DeadNotifications', 'SUM', 'Maximum', window, Color.RED),
+      total('OldestDueAge', 'MAX', 'Maximum', window, Color.ORANGE),
+      total('OpenBreakers', 'SUM', 'Maximum', window, Color.PURPLE),
     ],
     [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH, height: 4 })],
-    CHANNELS.map((channel) => outcomes(channel, own)),
+    CHANNELS.map((channel) => outcomes(channel, metrics)),
     [
       graph('Queued until attempted (s, average)', everyChannel('LaneDelay', 'Average')),
       graph('Due until attempted (s, average)', everyChannel('ProcessingDelay', 'Average')),
       graph('Provider answers in (ms, p95)', everyChannel('SendDuration', 'p95')),
     ],
     [
-      graph('Failed attempts by error', [search(own.byErrorType('FailedAttempts', 300))]),
-      graph('Given up by reason', [search(own.byErrorType('GivenUp', 300))]),
+      graph('Failed attempts by error', [search(metrics.byErrorType('FailedAttempts', 300))]),
+      graph('Given up by reason', [search(metrics.byErrorType('GivenUp', 300))]),
       graph('Messages in the dead-letter queues', [
         ...CHANNELS.map((channel) =>
           channels[channel].deadLetters.metricApproximateNumberOfMessagesVisible({
@@ -95,12 +94,12 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
     ],
     [
       graph('Sweep: notifications', [
-        own.single('SweepDue', 'Sum', HOUR),
-        own.single('SweepDispatched', 'Sum', HOUR),
-        own.single('SweepSkipped', 'Sum', HOUR),
+        metrics.single('SweepDue', 'Sum', HOUR),
+        metrics.single('SweepDispatched', 'Sum', HOUR),
+        metrics.single('SweepSkipped', 'Sum', HOUR),
       ]),
-      graph('Sweep: duration (ms)', [own.single('SweepDuration', 'Maximum', HOUR)]),
-      graph('Oldest due (s)', everyChannel('OldestDueAge', 'Maximum', looked)),
+      graph('Sweep: duration (ms)', [metrics.single('SweepDuration', 'Maximum', HOUR)]),
+      graph('Oldest due (s)', everyChannel('OldestDueAge', 'Maximum', window)),
     ],
     [
       graph(
@@ -135,13 +134,13 @@ function graph(title: string, left: IMetric[]): IWidget {
   return new GraphWidget({ title, left, width: WIDTH / 3, height: 6 });
 }
 
-function outcomes(channel: Channel, own: OwnMetrics): IWidget {
+function outcomes(channel: Channel, metrics: ServiceMetrics): IWidget {
   return new GraphWidget({
     title: channel,
     stacked: true,
     width: WIDTH / CHANNELS.length,
     height: 6,
-    left: OUTCOMES.map(([name, color]) => own.of(name, channel, 'Sum', FIVE_MINUTES).with({ label: name, color })),
+    left: OUTCOMES.map(([name, color]) => metrics.of(name, channel, 'Sum', FIVE_MINUTES).with({ label: name, color })),
   });
 }
 

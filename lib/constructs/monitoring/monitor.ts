@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import type { MonitorEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, useTables } from '../function/permissions.ts';
+import { allow, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
@@ -18,7 +18,7 @@ export interface MonitorProps {
   readonly alerts: Alerts;
 }
 
-/** Looks at the pipeline from outside, by a schedule of its own: how old is the oldest due, and what died. */
+/** Measures the pipeline from outside, on a schedule of its own: the age of the oldest due row, and the dead rows. */
 export class Monitor extends Construct {
   readonly function: ServiceFunction;
 
@@ -39,7 +39,7 @@ export class Monitor extends Construct {
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`, tables.pipelineState.tableArn]),
         allow(['dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.pipelineState.tableArn]),
-        useTables(encryption.dataKey),
+        useTableKey(encryption.dataKey),
         allow(['sns:Publish'], [alerts.topic.topicArn]),
         allow(['kms:Decrypt', 'kms:GenerateDataKey'], [alerts.key.keyArn]),
       ],

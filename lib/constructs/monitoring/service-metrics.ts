@@ -7,8 +7,8 @@ import { metricNamespace } from '../function/service-function.ts';
 
 export type Statistic = 'Sum' | 'Average' | 'Maximum' | 'p95';
 
-/** The catalogue's metrics as CloudWatch knows them in a stage. */
-export class OwnMetrics {
+/** The CloudWatch metrics of a stage, by their names in the catalogue (src/core/model/metrics.ts). */
+export class ServiceMetrics {
   readonly #namespace: string;
 
   constructor(config: Pick<StageConfig, 'stage'>) {
@@ -25,18 +25,18 @@ export class OwnMetrics {
     });
   }
 
-  /** A metric that has no channel. */
+  /** A metric without a channel. */
   single(name: MetricName, statistic: Statistic, period: Duration): Metric {
     return this.of(name, CHANNELS[0], statistic, period);
   }
 
-  /** By channel, as the metrics of a math expression. */
+  /** One metric per channel, for a math expression. */
   perChannel(name: MetricName, statistic: Statistic, period: Duration): Record<Channel, Metric> {
     const metrics = CHANNELS.map((channel) => [channel, this.of(name, channel, statistic, period)]);
     return Object.fromEntries(metrics) as Record<Channel, Metric>;
   }
 
-  /** A search for all error types of a metric that has them as a dimension; dashboards can search, alarms cannot. */
+  /** A search expression that finds a metric for every error type. Dashboards can search, alarms cannot. */
   byErrorType(name: MetricName, periodSeconds: number): string {
     const dimensions = ['service', ...METRICS[name].by].join(',');
     const services = servicesOf(name).map((service) => `"${service}"`);

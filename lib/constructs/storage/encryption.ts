@@ -6,15 +6,14 @@ import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from './removal-policy.ts';
 
 /**
- * The keys of one stage. Recipients have a key of their own: whoever may read the tables can still not read an
- * address.
+ * The keys of a stage. Recipients have a key of their own, so a reader of the tables still cannot read an address.
  */
 export class Encryption extends Construct {
   /** Encrypts the tables at rest, and nothing else. */
   readonly dataKey: Key;
-  /** Wraps the data keys of recipients; integration secrets may be encrypted with it too. */
+  /** Wraps the data keys of recipients. Integration secrets may be encrypted with it too. */
   readonly recipientKey: Key;
-  /** Key of the keyed hash that makes recipients searchable without decrypting them. */
+  /** The key of the keyed hash, by which recipients are found without decrypting them. */
   readonly recipientHashSecret: Secret;
 
   constructor(scope: Construct, id: string, config: StageConfig) {

@@ -25,8 +25,8 @@ export interface NotificationTablesProps {
 }
 
 /**
- * The tables as src/adapters/dynamodb/schema.ts describes them:
- * on demand, encrypted with our key, recoverable to any second of the last 35 days.
+ * The tables that src/adapters/dynamodb/schema.ts describes. They are billed on demand, encrypted with our key, and
+ * recoverable to any second of the last 35 days.
  */
 export class NotificationTables extends Construct {
   readonly log: Table;
@@ -44,8 +44,8 @@ export class NotificationTables extends Construct {
     this.apiKeys = this.table('ApiKeys', 'api_keys', props);
   }
 
-  // Table rather than TableV2: what is deployed is then one CreateTable call, the same that local set-ups make,
-  // and we want neither replicas nor their restrictions.
+  // Table, not TableV2: CloudFormation then makes one CreateTable call, as local set-ups do, and there are no replicas
+  // with their restrictions.
   private table(id: string, role: TableRole, { config, key }: NotificationTablesProps): Table {
     const schema: TableSchema = TABLES[role];
     const table = new Table(this, id, {

@@ -5,15 +5,12 @@ import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { DispatcherEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
-
-import type { Channel } from '../../../src/core/model/channels.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, useTables } from '../function/permissions.ts';
+import { allow, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import type { ChannelLanes } from '../lanes/channel-lanes.ts';
-import { laneUrls } from '../lanes/lane-urls.ts';
+import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
@@ -21,10 +18,10 @@ export interface SweepProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly encryption: Encryption;
-  readonly channels: Readonly<Record<Channel, ChannelLanes>>;
+  readonly channels: Channels;
 }
 
-/** BATCH-952: the schedule, and the dispatcher that it fires; between its sweeps what is due soon is queued ahead. */
+/** BATCH-952: the schedule and its dispatcher. Between sweeps, a second rule queues ahead what is due soon. */
 export class Sweep extends Construct {
   readonly dispatcher: ServiceFunction;
   readonly schedule: Rule;
@@ -35,7 +32,7 @@ export class Sweep extends Construct {
     this.schedule = new Rule(this, 'Schedule', {
       description: `notification-retry ${props.config.stage}: sweep for due notifications`,
       schedule: Schedule.expression(props.config.schedule),
-      // It passes EventBridge's own event, by which the dispatcher tells a sweep from a run by hand.
+      // The dispatcher tells a sweep from a manual run by EventBridge's own event, which this target passes on.
       targets: [
         new LambdaFunction(this.dispatcher, {
           retryAttempts: 3,
@@ -59,13 +56,12 @@ export class Sweep extends Construct {
   }
 
   private dispatcherFunction({ config, tables, encryption, channels }: SweepProps): ServiceFunction {
-    const lanes = Object.values(channels).flatMap(({ express, standard }) => [express, standard]);
     const dispatcher = new ServiceFunction(this, 'Dispatcher', {
       config,
       name: 'dispatcher',
       description: 'Sweeps the work index and sends what is due to its lane (BATCH-952)',
       timeout: Duration.minutes(15),
-      feedsItself: true,
+      allowRecursion: true,
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
@@ -74,20 +70,17 @@ export class Sweep extends Construct {
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
-        // Each sweep leaves a record of itself.
+        // Each sweep records itself.
         allow(['dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
-        useTables(encryption.dataKey),
-        allow(
-          ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
-          lanes.map((lane) => lane.queueArn),
-        ),
+        useTableKey(encryption.dataKey),
+        allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),
       ],
     });
-    // A sweep that runs out of time invokes itself with a cursor. In a policy of its own, as the function waits for
-    // its role's default policy and CloudFormation takes no circles.
+    // A sweep that runs out of time invokes itself with a cursor. The right is in a separate policy, because the
+    // function waits for its role's default policy, and CloudFormation refuses cycles.
     new Policy(this, 'Continuation', {
       statements: [allow(['lambda:InvokeFunction'], [dispatcher.functionArn])],
-      roles: [dispatcher.ownRole],
+      roles: [dispatcher.executionRole],
     });
     return dispatcher;
   }

@@ -17,6 +17,8 @@ const SOURCES = [
   'src/core/**/*.ts',
   'src/adapters/**/*.ts',
 ];
+/** The CDK CLI adds these to the context of every app. cdk.json may not contain them: the prefix is reserved. */
+const CLI_CONTEXT = { 'aws:cdk:enable-asset-metadata': true, 'aws:cdk:enable-path-metadata': true };
 const KEPT_SYNTHESES = 3;
 
 /**
@@ -80,7 +82,7 @@ async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
     env: {
       ...process.env,
       CDK_OUTDIR: outDir,
-      CDK_CONTEXT_JSON: JSON.stringify(localContext(cdkJson)),
+      CDK_CONTEXT_JSON: JSON.stringify({ ...localContext(cdkJson), ...CLI_CONTEXT }),
       JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION: '1',
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { parseStageConfig, StageConfigError } from '../../../lib/config/stage-config.ts';
+import type * as v from 'valibot';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { parseStageConfig, StageConfigError } from '../../../lib/config/parse-stage-config.ts';
+import type { StageConfig, StageConfigInput } from '../../../lib/config/stage-config.ts';
+import type { STAGE_CONFIG_SCHEMA } from '../../../lib/config/stage-config-schema.ts';
 import { breakerJson } from '../../../lib/constructs/lanes/breaker-config.ts';
 import { toBreakerPolicy } from '../../../src/adapters/deployment/breaker-config.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
@@ -18,8 +21,18 @@ function faultsOf(input: unknown): readonly string[] {
   return [];
 }
 
+type DeepReadonly<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> };
+
 describe('a stage configuration', () => {
-  it('needs no more than a stage and a sender', () => {
+  it('has the keys and types that the schema checks', () => {
+    // The compiler compares them (npm run typecheck).
+    expectTypeOf<DeepReadonly<StageConfig>>().toEqualTypeOf<DeepReadonly<v.InferOutput<typeof STAGE_CONFIG_SCHEMA>>>();
+    expectTypeOf<DeepReadonly<StageConfigInput>>().toEqualTypeOf<
+      DeepReadonly<v.InferInput<typeof STAGE_CONFIG_SCHEMA>>
+    >();
+  });
+
+  it('needs only a stage and a sender', () => {
     const config = parseStageConfig(least);
 
     expect(config).toMatchObject({ ...least, schedule: 'cron(30 * * * ? *)', baseIntervalSeconds: 300 });
@@ -30,7 +43,7 @@ describe('a stage configuration', () => {
     expect(config).not.toHaveProperty('configurationSet');
   });
 
-  it('has the breaker that the domain was made for, unless it says otherwise', () => {
+  it('has the domain’s default breaker, except for the values that it sets', () => {
     const json = (breaker = {}) => JSON.parse(breakerJson(parseStageConfig({ ...least, breaker })));
     expect(toBreakerPolicy(json())).toEqual(DEFAULT_BREAKER_POLICY);
     expect(toBreakerPolicy(json({ minSamples: 50, maxIntervalSeconds: 90 }))).toEqual({

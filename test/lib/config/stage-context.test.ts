@@ -18,7 +18,7 @@ describe('the configuration in the CDK context', () => {
     expect(read({ stage: 'prod' })).toMatchObject({ stage: 'prod', schedule: 'rate(30 minutes)' });
   });
 
-  it('yields to values on the command line, which come as text', () => {
+  it('is overridden by values of the command line, which are text', () => {
     const config = read({
       'notification-retry.concurrency.slack.standard': '3',
       'notification-retry.baseIntervalSeconds': '60',

@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { resourcesOf } from './synthesize.ts';
 
-/** A metric that something reads; a dimension that is searched for has the value `*`. */
+/** A metric that an alarm or a widget reads. A dimension of a search expression has the value `*`. */
 export interface Reading {
   readonly namespace: string;
   readonly name: string;
@@ -83,7 +83,7 @@ function graphed([namespace = '', name = '', ...rest]: readonly string[]): Readi
   return { namespace, name, dimensions };
 }
 
-/** `SEARCH('{"namespace",dimension,…} … MetricName="name"', …)`; other expressions read what is listed beside them. */
+/** `SEARCH('{"namespace",dimension,…} … MetricName="name"', …)`. Other expressions read the metrics listed beside them. */
 function searched(expression: string): Reading[] {
   const [, namespace, names, name] = /\{"([^"]+)",([^}]+)\}.*MetricName="(\w+)"/.exec(expression) ?? [];
   if (namespace === undefined || names === undefined || name === undefined) return [];

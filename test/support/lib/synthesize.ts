@@ -6,18 +6,23 @@ import { readStageConfig } from '../../../lib/config/stage-context.ts';
 import { NotificationRetryStack } from '../../../lib/notification-retry-stack.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
 
-/** The folders of functions, each of which is deployed. */
+/** The folders in functions/, each of which is a deployed function. */
 export const FUNCTIONS: readonly string[] = readdirSync(join(PROJECT_ROOT, 'functions')).filter(
   (name) => name !== 'shared',
 );
 
-/** An app as `npx cdk synth` runs it, but without bundling the functions. */
-export function appOf(context: Readonly<Record<string, unknown>> = {}): App {
+/** The context of cdk.json, and what the CDK CLI adds to it. */
+export function cliContext(): Readonly<Record<string, unknown>> {
   const cdkJson = JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8'));
-  return new App({ context: { ...cdkJson.context, ...context, 'aws:cdk:bundling-stacks': [] } });
+  return { ...cdkJson.context, 'aws:cdk:enable-asset-metadata': true, 'aws:cdk:enable-path-metadata': true };
 }
 
-/** What bin/app.ts builds for a stage. */
+/** An app as `npx cdk synth` runs it, but without bundling the functions. */
+export function appOf(context: Readonly<Record<string, unknown>> = {}): App {
+  return new App({ context: { ...cliContext(), ...context, 'aws:cdk:bundling-stacks': [] } });
+}
+
+/** The stack that bin/app.ts builds for a stage. */
 export function stackOf(context: Readonly<Record<string, unknown>>): NotificationRetryStack {
   const app = appOf(context);
   return new NotificationRetryStack(app, 'Stack', { config: readStageConfig(app.node) });
@@ -25,13 +30,13 @@ export function stackOf(context: Readonly<Record<string, unknown>>): Notificatio
 
 export interface Resource {
   readonly id: string;
-  /** CloudFormation's properties, as untyped as JSON. */
+  /** CloudFormation's properties, which are untyped JSON. */
   readonly properties: Readonly<Record<string, unknown>>;
   readonly deletionPolicy: unknown;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** All resources of a type; the template has at least one, so that no assertion passes for want of them. */
+/** All resources of a type. It throws if there is none, so that no assertion passes on an empty list. */
 export function resourcesOf(template: Template, type: string): Resource[] {
   const found = Object.entries(template.findResources(type));
   if (found.length === 0) throw new Error(`the template has no ${type}`);

@@ -43,7 +43,7 @@ describe('the rules for SES’s events', () => {
     ['softbounce-2', 1, [{ kind: 'failed' }]],
     ['suppressionlist', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT' }, suppressed: true }]],
     ['reject', 0, [{ kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } }]],
-  ])('hand on what the function can read: %s, after %i attempts', async (word, attempts, told) => {
+  ])('pass on fields that the function can read: %s, after %i attempts', async (word, attempts, told) => {
     const read = [];
     for (const happening of outcomeOf(word, attempts)) {
       const [body, ...more] = await passed(sesEvent(MAIL, happening, NOW));
@@ -55,7 +55,7 @@ describe('the rules for SES’s events', () => {
     for (const event of read) expect(event?.at).toMatch(/^2026-03-01T10:30:01\.(250|000)Z$/);
   });
 
-  it('hand on a bounce of which the receiving server gave no status', async () => {
+  it('pass on a bounce without a status of the receiving server', async () => {
     const [happening] = outcomeOf('bounce', 0);
     const event = sesEvent(MAIL, happening ?? 'delivery', NOW);
     const text = JSON.stringify(event).replace('"status":"5.1.1",', '');
@@ -84,7 +84,7 @@ describe('the rules for SES’s events', () => {
   });
 });
 
-/** References to queues, as they read when they are resolved. */
+/** References to queues, in their resolved form. */
 function withArns(properties: Readonly<Record<string, unknown>>): JsonObject {
   return JSON.parse(JSON.stringify(properties), (key, value) =>
     key === 'Arn' ? 'arn:aws:sqs:us-east-1:000000000000:events' : value,

@@ -28,7 +28,7 @@ describe('delivery events', () => {
     });
   });
 
-  it('come from the sets that the configuration names, to which no more than a destination is added', () => {
+  it('come from the sets that the configuration names, which get a destination and are not changed otherwise', () => {
     const named = templateOf({ stage: 'dev', ...NAMED });
 
     named.resourceCountIs('AWS::SES::ConfigurationSet', 0);
@@ -42,7 +42,7 @@ describe('delivery events', () => {
     });
   });
 
-  it('pass for mails of ours alone, each kind by one rule', () => {
+  it('pass only for our own mails, each kind by one rule', () => {
     const rules = rulesOf(template);
 
     expect(rules.flatMap(({ pattern }) => Object(pattern).detail.eventType)).toEqual(
@@ -73,7 +73,7 @@ describe('delivery events', () => {
     );
   });
 
-  it('wait in a queue with a dead-letter queue of its own, and are told one by one', () => {
+  it('wait in a queue with a dead-letter queue of its own, and each fails by itself', () => {
     const { id, properties } = queueNamed(template, 'notification-retry-dev-delivery-events');
     const dead = queueNamed(template, 'notification-retry-dev-delivery-events-dead-letter');
 
@@ -89,7 +89,7 @@ describe('delivery events', () => {
   });
 });
 
-/** The rules that wait for events, with the paths of what they pass on. */
+/** The rules for events, with the paths of the fields that they pass on. */
 function rulesOf(template: Template) {
   return resourcesOf(template, 'AWS::Events::Rule').flatMap(({ properties }) => {
     const { EventPattern: pattern, Targets: targets } = properties;

@@ -18,7 +18,7 @@ beforeAll(() => {
   });
 });
 
-/** Everything that one function may do, by action. */
+/** All rights of one function, by action. */
 function permissionsOf(role: string): Map<string, string> {
   const policies = resourcesOf(template, 'AWS::IAM::Policy').filter(({ properties }) =>
     JSON.stringify(properties['Roles']).includes(role),
@@ -60,7 +60,7 @@ describe('no role', () => {
 });
 
 describe('the dispatcher', () => {
-  it('reads the work index, fills lanes, continues itself and writes nothing but its own record', () => {
+  it('reads the work index, fills lanes, invokes itself and writes only its own record', () => {
     const permissions = permissionsOf('DispatcherRole');
 
     expect([...permissions.keys()].sort()).toEqual([
@@ -99,7 +99,7 @@ describe('the dispatcher', () => {
 });
 
 describe('a channel function', () => {
-  it('takes from its own lanes only, and never puts a message into a dead-letter queue itself', () => {
+  it('receives from its own lanes only, and never sends a message to a dead-letter queue', () => {
     const permissions = permissionsOf('SlackSenderRole');
 
     expect(permissions.get('sqs:ReceiveMessage')).toMatch(/SlackExpress.*SlackStandard/);
@@ -111,7 +111,7 @@ describe('a channel function', () => {
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
   });
 
-  it('opens recipients, but cannot make new ones or delete anything', () => {
+  it('decrypts recipients, but cannot encrypt new ones or delete anything', () => {
     const permissions = permissionsOf('SlackSenderRole');
 
     expect(permissions.get('kms:Decrypt')).toContain('RecipientKey');
@@ -124,7 +124,7 @@ describe('a channel function', () => {
     expect(permissions.get('dynamodb:PutItem')).not.toMatch(/RetryLog|PipelineState/);
   });
 
-  it('touches nothing of the pipeline’s state but the breakers', () => {
+  it('reads and writes no item of PipelineState but the breakers', () => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyName: Match.stringLikeRegexp('SlackSenderRole'),
       PolicyDocument: {
@@ -156,7 +156,7 @@ describe('a channel function', () => {
     for (const set of ['events', 'theirs']) expect(resources).toContain(`:configuration-set/${set}"`);
   });
 
-  it('for e-mail may address recipients that are verified in the account, as all of the SES sandbox’s are', () => {
+  it('for e-mail may address recipients that are verified in the account, as all are in the SES sandbox', () => {
     const resources = permissionsOf('EmailSenderRole').get('ses:SendEmail') ?? '';
 
     expect(resources).toMatch(/:ses:.*:identity\/\*"/);
@@ -168,7 +168,7 @@ describe('a channel function', () => {
 });
 
 describe('the function of delivery events', () => {
-  it('corrects rows and records and queues e-mails’ retries, but opens no recipient and no content', () => {
+  it('corrects rows and records, and queues retries of e-mails, but reads no recipient and no content', () => {
     const permissions = permissionsOf('DeliveryEventsHandlerRole');
 
     expect([...permissions.keys()].filter((action) => action.startsWith('dynamodb:')).sort()).toEqual([
@@ -185,7 +185,7 @@ describe('the function of delivery events', () => {
 });
 
 describe('the due-indexer', () => {
-  it('adds keys and content, wraps recipients, and nothing else', () => {
+  it('adds index keys and content, encrypts recipients, and does nothing else', () => {
     const permissions = permissionsOf('IndexerRole');
 
     expect(permissions.get('dynamodb:UpdateItem')).toContain('TablesLog');
@@ -220,7 +220,7 @@ describe('the monitor', () => {
 describe('the API’s functions', () => {
   const actions = (role: string) => [...permissionsOf(role).keys()];
 
-  it('that takes in encrypts recipients, reads none of them back, and deletes nothing', () => {
+  it('for the intake encrypts recipients, decrypts none, and deletes nothing', () => {
     const permissions = permissionsOf('IntakeApiIntakeRole');
     expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog.*TablesContent/);
@@ -229,12 +229,12 @@ describe('the API’s functions', () => {
     expect(actions('IntakeApiIntakeRole').filter((action) => /Delete|Scan|Query/.test(action))).toEqual([
       'dynamodb:Query',
     ]);
-    // For a reported failure, the attempts that are recorded: no content, no recipient.
+    // A reported failure reads and writes the recorded attempts, but no content and no recipient.
     expect(permissions.get('dynamodb:Query')).toContain('TablesRetryLog');
     expect(permissions.get('dynamodb:Query')).not.toMatch(/TablesContent|TablesLog|ApiKeys|\*/);
   });
 
-  it('that tells sees neither content, nor recipients, nor keys', () => {
+  it('for questions and retries reads no content, no recipients and no keys', () => {
     const all = JSON.stringify([...permissionsOf('IntakeApiNotificationsRole')]);
     expect(all).not.toMatch(/TablesContent|RecipientKey|RecipientHash|ApiKeys/);
     expect(actions('IntakeApiNotificationsRole').filter((action) => /Delete|Scan|Put/.test(action))).toEqual([
@@ -262,7 +262,7 @@ describe('the API’s functions', () => {
     },
   );
 
-  it('that checks keys reads one key, and nothing else', () => {
+  it('for the key check reads one key, and nothing else', () => {
     const permissions = permissionsOf('IntakeApiKeyCheckRole');
     expect(actions('IntakeApiKeyCheckRole').filter((action) => action.startsWith('dynamodb:'))).toEqual([
       'dynamodb:GetItem',

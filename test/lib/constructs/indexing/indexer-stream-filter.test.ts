@@ -21,7 +21,7 @@ describe('the due-indexer', () => {
     ['a row with a number for a status', { send_status: 4 }],
     ['a row whose failure_reason is null', { send_status: 'FAILED', failure_reason: null }],
     ['a row that others delivered', { send_status: 'SUCCESS' }],
-  ])('is woken by %s', (_, row) => {
+  ])('runs for %s', (_, row) => {
     expect(wakesTheIndexer(row)).toBe(true);
     expect(wakesTheIndexer(row, 'MODIFY')).toBe(true);
   });
@@ -34,11 +34,11 @@ describe('the due-indexer', () => {
     ['a malformed row that was set aside', { send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' }],
     ['a row that we delivered', { ...ours, send_status: 'SUCCESS' }],
     ['a row that others are sending', { send_status: 'SENDING' }],
-  ])('sleeps through %s', (_, row) => {
+  ])('does not run for %s', (_, row) => {
     expect(wakesTheIndexer(row)).toBe(false);
   });
 
-  it('sleeps through rows that expire', () => {
+  it('does not run for rows that expire', () => {
     expect(wakesTheIndexer({ send_status: 'FAILED' }, 'REMOVE')).toBe(false);
   });
 });

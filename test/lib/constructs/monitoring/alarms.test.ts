@@ -15,7 +15,7 @@ const root = new URL('../../../../', import.meta.url);
 const runbook = readFileSync(new URL('docs/runbook.md', root), 'utf8');
 
 let template: Template;
-/** Of a stage that leaves no threshold as it is. */
+/** The template of a stage that changes every threshold. */
 let changed: Template;
 beforeAll(() => {
   template = templateOf({ stage: 'dev' });
@@ -44,17 +44,17 @@ describe('the runbook', () => {
     expect([...sections.keys()].sort()).toEqual([...alarms].sort());
   });
 
-  it.each([...sections])('says of %s what it means, how to look, to fix and to verify', (_, text) => {
+  it.each([...sections])('says of %s what the alarm means, and how to look, to fix and to verify', (_, text) => {
     for (const part of ['**Means**', '**Look**', '**Fix**', '**Verify**']) expect(text).toContain(part);
   });
 
-  it('names the severity of each alarm as the alarm has it', () => {
+  it('gives the severity of each alarm', () => {
     for (const { section, severity } of alarmsOf(template)) expect(sections.get(section)).toContain(`*${severity}*`);
   });
 });
 
 describe('an alarm', () => {
-  it('is named after stage, section and subject, and tells its severity and where to read on', () => {
+  it('is named after stage, section and subject, and gives its severity and its section of the runbook', () => {
     for (const { name, section, description } of alarmsOf(template)) {
       expect(name).toMatch(new RegExp(`^notification-retry-dev-${section}(-[a-z-]+)?$`));
       expect(description).toMatch(/^\[(critical|warning)\] .+\. What to do: docs\/runbook\.md#[a-z-]+$/);
@@ -82,10 +82,13 @@ describe('an alarm', () => {
     expect(alarmNamed(name, changed).Threshold).toBe(given);
   });
 
-  it.each(['retry-failures-email', 'idempotent-repeats'])('%s needs a minimum before it speaks of a rate', (name) => {
-    expect(JSON.stringify(alarmNamed(name))).toContain('IF(all >= 20, 100 * ');
-    expect(JSON.stringify(alarmNamed(name, changed))).toContain('IF(all >= 77, 100 * ');
-  });
+  it.each(['retry-failures-email', 'idempotent-repeats'])(
+    '%s needs a minimum of requests or attempts for a rate',
+    (name) => {
+      expect(JSON.stringify(alarmNamed(name))).toContain('IF(all >= 20, 100 * ');
+      expect(JSON.stringify(alarmNamed(name, changed))).toContain('IF(all >= 77, 100 * ');
+    },
+  );
 
   it('watches errors and throttles of every function', () => {
     for (const { id } of resourcesOf(template, 'AWS::Lambda::Function')) {
@@ -99,7 +102,7 @@ describe('an alarm', () => {
     }
   });
 
-  it('counts a dead-letter queue by its depth, for SQS counts nowhere else what it moves itself', () => {
+  it('measures a dead-letter queue by its depth, because no counter of SQS has the messages that it moves itself', () => {
     expect(alarmNamed('dead-letters-growing-webhook')).toMatchObject({
       TreatMissingData: 'notBreaching',
       Metrics: [
@@ -125,7 +128,7 @@ describe('the alarm on a missing sweep', () => {
     expect(alarmNamed('sweep-missing')).toMatchObject(expected(2));
   });
 
-  it('rings after as many hours as the stage says', () => {
+  it('rings after the hours that the stage configures', () => {
     expect(alarmNamed('sweep-missing', changed)).toMatchObject(expected(5));
   });
 
@@ -163,7 +166,7 @@ describe('what alarms and the dashboard read', () => {
     }
   });
 
-  it('is all that an operator must not miss', () => {
+  it('is every metric that an operator must not miss', () => {
     const read = new Set(own().map(({ name }) => name));
     for (const name of ['Delivered', 'DeadNotifications', 'OldestDueAge', 'OpenBreakers', 'FailedAttempts', 'Sweeps']) {
       expect(read).toContain(name);
@@ -194,7 +197,7 @@ describe('the dashboard', () => {
 });
 
 describe('the topic', () => {
-  it('is encrypted with a key that CloudWatch may use, and takes nothing over an open line', () => {
+  it('is encrypted with a key that CloudWatch may use, and refuses unencrypted connections', () => {
     template.hasResourceProperties('AWS::SNS::Topic', {
       KmsMasterKeyId: { 'Fn::GetAtt': [Match.stringLikeRegexp('AlertsKey'), 'Arn'] },
     });
@@ -216,17 +219,17 @@ describe('the topic', () => {
     });
   });
 
-  it('mails whom the stage names, and by default nobody', () => {
+  it('sends mail to the addresses of the stage, and by default to nobody', () => {
     template.resourceCountIs('AWS::SNS::Subscription', 0);
     changed.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'oncall@your-domain.jp' });
   });
 });
 
 describe('the monitor', () => {
-  it('looks every five minutes, or as the stage says', () => {
+  it('runs every five minutes, or on the schedule of the stage', () => {
     template.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(5 minutes)' });
     changed.hasResourceProperties('AWS::Events::Rule', { ScheduleExpression: 'rate(20 minutes)' });
-    // Three looks, so that one that is late is not taken for none.
+    // The window covers three runs, so that a late run is no missing run.
     expect(JSON.stringify(alarmNamed('oldest-due', changed))).toContain('"Period":3600');
   });
 });

@@ -1,0 +1,119 @@
+import * as v from 'valibot';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/model/channels.ts';
+import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
+import { ScheduleError, sweepIntervalSeconds } from './schedule.ts';
+import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Concurrent batches of ten per lane. Slack accepts about one message per second and channel, Teams four (facts), so
+ * more than Lambda's minimum would only collect refusals. The account's SES rate bounds e-mail; courtesy to receivers
+ * bounds webhooks.
+ */
+const DEFAULT_CONCURRENCY: PerLane<number> = {
+  email: { express: 10, standard: 5 },
+  slack: { express: 2, standard: 2 },
+  teams: { express: 2, standard: 2 },
+  webhook: { express: 20, standard: 10 },
+};
+
+const stageName = explain('must be a lower-case letter followed by at most 15 of a-z, 0-9 and -');
+/** The message does not show the value, because addresses do not belong in errors. */
+const sender = ({ received }: { readonly received: string }) =>
+  `${received === 'undefined' ? 'is missing: ' : ''}must be a plain e-mail address, such as noreply@your-domain.example`;
+const address = v.pipe(v.string(sender), v.email(sender));
+const configurationSet = explain('must be 1 to 64 of A-Z, a-z, 0-9, _ and -');
+const sesName = v.pipe(v.string(configurationSet), v.regex(/^[A-Za-z0-9_-]{1,64}$/, configurationSet));
+
+const breaker = section({
+  minSamples: v.optional(wholeBetween(1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.min_samples),
+  failureShare: v.optional(numberBetween(0.1, 1, 'share of failures'), DEFAULT_BREAKER_POLICY.failure_share),
+  windowSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.window_ms / 1000),
+  intervalSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.interval_ms / 1000),
+  maxIntervalSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.max_interval_ms / 1000),
+  drainPerSecond: v.optional(numberBetween(0.1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.drain_per_second),
+});
+
+const alarms = section({
+  deadLettersPerHour: v.optional(wholeBetween(0, 1_000_000, 'messages'), 10),
+  retryFailurePercent: v.optional(numberBetween(0, 100, '%'), 5),
+  retryFailureMinimum: v.optional(wholeBetween(1, 1_000_000, 'attempts'), 20),
+  processingDelayMinutes: v.optional(numberBetween(0, 1440, 'minutes'), 5),
+  sweepMissingHours: v.exactOptional(wholeBetween(1, 168, 'hours')),
+  oldestDueMinutes: v.exactOptional(numberBetween(1, 10_080, 'minutes')),
+  functionErrors: v.optional(wholeBetween(0, 1_000_000, 'errors'), 0),
+  functionThrottles: v.optional(wholeBetween(0, 1_000_000, 'throttles'), 0),
+  openBreakers: v.optional(wholeBetween(0, 1_000_000, 'breakers'), 0),
+  idempotentRepeatPercent: v.optional(numberBetween(0, 100, '%'), 50),
+  idempotentRepeatMinimum: v.optional(wholeBetween(1, 1_000_000, 'requests'), 20),
+});
+
+const api = section({
+  rateLimit: v.optional(wholeBetween(1, 10_000, 'requests a second'), 500),
+  burstLimit: v.optional(wholeBetween(1, 5_000, 'requests at once'), 1_000),
+});
+
+/** Ranges and defaults of StageConfig; a test holds the keys and types of the two together. */
+export const STAGE_CONFIG_SCHEMA = section({
+  stage: v.pipe(v.string(stageName), v.regex(/^[a-z][a-z0-9-]{0,15}$/, stageName)),
+  senderAddress: address,
+  configurationSet: v.exactOptional(sesName),
+  integrationSenders: v.optional(list(address, 'e-mail addresses'), []),
+  integrationConfigurationSets: v.optional(list(sesName, 'names of SES configuration sets'), []),
+  schedule: scheduleExpression('cron(30 * * * ? *)'),
+  baseIntervalSeconds: v.optional(numberBetween(1, 86_400, 'seconds'), DEFAULT_RETRY_POLICY.base_interval_ms / 1000),
+  maxRetries: perPriority(wholeBetween(0, 100, 'retries'), (priority) => PRIORITY_POLICY[priority].max_retries),
+  retentionHours: perPriority(
+    numberBetween(0.1, 336, 'hours'),
+    (priority) => PRIORITY_POLICY[priority].retention_ms / HOUR_MS,
+  ),
+  breaker: v.optional(breaker, {}),
+  concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
+  monitorSchedule: scheduleExpression('rate(5 minutes)'),
+  alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
+  alarms: v.optional(alarms, {}),
+  api: v.optional(api, {}),
+  logRetentionDays: v.optional(
+    v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`)),
+    90,
+  ),
+  logLevel: v.optional(v.picklist(LOG_LEVELS, explain('must be DEBUG, INFO, WARN or ERROR')), 'INFO'),
+});
+
+function perPriority(schema: v.GenericSchema<number>, standard: (priority: Priority) => number) {
+  const limits = sectionOf(PRIORITIES, (priority) => v.optional(schema, standard(priority)));
+  return v.optional(limits, {});
+}
+
+function perLane(channel: Channel) {
+  const batches = wholeBetween(2, 1000, 'concurrent batches');
+  const lanes = sectionOf(LANES, (lane) => v.optional(batches, DEFAULT_CONCURRENCY[channel][lane]));
+  return v.optional(lanes, {});
+}
+
+function scheduleExpression(standard: string) {
+  return v.optional(
+    v.pipe(
+      v.string(explain('must be a schedule expression, such as cron(30 * * * ? *)')),
+      v.rawCheck(({ dataset, addIssue }) => {
+        const fault = dataset.typed ? scheduleFault(dataset.value) : undefined;
+        if (fault !== undefined) addIssue({ message: fault });
+      }),
+    ),
+    standard,
+  );
+}
+
+function scheduleFault(expression: string): string | undefined {
+  try {
+    sweepIntervalSeconds(expression);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ScheduleError) return error.message;
+    throw error;
+  }
+}

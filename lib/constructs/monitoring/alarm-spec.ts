@@ -1,0 +1,27 @@
+import type { AlarmProps } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { ServiceFunction } from '../function/service-function.ts';
+import type { Channels } from '../lanes/lane-queues.ts';
+
+/** `critical`: notifications do not go out, or a failure would stay unnoticed. `warning`: look at it today. */
+export type Severity = 'critical' | 'warning';
+
+/** An alarm. It rings when the metric is above its threshold, unless `comparisonOperator` says otherwise. */
+export interface AlarmSpec
+  extends Pick<AlarmProps, 'metric' | 'threshold'>,
+    Partial<Pick<AlarmProps, 'evaluationPeriods' | 'comparisonOperator' | 'treatMissingData'>> {
+  /** Also the name of its section in docs/runbook.md. */
+  readonly name: string;
+  /** The channel or function that the alarm is about, if there are several. */
+  readonly of?: string;
+  readonly severity: Severity;
+  readonly meaning: string;
+}
+
+/** The resources that alarms and the dashboard watch. */
+export interface AlarmSubjects {
+  readonly channels: Channels;
+  readonly functions: readonly ServiceFunction[];
+  /** The queue of rows that the due-indexer gave up. */
+  readonly indexingFailures: Queue;
+}

@@ -1,0 +1,47 @@
+import { Duration } from 'aws-cdk-lib';
+import { MathExpression, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
+import { sweepIntervalSeconds } from '../../config/schedule.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
+
+export const FIVE_MINUTES = Duration.minutes(5);
+export const QUARTER = Duration.minutes(15);
+export const HOUR = Duration.hours(1);
+
+/** The period of the monitor's metrics. It covers three runs of the monitor, so that a late run is no missing run. */
+export function monitorWindow({ monitorSchedule }: StageConfig): Duration {
+  const quarters = Math.ceil((3 * sweepIntervalSeconds(monitorSchedule)) / QUARTER.toSeconds());
+  return Duration.minutes(15 * Math.min(96, quarters));
+}
+
+/**
+ * By how many messages a queue grew in an hour. The expression uses the depth, because no counter of SQS includes the
+ * messages that SQS moves by itself. A queue that has been empty for hours has no metric and counts as empty.
+ */
+export function growth(queue: Queue): MathExpression {
+  const depth = queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: HOUR });
+  return new MathExpression({ expression: 'DIFF(FILL(depth, 0))', usingMetrics: { depth }, period: HOUR });
+}
+
+/**
+ * The percentage of `all` that the expression `part` makes up. It is 0 if `all` is below the minimum, because one of
+ * two is no rate.
+ */
+export function percentage(
+  part: string,
+  metrics: Readonly<Record<string, Metric>> & { readonly all: Metric },
+  minimum: number,
+): MathExpression {
+  const { period = FIVE_MINUTES } = metrics.all;
+  return new MathExpression({
+    expression: `IF(all >= ${minimum}, 100 * (${part}) / all, 0)`,
+    usingMetrics: { ...metrics },
+    period,
+  });
+}
+
+/** The sum or the maximum of a metric over all channels. */
+export function overChannels(how: 'SUM' | 'MAX', metrics: Record<Channel, Metric>, period: Duration): MathExpression {
+  return new MathExpression({ expression: `${how}([${CHANNELS.join(', ')}])`, usingMetrics: metrics, period });
+}

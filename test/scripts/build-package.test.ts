@@ -1,0 +1,195 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Template } from 'aws-cdk-lib/assertions';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildPackage, type PackageInputs } from '../../scripts/build-package.ts';
+import { emptyProject, type Packed, pack } from '../support/lib/packed-package.ts';
+import { cliContext, FUNCTIONS, stackOf } from '../support/lib/synthesize.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
+
+const MINUTES = 60_000;
+/** As cdk.json's versionReporting: the templates have no resource that names the CDK's version. */
+const WITHOUT_VERSION = { 'aws:cdk:disable-version-reporting': true };
+
+let work: string;
+let packed: Packed;
+let project: string;
+let inputs: PackageInputs;
+beforeAll(async () => {
+  work = mkdtempSync(join(tmpdir(), 'package-'));
+  inputs = await buildPackage(join(work, 'built'));
+  packed = pack(join(work, 'built'), work);
+  project = emptyProject(packed.tarball);
+}, 5 * MINUTES);
+afterAll(() => {
+  for (const path of [work, project]) rmSync(path, { recursive: true, force: true });
+});
+
+const installed = (...path: string[]) => join(project, 'node_modules', 'notification-retry', ...path);
+const manifest = () => JSON.parse(readFileSync(installed('package.json'), 'utf8'));
+
+describe('the package with the construct', () => {
+  it('has the construct, the client, their types, the functions, its documentation, and nothing else', () => {
+    const allowed = [
+      /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES|construct\.(js|d\.ts))$/,
+      /^types\/(lib|src\/core\/model)\/[a-z/-]+\.d\.ts$/,
+      /^client\/(package\.json|index\.js|types\/(client|core\/model)\/[a-z/-]+\.d\.ts)$/,
+      new RegExp(`^functions/(${FUNCTIONS.join('|')})/[\\w.-]+\\.mjs$`),
+    ];
+    expect(packed.files.filter((file) => !allowed.some((pattern) => pattern.test(file)))).toEqual([]);
+    expect(packed.files).toEqual(
+      expect.arrayContaining([
+        'construct.js',
+        'construct.d.ts',
+        'client/index.js',
+        'types/lib/construct.d.ts',
+        'client/types/client/index.d.ts',
+        'THIRD-PARTY-NOTICES',
+        ...FUNCTIONS.map((name) => `functions/${name}/index.mjs`),
+      ]),
+    );
+  });
+
+  it('exports the construct and the client only, and installs no library', () => {
+    expect(Object.keys(manifest().exports)).toEqual(['./construct', './client', './package.json']);
+    const { dependencies: versions } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
+    expect(manifest()).toMatchObject({
+      name: 'notification-retry',
+      peerDependencies: { 'aws-cdk-lib': `^${versions['aws-cdk-lib']}`, constructs: `^${versions.constructs}` },
+    });
+    expect(manifest()).not.toHaveProperty('dependencies');
+    expect(manifest()).not.toHaveProperty('private');
+  });
+
+  it('has a construct that contains no function, no bundler and no AWS SDK', () => {
+    const foreign = /^(functions|test|bench)\/|^node_modules\/(?!croner\/|valibot\/)/;
+    const { construct } = inputs;
+    expect(construct.filter((file) => foreign.test(file) && file !== 'functions/shared/runtime/env.ts')).toEqual([]);
+  });
+
+  it('has types that import nothing but each other and the CDK', () => {
+    const declarations = packed.files.filter((file) => file.endsWith('.d.ts') && !file.startsWith('client/'));
+    const imported = declarations.flatMap((file) => {
+      const text = readFileSync(installed(file), 'utf8');
+      return [...text.matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)].map(([, name = '']) => name);
+    });
+    expect(imported.filter((name) => !/^(\.{1,2}\/.*\.js|aws-cdk-lib(\/[a-z0-9-]+)?|constructs)$/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  it('has the licence of every library that it contains', () => {
+    const text = readFileSync(installed('THIRD-PARTY-NOTICES'), 'utf8');
+    const files = Object.values(inputs).flat();
+    const libraries = files.flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
+    expect(new Set(libraries).size).toBeGreaterThan(50);
+    for (const name of new Set(libraries)) expect(text).toContain(`${name} `);
+  });
+});
+
+describe('an empty CDK app with the packed package', () => {
+  const imports = `import { App, Stack } from 'aws-cdk-lib';
+    import { NotificationRetry, NotificationRetryStack, readStageConfig } from 'notification-retry/construct';`;
+
+  it(
+    "synthesizes the repository's template in plain JavaScript, with the prebuilt functions",
+    () => {
+      writeFileSync(
+        join(project, 'app.mjs'),
+        `${imports}
+        const app = new App();
+        new NotificationRetryStack(app, 'Stack', { config: readStageConfig(app.node) });
+        app.synth();`,
+      );
+      const out = synthesize('app.mjs');
+
+      const template = JSON.parse(readFileSync(join(out, 'Stack.template.json'), 'utf8'));
+      const ours = Template.fromStack(stackOf(WITHOUT_VERSION)).toJSON();
+      expect(withoutAssets(template)).toEqual(withoutAssets(ours));
+      expect(assetsOf(out)).toHaveLength(FUNCTIONS.length);
+      for (const asset of assetsOf(out)) {
+        expect(/export\{[^}]*\bas handler\b/.test(readFileSync(join(out, asset, 'index.mjs'), 'utf8'))).toBe(true);
+      }
+    },
+    3 * MINUTES,
+  );
+
+  it(
+    'compiles in TypeScript, and synthesizes as CommonJS like the apps that `cdk init` makes',
+    () => {
+      writeFileSync(
+        join(project, 'app.ts'),
+        `${imports}
+        import { type StageConfigInput, StageConfigError } from 'notification-retry/construct';
+        const app = new App();
+        const props: StageConfigInput = { stage: 'test', senderAddress: 'a@your-domain.jp', maxRetries: { urgent: 3 } };
+        const retry = new NotificationRetry(new Stack(app, 'Theirs'), 'Retry', props);
+        const name: string = retry.tables.log.tableName;
+        if (name === '' || retry.config.maxRetries.info !== 3) throw new Error('the construct is not configured');
+        app.synth();
+
+        // @ts-expect-error there is no such priority
+        const wrong: StageConfigInput = { stage: 'X', senderAddress: 'x', maxRetries: { highest: 3 } };
+        try {
+          new NotificationRetry(new Stack(new App(), 'Wrong'), 'Retry', wrong);
+          throw new Error('the wrong configuration was accepted');
+        } catch (error) {
+          if (!(error instanceof StageConfigError) || error.faults.length !== 3) throw error;
+        }`,
+      );
+      tsc('app.ts');
+
+      expect(assetsOf(synthesize('app.js'))).toHaveLength(FUNCTIONS.length);
+    },
+    3 * MINUTES,
+  );
+
+  it(
+    'compiles and starts with the client',
+    () => {
+      writeFileSync(
+        join(project, 'producer.mts'),
+        `import { createNotificationClient, type Result } from 'notification-retry/client';
+        const client = createNotificationClient({ url: 'https://api.example', apiKey: 'nrk_x' });
+        const send: (recipient: string) => Promise<Result> = (recipient) =>
+          client.send({ channel: 'email', recipient, body: 'Text' });
+        console.log(typeof send);`,
+      );
+      tsc('producer.mts');
+
+      expect(execFileSync(process.execPath, ['producer.mjs'], { cwd: project, encoding: 'utf8' })).toBe('function\n');
+    },
+    MINUTES,
+  );
+
+  function tsc(file: string): void {
+    const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022', '--types', 'node'];
+    const compiler = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    execFileSync(process.execPath, [compiler, ...options, '--skipLibCheck', file], { cwd: project, stdio: 'pipe' });
+  }
+
+  /** Runs the app as the CDK CLI does, where neither esbuild nor the repository is in reach. */
+  function synthesize(file: string): string {
+    const out = join(project, `${file}.out`);
+    expect(existsSync(join(project, 'node_modules', 'esbuild'))).toBe(false);
+    const context = { ...cliContext(), ...WITHOUT_VERSION, '@aws-cdk/core:validateAgainstDefaultRules': false };
+    const env = { ...process.env, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify(context) };
+    execFileSync(process.execPath, [file], { cwd: project, env, stdio: 'pipe' });
+    return out;
+  }
+});
+
+/** Directories of the assets that the stack's functions use. */
+function assetsOf(out: string): string[] {
+  return readdirSync(out).filter((name) => /^asset\.[0-9a-f]{64}$/.test(name));
+}
+
+/** The template without the names of assets, which come from the hash of their files. */
+function withoutAssets(template: unknown): unknown {
+  return JSON.parse(JSON.stringify(template), (key, value) => {
+    if (key === 'S3Key' || key === 'aws:asset:path' || key === 'aws:asset:is-bundled') return undefined;
+    return value;
+  });
+}
