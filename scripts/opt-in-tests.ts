@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from './project-root.ts';
+
+interface Suite {
+  /** The variable that switches the tests on. */
+  readonly variable: string;
+  readonly folder: string;
+  /** The sentence to print when the suite cannot run here. */
+  readonly missing?: () => string | undefined;
+}
+
+const SUITES: Readonly<Record<string, Suite>> = {
+  'dynamodb-local': {
+    variable: 'WITH_DYNAMODB_LOCAL',
+    folder: 'test/contract',
+    missing: () =>
+      spawnSync('java', ['-version'], { stdio: 'ignore' }).status === 0
+        ? undefined
+        : "Amazon's DynamoDB Local needs Java 17 or newer, and there is no `java` in the PATH.\n" +
+          'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
+  },
+  tools: { variable: 'WITH_TOOLS', folder: 'test/tools' },
+  emulator: { variable: 'WITH_EMULATOR', folder: 'test/emulator' },
+};
+
+// A script, because the shells of Mac, Linux and Windows do not agree on how a command sets an environment variable.
+const [name = '', ...rest] = process.argv.slice(2);
+const suite = SUITES[name];
+const missing =
+  suite === undefined ? `There is no suite ${name}: ${Object.keys(SUITES).join(', ')}.` : suite.missing?.();
+if (suite === undefined || missing !== undefined) {
+  process.stderr.write(`${missing}\n`);
+  process.exit(1);
+}
+const vitest = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+const { status } = spawnSync(process.execPath, [vitest, 'run', suite.folder, ...rest], {
+  cwd: PROJECT_ROOT,
+  env: { ...process.env, [suite.variable]: '1' },
+  stdio: 'inherit',
+});
+process.exit(status ?? 1);

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { CHECKS } from '../../scripts/smoke/checks.ts';
+import { costOf } from '../../scripts/smoke/cost.ts';
+import { pinnedNode } from '../../src/local/processes/pinned-node.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
+
+const TARGET = ['--account', '123456789012', '--sender', 'noreply@your-domain.example'];
+
+/** Without credentials and without AWS: whatever asked for either would fail. */
+function smoke(...args: string[]) {
+  const env = { PATH: process.env['PATH'] ?? '', AWS_ENDPOINT_URL: 'http://127.0.0.1:9', AWS_REGION: 'us-east-1' };
+  const command = ['--import', 'tsx', join('scripts', 'smoke-aws.ts'), ...args];
+  return promisify(execFile)(pinnedNode(), command, { cwd: PROJECT_ROOT, env }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+}
+
+describe('the smoke test on AWS', { timeout: 120_000 }, () => {
+  it('prints its plan and its cost, and does nothing, with --dry-run', async () => {
+    const { code, stdout } = await smoke('--dry-run', ...TARGET);
+    expect(code).toBe(0);
+    expect(stdout).toContain('notification-retry-smoke to account 123456789012');
+    for (const { name } of CHECKS) expect(stdout).toContain(`  ${name}: `);
+    expect(stdout).toMatch(/at most \$0\.\d\d when the stack exists for 1 hour/);
+  });
+
+  it('begins nothing unless somebody says so', async () => {
+    const { code, stderr } = await smoke(...TARGET);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Nothing was done');
+  });
+
+  it('has to be told account and sender', async () => {
+    const { code, stderr } = await smoke('--dry-run', '--account', '123456789012');
+    expect(code).toBe(2);
+    expect(stderr).toContain('--sender');
+  });
+
+  it('counts what costs by the hour', () => {
+    const { resources, usd } = costOf(730);
+    expect(resources).toContainEqual({ type: 'AWS::KMS::Key', count: 3, usd: 3 });
+    expect(usd).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,122 @@
+import { isObject, type Json, type JsonObject, objectAt } from '../../../src/local/support/json.ts';
+
+/**
+ * What the synthesized template needs so that ministack 1.5 runs it. Everything that differs from a deployment on AWS is in
+ * this file. Each adaptation names the gap that it works around, and goes when the gap is closed.
+ */
+export function adaptTemplate(template: JsonObject): JsonObject {
+  const resources = objectAt(template['Resources'], 'Resources');
+  const mathAlarms = idsOf(resources, isMathAlarm);
+  const secrets = idsOf(resources, ({ Type }) => Type === 'AWS::SecretsManager::Secret');
+  const kept = Object.fromEntries(Object.entries(resources).filter(([id]) => !mathAlarms.has(id)));
+  return objectAt(
+    rewrite({ ...template, Resources: kept }, (value) => {
+      if (mathAlarms.has(attributeOf(value))) return `arn:aws:cloudwatch:us-east-1:000000000000:alarm:removed`;
+      if (secrets.has(String(value['Ref']))) return { 'Fn::GetAtt': [String(value['Ref']), 'Id'] };
+      if (isObject(value['FilterCriteria']))
+        return { ...value, FilterCriteria: absentParents(value['FilterCriteria']) };
+      if (value['Type'] === 'AWS::IAM::Policy') return adaptedPolicy(value);
+      if (isObject(value['EventPattern'])) return { ...value, EventPattern: fromTests(value['EventPattern']) };
+      if (value['Type'] === 'AWS::Lambda::Function') return reachingLoopback(value);
+      return value;
+    }),
+    'template',
+  );
+}
+
+/** Gap: alarms on an expression (`Metrics`) are refused. They are left out, and the dashboard names none of them. */
+function isMathAlarm({ Type, Properties }: JsonObject): boolean {
+  return Type === 'AWS::CloudWatch::Alarm' && isObject(Properties) && Properties['Metrics'] !== undefined;
+}
+
+/** Gap: `{"column":{"S":[{"exists":false}]}}` does not match a record without the column. On AWS it does (test/tools). */
+function absentParents(criteria: JsonObject): JsonObject {
+  const filters = criteria['Filters'];
+  if (!Array.isArray(filters)) return criteria;
+  const absent = JSON.stringify([{ exists: false }]);
+  return {
+    Filters: filters.map((filter: Json) => ({
+      Pattern: String(objectAt(filter, 'filter')['Pattern']).replaceAll(`{"S":${absent}}`, absent),
+    })),
+  };
+}
+
+/**
+ * Gap: a batch is authorized as an action of its own, such as `sqs:SendMessageBatch`, which IAM does not know. On AWS the
+ * batch needs the single action. BatchExecuteStatement names no table to the emulator, so its right is not bound to one.
+ */
+const BATCH_ACTIONS: Readonly<Record<string, string>> = {
+  'sqs:SendMessage': 'sqs:SendMessageBatch',
+  'sqs:DeleteMessage': 'sqs:DeleteMessageBatch',
+  'sqs:ChangeMessageVisibility': 'sqs:ChangeMessageVisibilityBatch',
+};
+const STATEMENTS: JsonObject = {
+  Effect: 'Allow',
+  Action: ['dynamodb:BatchExecuteStatement', 'dynamodb:ExecuteStatement'],
+  Resource: '*',
+};
+
+/** A policy document that also allows the batch of each single action that it allows. */
+export function withBatchActions(document: JsonObject): JsonObject {
+  const statements = listOf(document['Statement']).map((statement) => objectAt(statement, 'statement'));
+  const actionsOf = (statement: JsonObject) => listOf(statement['Action']).map(String);
+  const adapted = statements.map((statement) => {
+    const batches = actionsOf(statement).flatMap((action) => BATCH_ACTIONS[action] ?? []);
+    return { ...statement, Action: [...actionsOf(statement), ...batches] };
+  });
+  const partiql = statements.some((statement) => actionsOf(statement).some((one) => one.includes(':PartiQL')));
+  return { ...document, Statement: partiql ? [...adapted, STATEMENTS] : adapted };
+}
+
+/** Gap: to send a mail is authorized without sender, identity and configuration set. On AWS the condition names the senders. */
+function anySender(statement: JsonObject): JsonObject {
+  if (!listOf(statement['Action']).includes('ses:SendEmail')) return statement;
+  const { Condition: _, ...rest } = statement;
+  return { ...rest, Resource: '*' };
+}
+
+function adaptedPolicy(resource: JsonObject): JsonObject {
+  const properties = objectAt(resource['Properties'], 'Properties');
+  const document = withBatchActions(objectAt(properties['PolicyDocument'], 'PolicyDocument'));
+  const Statement = listOf(document['Statement']).map((statement) => anySender(objectAt(statement, 'statement')));
+  return { ...resource, Properties: { ...properties, PolicyDocument: { ...document, Statement } } };
+}
+
+/** The source of the events that a test puts in SES's place. */
+export const TEST_SOURCE = 'test.ses';
+
+/** Gap: SES publishes no events, and nobody but AWS may put events of `aws.ses`. The rules take those of the tests, too. */
+function fromTests(pattern: JsonObject): JsonObject {
+  return { ...pattern, source: [...listOf(pattern['source']), TEST_SOURCE] };
+}
+
+/** Not a gap: the receivers of these tests are on loopback, where a deployed sender refuses to post. */
+function reachingLoopback(resource: JsonObject): JsonObject {
+  const properties = objectAt(resource['Properties'], 'Properties');
+  const environment = objectAt(properties['Environment'], 'Environment');
+  const variables = objectAt(environment['Variables'], 'Variables');
+  if (!String(variables['POWERTOOLS_SERVICE_NAME']).startsWith('send-')) return resource;
+  const Environment = { ...environment, Variables: { ...variables, ALLOW_PRIVATE_TARGETS: 'true' } };
+  return { ...resource, Properties: { ...properties, Environment } };
+}
+
+function idsOf(resources: JsonObject, isMeant: (resource: JsonObject) => boolean): ReadonlySet<string> {
+  return new Set(Object.entries(resources).flatMap(([id, resource]) => (isMeant(objectAt(resource, id)) ? [id] : [])));
+}
+
+/** The id that a `Fn::GetAtt` refers to, or nothing that is an id. */
+function attributeOf(value: JsonObject): string {
+  const [id] = listOf(value['Fn::GetAtt'] ?? '');
+  return String(id);
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [value ?? null];
+}
+
+/** A copy in which each object, from the innermost outwards, is replaced by what `change` makes of it. */
+function rewrite(value: Json, change: (value: JsonObject) => Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => rewrite(item, change));
+  if (!isObject(value)) return value;
+  return change(Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rewrite(inner ?? null, change)])));
+}

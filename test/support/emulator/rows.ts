@@ -1,0 +1,17 @@
+/** A row as the table document has it, without a column of ours (README, "Leaving a failed notification"). */
+export function foreignRow(changes: Readonly<Record<string, string>>): string {
+  const columns = {
+    tenant_id: 'TENANT001',
+    notification_id: 'NOTIF001',
+    recipient_type: 'USER',
+    subject: 'Your report is ready',
+    message_body: 'Hello,\n\nyour report is ready.',
+    message_format: 'PLAIN',
+    priority_level: 'HIGH',
+    send_status: 'FAILED',
+    created_at: new Date().toISOString(),
+    ...changes,
+  };
+  const item = Object.entries(columns).map(([name, S]) => [name, { S }]);
+  return JSON.stringify({ ...Object.fromEntries(item), send_attempts: { N: '1' } });
+}

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { templateOf } from '../support/lib/synthesize.ts';
+import { hasTool, PYTHON_COMMANDS } from '../support/tools/tools.ts';
+
+const CFN_LINT = join(PYTHON_COMMANDS, 'cfn-lint');
+const REGIONS = ['us-east-1', 'eu-central-1', 'ap-northeast-1'];
+/** CDK names in DependsOn what a function already refers to. Nothing depends on it. */
+const IGNORED = ['W3005'];
+
+interface Finding {
+  readonly Level: string;
+  readonly Message: string;
+  readonly Rule: { readonly Id: string };
+  readonly Location: { readonly Path: readonly (string | number)[] };
+}
+
+/** What cfn-lint has to say of a template, in all regions: rule, message and place. */
+async function lint(template: object): Promise<string[]> {
+  const file = join(mkdtempSync(join(tmpdir(), 'notification-retry-lint-')), 'template.json');
+  writeFileSync(file, JSON.stringify(template));
+  const args = ['--format', 'json', '--ignore-checks', ...IGNORED, '--regions', ...REGIONS, '--template', file];
+  // It ends with a code of its own for each kind of finding.
+  const { stdout } = await promisify(execFile)(CFN_LINT, args, { maxBuffer: 2 ** 26 }).catch(
+    (error: { stdout: string }) => error,
+  );
+  const findings: Finding[] = JSON.parse(stdout);
+  return findings.map(({ Rule, Message, Location }) => `${Rule.Id} ${Message} (${Location.Path.join('/')})`);
+}
+
+describe.skipIf(!hasTool('cfn-lint', CFN_LINT))('CloudFormation’s linter', () => {
+  it.each(['dev', 'prod'])(
+    `finds nothing wrong with the stage %s in ${REGIONS.join(', ')}`,
+    async (stage) => {
+      expect(await lint(templateOf({ stage }).toJSON())).toEqual([]);
+    },
+    120_000,
+  );
+
+  it('finds a fault that is there', async () => {
+    const Queue = { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 50_000 } };
+    expect(await lint({ Resources: { Queue } })).toEqual([expect.stringMatching(/^E3034 .*Queue/)]);
+  }, 60_000);
+});
