@@ -12,8 +12,12 @@ export default defineConfig({
     maxWorkers: 3,
     globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
-    // What a test does not read (test/support/emf.ts) would only be between its results.
-    env: { POWERTOOLS_METRICS_DISABLED: 'true' },
+    env: {
+      // Metrics that no test reads would be printed between the results (test/support/emf.ts reads them).
+      POWERTOOLS_METRICS_DISABLED: 'true',
+      // The CDK's own validation takes seconds per synthesis; it runs once, for the flows (synthesize-once.ts).
+      CDK_VALIDATION: 'false',
+    },
     hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS] } },

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { runCommand, speakingTo } from '../src/terminal/run-command.ts';
+import { runCommand, writingTo } from '../src/terminal/run-command.ts';
 import { processTerminal, type Terminal } from '../src/terminal/terminal.ts';
 import { cdk, checkAccount, openAccount } from './smoke/account.ts';
 import { CHECKS } from './smoke/checks.ts';
@@ -72,7 +72,7 @@ function plan({ account, sender, keep }: Options): string {
 
 const terminal = processTerminal();
 process.exitCode = await runCommand(process.argv.slice(2), terminal, (exitWith) =>
-  speakingTo(terminal, new Command('smoke:aws'))
+  writingTo(terminal, new Command('smoke:aws'))
     .description('Deploys to a sandbox account on AWS, checks what no emulator can show, and destroys.')
     .requiredOption('--account <id>', 'the sandbox account, 12 digits; nothing is done in another one')
     .requiredOption('--sender <address>', 'a sender that is verified in SES, in this account and region')

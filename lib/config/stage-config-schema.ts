@@ -4,7 +4,7 @@ import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/mode
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
-import { ScheduleError, sweepIntervalSeconds } from './schedule.ts';
+import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
 import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
 
 const HOUR_MS = 3_600_000;

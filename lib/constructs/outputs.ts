@@ -1,7 +1,7 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { CHANNELS } from '../../src/core/model/channels.ts';
-import { sweepIntervalSeconds } from '../config/schedule.ts';
+import { sweepIntervalSeconds } from '../config/schedule-expression.ts';
 import type { StageConfig } from '../config/stage-config.ts';
 import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { retryPolicyJson } from './function/retry-policy-config.ts';

@@ -3,8 +3,8 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
+import { alarmTable } from './alarm-catalogue.ts';
 import type { AlarmSubjects } from './alarm-spec.ts';
-import { alarmTable } from './alarm-table.ts';
 
 export interface AlarmsProps extends AlarmSubjects {
   readonly config: StageConfig;

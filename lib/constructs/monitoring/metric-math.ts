@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
-import { sweepIntervalSeconds } from '../../config/schedule.ts';
+import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 
 export const FIVE_MINUTES = Duration.minutes(5);

@@ -6,7 +6,7 @@ import { Construct } from 'constructs';
 import type { DispatcherEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
-import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule.ts';
+import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';

@@ -1,4 +1,4 @@
-import { timeBoxed } from './time-box.ts';
+import { timeBoxed } from './conversion-timeout.ts';
 
 /**
  * The text of an HTML body: the text alternative of an e-mail, and the message for channels without HTML. Links keep

@@ -1,7 +1,7 @@
 import type { Body, Content } from '@aws-sdk/client-ses';
 import type { NotificationContent } from '../../core/model/notification.ts';
+import { timeBoxed } from '../content/conversion-timeout.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
-import { timeBoxed } from '../content/time-box.ts';
 
 /** The subject of an e-mail without one. An empty subject looks like spam and cannot be recognised in a mailbox. */
 const NO_SUBJECT = '(no subject)';

@@ -1,4 +1,4 @@
-import { wholeWords } from './recipient-words.ts';
+import { wholeWords } from './recipient-patterns.ts';
 
 const MAX_EXCERPT = 300;
 /** Characters of an answer that are examined. They exceed the excerpt because masking shortens the text. */

@@ -1,4 +1,4 @@
-import { timeBoxed } from '../content/time-box.ts';
+import { timeBoxed } from '../content/conversion-timeout.ts';
 
 /** Placeholders during the conversion: characters of the private use area, which the converter takes for letters. */
 const KEPT_OPEN = '\uE000';

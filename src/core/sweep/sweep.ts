@@ -3,7 +3,7 @@ import type { Clock } from '../model/time.ts';
 import { allShards, type DueIndex, type WorkState } from '../model/work-index.ts';
 import { type PartitionCursors, readPartitions } from '../model/work-partitions.ts';
 import { busyLanes } from './backlog.ts';
-import { Dispatcher, type DispatcherDeps } from './dispatcher.ts';
+import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import type { SweepRequest } from './sweep-request.ts';
 import { type SweepResult, Tally } from './sweep-result.ts';
 import { type SweepWindow, windowOf } from './sweep-window.ts';

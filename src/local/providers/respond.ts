@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Channel } from '../../core/model/channels.ts';
-import type { ReceivedLog } from './received.ts';
+import type { ReceivedLog } from './received-log.ts';
 import { type ScriptedAnswer, scriptedAnswerTo } from './scripted-answer.ts';
 
 /** A parsed request to a provider. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpServer, sendJson, serve } from '../support/http-server.ts';
-import type { ReceivedLog } from './received.ts';
+import type { ReceivedLog } from './received-log.ts';
 import { type Call, type FormatAnswer, respond } from './respond.ts';
 import { slackApiAnswer, slackApiCall, slackWebhookAnswer, slackWebhookCall } from './slack.ts';
 import { teamsAnswer, teamsCall } from './teams.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Publish } from '../emulator/events/event-bus.ts';
-import type { Ports } from '../processes/ports.ts';
+import type { Ports } from '../processes/tcp-ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
-import { ReceivedLog } from './received.ts';
+import { ReceivedLog } from './received-log.ts';
 import { startSimulatedSes } from './ses/simulated-ses.ts';
 import { startSimulator } from './simulator.ts';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type AwsClients, awsClients } from '../emulator/aws-clients.ts';
 import { eventBus, type Publish } from '../emulator/events/event-bus.ts';
-import { showNotices } from '../emulator/sources/notices.ts';
+import { showNotices } from '../emulator/sources/show-notices.ts';
 import { readAssembly } from '../emulator/template/assembly.ts';
 import { type LocalPlan, planFrom } from '../emulator/template/plan.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../emulator/template/references.ts';

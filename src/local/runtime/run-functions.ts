@@ -2,7 +2,7 @@ import { parseSchedule, secondsBetweenRuns, type Timing } from '../emulator/even
 import type { LocalOverrides, ServiceEndpoints } from '../emulator/lambda/environment.ts';
 import { type FunctionFleet, startFunctions } from '../emulator/lambda/function-fleet.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
-import { type Sources, startSources } from '../emulator/sources/sources.ts';
+import { type Sources, startSources } from '../emulator/sources/event-sources.ts';
 import type { LocalPlan } from '../emulator/template/plan.ts';
 import { recordProcesses } from '../processes/orphans.ts';
 import type { Teardown } from '../processes/teardown.ts';

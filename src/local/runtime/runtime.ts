@@ -3,7 +3,7 @@ import { createHttpApi } from '../emulator/http-api/http-api.ts';
 import { type LocalOverrides, overridden } from '../emulator/lambda/environment.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
 import { createLambdaApi } from '../emulator/lambda/lambda-api.ts';
-import { choosePorts } from '../processes/ports.ts';
+import { choosePorts } from '../processes/tcp-ports.ts';
 import { Teardown } from '../processes/teardown.ts';
 import { startProviders } from '../providers/start-providers.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';

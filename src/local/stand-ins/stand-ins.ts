@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ports } from '../processes/ports.ts';
 import type { Child } from '../processes/start-child.ts';
+import type { Ports } from '../processes/tcp-ports.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import { startDynamodb } from './dynamodb.ts';
 import { startSes } from './ses.ts';

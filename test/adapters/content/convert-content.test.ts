@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/conversion-timeout.ts';
 import { convertContent } from '../../../src/adapters/content/convert-content.ts';
 import { NESTING_LIMITS } from '../../../src/adapters/content/nesting-limit.ts';
-import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/time-box.ts';
 import { bodyOf } from '../../../src/adapters/email/body.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
 import { adaptiveCardMessage } from '../../../src/adapters/teams/adaptive-card.ts';

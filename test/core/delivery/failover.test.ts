@@ -6,7 +6,7 @@ import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
 import { giveUp } from '../../../src/core/delivery/verdict.ts';
 import type { ErrorType } from '../../../src/core/model/error-types.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
-import { exclusionOf } from '../../../src/core/operator/replay/replay-selection.ts';
+import { exclusionOf } from '../../../src/core/operator/replay/replay-exclusions.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 

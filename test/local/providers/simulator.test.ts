@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Received, ReceivedLog } from '../../../src/local/providers/received.ts';
+import { type Received, ReceivedLog } from '../../../src/local/providers/received-log.ts';
 import { startSimulatedSes } from '../../../src/local/providers/ses/simulated-ses.ts';
 import { startSimulator } from '../../../src/local/providers/simulator.ts';
 import { REVOKED_TOKEN } from '../../../src/local/providers/slack.ts';

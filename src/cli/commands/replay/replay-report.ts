@@ -1,5 +1,5 @@
 import type { ReplayTally } from '../../../core/operator/replay/replay.ts';
-import type { Exclusion } from '../../../core/operator/replay/replay-selection.ts';
+import type { Exclusion } from '../../../core/operator/replay/replay-exclusions.ts';
 import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
 import type { Colors } from '../../../terminal/colors.ts';
 import { table } from '../../../terminal/table.ts';

@@ -6,7 +6,7 @@ import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Clock } from '../../model/time.ts';
 import { revival } from '../revival.ts';
 import { type NotificationView, viewOf } from '../views/notification-view.ts';
-import { type Exclusion, exclusionOf, type Selection } from './replay-selection.ts';
+import { type Exclusion, exclusionOf, type Selection } from './replay-exclusions.ts';
 
 export interface ReplayRequest extends Selection {
   readonly dry_run: boolean;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { Publish } from '../../emulator/events/event-bus.ts';
 import { type HttpServer, serve } from '../../support/http-server.ts';
-import type { ReceivedLog } from '../received.ts';
+import type { ReceivedLog } from '../received-log.ts';
 import { type Answer, type Call, keyOf, respond } from '../respond.ts';
 import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lookaheadSchedule, ScheduleError, sweepIntervalSeconds } from '../../../lib/config/schedule.ts';
+import { lookaheadSchedule, ScheduleError, sweepIntervalSeconds } from '../../../lib/config/schedule-expression.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

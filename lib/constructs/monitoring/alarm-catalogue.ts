@@ -1,6 +1,6 @@
 import { ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
-import { sweepIntervalSeconds } from '../../config/schedule.ts';
+import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import type { Channels } from '../lanes/lane-queues.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { choosePorts } from '../../../src/local/processes/ports.ts';
+import { choosePorts } from '../../../src/local/processes/tcp-ports.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ports-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
