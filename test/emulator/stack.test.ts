@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TEST_SOURCE } from '../support/emulator/adapt-template.ts';
+import { TEST_SOURCE, withIndexedNames } from '../support/emulator/adapt-template.ts';
 import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
 import { type DeployedStack, stackOn } from '../support/emulator/deployed-stack.ts';
 import { type Ministack, startMinistack } from '../support/emulator/ministack.ts';
@@ -108,10 +108,13 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
   });
 
   it('applies what SES publishes about an e-mail', async () => {
-    const [mail] = await stack.mails();
+    const [attempt] = (await ops('show', 'row-email')).attempts;
     const { delivery } = SES_SAMPLES;
-    const tags = { 'ses:configuration-set': ['notification-retry-dev'], log_id: ['row-email'], attempt: ['1'] };
-    const detail = { ...delivery.detail, mail: { ...delivery.detail.mail, messageId: mail?.MessageId ?? '', tags } };
+    const tags = withIndexedNames({ ...delivery.detail.mail.tags, log_id: ['row-email'], attempt: ['1'] });
+    const detail = {
+      ...delivery.detail,
+      mail: { ...delivery.detail.mail, messageId: attempt.provider_message_id, tags },
+    };
     const event = { Source: TEST_SOURCE, DetailType: delivery['detail-type'], Detail: JSON.stringify(detail) };
     await stack.aws(['events', 'put-events', '--entries', JSON.stringify([event])]);
     await until(

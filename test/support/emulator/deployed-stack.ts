@@ -55,7 +55,12 @@ export function stackOn(emulator: Ministack): DeployedStack {
     new Promise((resolve, reject) => {
       const request = (ca ? httpsRequest : httpRequest)(
         `${emulator.endpoint}${path}`,
-        { method, agent: agents.httpsAgent ?? agents.httpAgent, headers: { ...headers, ...(host && { host }) } },
+        {
+          method,
+          agent: agents.httpsAgent ?? agents.httpAgent,
+          headers: { ...headers, ...(host && { host }) },
+          servername: 'localhost',
+        },
         (response) => {
           let text = '';
           response.setEncoding('utf8').on('data', (chunk: string) => {
@@ -91,7 +96,9 @@ export function stackOn(emulator: Ministack): DeployedStack {
       outputs = undefined;
       return cdk('destroy', '--app', assembly, '--force');
     },
-    aws: (args, as) => outputOf('aws', ['--output', 'json', ...args], emulator.environment(as)),
+    // Without the option, a few of SQS's commands go to AWS, whatever endpoint the environment names.
+    aws: (args, as) =>
+      outputOf('aws', ['--output', 'json', '--endpoint-url', emulator.endpoint, ...args], emulator.environment(as)),
     npm: (script, args, as) => outputOf('npm', ['run', '--silent', script, '--', ...args], emulator.environment(as)),
     async row(log_id) {
       const { NotificationLogTable } = await stack.outputs();
