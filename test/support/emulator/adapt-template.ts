@@ -43,7 +43,8 @@ function absentParents(criteria: JsonObject): JsonObject {
 
 /**
  * Gap: a batch is authorized as an action of its own, such as `sqs:SendMessageBatch`, which IAM does not know. On AWS the
- * batch needs the single action. BatchExecuteStatement names no table to the emulator, so its right is not bound to one.
+ * batch needs the single action. Rights to PartiQL and to move tasks are not bound to a table or queue, which
+ * the emulator does not find in the request.
  */
 const BATCH_ACTIONS: Readonly<Record<string, string>> = {
   'sqs:SendMessage': 'sqs:SendMessageBatch',
@@ -64,8 +65,16 @@ export function withBatchActions(document: JsonObject): JsonObject {
     const batches = actionsOf(statement).flatMap((action) => BATCH_ACTIONS[action] ?? []);
     return { ...statement, Action: [...actionsOf(statement), ...batches] };
   });
-  const partiql = statements.some((statement) => actionsOf(statement).some((one) => one.includes(':PartiQL')));
-  return { ...document, Statement: partiql ? [...adapted, STATEMENTS] : adapted };
+  const actions = statements.flatMap(actionsOf);
+  const moves = actions.filter((action) => action.endsWith('MessageMoveTask') || action.endsWith('MessageMoveTasks'));
+  return {
+    ...document,
+    Statement: [
+      ...adapted,
+      ...(actions.some((action) => action.includes(':PartiQL')) ? [STATEMENTS] : []),
+      ...(moves.length > 0 ? [{ Effect: 'Allow', Action: moves, Resource: '*' }] : []),
+    ],
+  };
 }
 
 /** Gap: to send a mail is authorized without sender, identity and configuration set. On AWS the condition names the senders. */
