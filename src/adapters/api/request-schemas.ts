@@ -28,8 +28,11 @@ const text = (longest: number) =>
     wellFormed,
   );
 
+/** Control characters and those that change the direction of text: a terminal or a log would obey them. */
+const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+
 /** Ids are VARCHAR(50) in the table document. */
-const id = text(50);
+const id = v.pipe(text(50), v.regex(new RegExp(`^[^${UNPRINTABLE}]*$`), 'must have no control characters'));
 const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
 const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}`);
 const moment = v.pipe(

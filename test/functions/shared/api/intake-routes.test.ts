@@ -98,6 +98,23 @@ describe('POST /v1/notifications', () => {
     }
   });
 
+  it.each([
+    ['an escape character', 'N\x1b[2J'],
+    ['a line break', 'N\n1'],
+    ['a character that turns the text', 'N\u202e1'],
+  ])('refuses %s in an id', async (_, id) => {
+    const ids = { notification_id: id, setting_id: id, template_id: id, integration_config_id: id };
+    const { status, body } = await world.post(key, fresh(), notification({ ...ids, subject: 'a\tb' }));
+    expect(status).toBe(400);
+    expect(body.errors.map(({ path, rule }: { path: string; rule: string }) => [path, rule]).sort()).toEqual(
+      Object.keys(ids)
+        .sort()
+        .map((path) => [path, 'regex']),
+    );
+    const fallback = { channel: 'slack', recipient: '#a', integration_config_id: id };
+    expect((await world.post(key, fresh(), notification({ fallback }))).status).toBe(400);
+  });
+
   it('stores the recipient encrypted, the fallback’s too, and tells it to no log', async () => {
     await world.post(key, fresh(), {
       channel: 'email',
