@@ -130,7 +130,7 @@ describe('the commands', () => {
     expect(new Set(texts)).toEqual(
       new Set([
         'USAGE',
-        '`\\n${USAGE}`',
+        `\`\\n\${USAGE}\``,
         "'ready\\n'",
         "'', () => resolve()",
         // The log line of a library, in the form of JSON.
