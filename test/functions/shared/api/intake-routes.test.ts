@@ -115,6 +115,29 @@ describe('POST /v1/notifications', () => {
     expect((await world.post(key, fresh(), notification({ fallback }))).status).toBe(400);
   });
 
+  it('counts characters as its document does, not UTF-16 units', async () => {
+    const fits = await world.post(key, fresh(), notification({ notification_id: '👍'.repeat(50) }));
+    expect(fits.status).toBe(202);
+    expect((await world.post(key, fresh(), notification({ notification_id: '👍'.repeat(51) }))).status).toBe(400);
+  });
+
+  it('refuses a body that is not UTF-8 instead of altering it', async () => {
+    const text = JSON.stringify(notification({ body: 'caf_' }));
+    const body = Buffer.from(text.replace('_', '\xe9'), 'latin1');
+    const headers = { 'idempotency-key': fresh(), authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${world.url}/v1/notifications`, { method: 'POST', headers, body });
+    expect([answer.status, ((await answer.json()) as { errors: { rule: string }[] }).errors[0]?.rule]).toEqual([
+      400,
+      'json',
+    ]);
+  });
+
+  it('refuses a cursor with half a surrogate pair', async () => {
+    const cursor = Buffer.from('{"notification_id":"N-1","after":"\\ud800"}').toString('base64url');
+    const answer = await world.call('GET', `/v1/notifications?notification_id=N-1&cursor=${cursor}`, { key });
+    expect(answer.status).toBe(400);
+  });
+
   it('stores the recipient encrypted, the fallback’s too, and tells it to no log', async () => {
     await world.post(key, fresh(), {
       channel: 'email',
