@@ -67,6 +67,6 @@ async function bench(options: BenchOptions, home: string, { terminal, progress }
   const { figures, failures } = await runAll(chosen, context);
   progress.end();
   const report = reportOf(started, new Date(), figures, failures);
-  process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, terminal.colors));
+  terminal.print(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, terminal.colors));
   return failures.length > 0 || (options.strict && !report.met) ? 1 : 0;
 }

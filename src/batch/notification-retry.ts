@@ -14,10 +14,9 @@ import { runRetryJob } from './retry-job/run-retry-job.ts';
 async function main(args: readonly string[], interruption: Interruption): Promise<number> {
   const options = parseRetryJobOptions(args);
   if (options === 'help') {
-    await print(USAGE);
+    process.stdout.write(USAGE);
     return 0;
   }
-  const terminal = processTerminal();
   const progress = showProgress({ terminal, json: options.json });
   // The bar hides the cursor, so it must end however the process exits.
   process.once('exit', progress.end);
@@ -28,7 +27,8 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   if (typeof deployment === 'number') return deployment;
   const { signal } = interruption;
   const { result, failure } = await runRetryJob(options.request, deployment, { wait: options.wait, progress, signal });
-  await print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, terminal.colors));
+  terminal.print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, terminal.colors));
+  await written();
   if (failure !== undefined) {
     progress.note(
       `The outcomes are not known: ${failure}\nNothing is lost: the unsettled notifications go on without this run.`,
@@ -41,25 +41,27 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   return interrupted ?? (failure === undefined ? 0 : 1);
 }
 
-function print(text: string): Promise<void> {
+/** Waits until stdout has taken everything: an interrupted run ends the process. */
+function written(): Promise<void> {
   return new Promise((resolve) => {
-    process.stdout.write(text, () => resolve());
+    process.stdout.write('', () => resolve());
   });
 }
 
+const terminal = processTerminal();
 const interruption = watchForInterruption();
 try {
   process.exitCode = await main(process.argv.slice(2), interruption);
 } catch (error) {
   if (error instanceof JobUsageError) {
-    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    terminal.say(`${error.message}\n\n${USAGE}`);
     process.exitCode = 2;
   } else if (error instanceof DeploymentNotFoundError) {
-    process.stderr.write(`${error.message}\n`);
+    terminal.say(`${error.message}\n`);
     process.exitCode = 1;
   } else {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    process.stderr.write(
+    terminal.say(
       `The run failed: ${reason}\nNothing is lost: notifications that were not dispatched stay due. Run the job again.\n`,
     );
     process.exitCode = interruption.exitCode() ?? 1;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { colorsFor } from '../terminal/colors.ts';
+import { processTerminal } from '../terminal/terminal.ts';
 import { readReport, stillWaiting } from './demo/demo-report.ts';
 import { describeDemo } from './demo/demo-summary.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
@@ -80,7 +80,8 @@ async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<
   await watchRetries(runtime, signal);
   const report = await readReport(runtime.endpoints);
   signal.throwIfAborted();
-  process.stdout.write(`\n${describeDemo(report, runtime.endpoints, colorsFor(process.stdout))}`);
+  const terminal = processTerminal();
+  terminal.print(`\n${describeDemo(report, runtime.endpoints, terminal.colors)}`);
   return undefined;
 }
 

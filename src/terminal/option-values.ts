@@ -48,7 +48,8 @@ export function parseMoment(text: string): string {
 
 /** An id of at most 50 characters, the length of the columns in his-notification-log-table.md. */
 export function parseId(text: string): string {
-  if (text.length === 0 || text.length > 50) throw new InvalidArgumentError('It must be an id of 1 to 50 characters.');
+  if (text.length === 0 || [...text].length > 50)
+    throw new InvalidArgumentError('It must be an id of 1 to 50 characters.');
   return text;
 }
 

@@ -1,6 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress';
-import { colorsFor } from './colors.ts';
+import { COLORS, showsColors } from './colors.ts';
 import type { Output } from './output.ts';
+import { printable, printableValue } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How far a piece of work is. */
@@ -67,6 +68,7 @@ function redrawn(screen: NodeJS.WriteStream): Progress {
     Presets.shades_classic,
   );
   let shown: 'nothing' | 'text' | 'bar' = 'nothing';
+  const show = (text: string) => printable(text, showsColors(screen));
   const clear = () => {
     if (shown === 'bar') bar.stop();
     if (shown === 'text') screen.write(CLEAR_LINE);
@@ -74,11 +76,11 @@ function redrawn(screen: NodeJS.WriteStream): Progress {
   };
   const showText = (mark: string, text: string) => {
     if (shown === 'bar') clear();
-    screen.write(`${CLEAR_LINE}${mark} ${text.slice(0, Math.max(20, (screen.columns || 80) - 3))}`);
+    screen.write(`${CLEAR_LINE}${mark} ${printableValue(text).slice(0, Math.max(20, (screen.columns || 80) - 3))}`);
     shown = 'text';
   };
   const showBar = ({ verb, done, summary }: Count, total: number) => {
-    const payload = { verb, summary: summary ? ` · ${summary}` : '' };
+    const payload = { verb: printableValue(verb), summary: summary ? ` · ${printableValue(summary)}` : '' };
     if (shown === 'text') clear();
     if (shown === 'nothing') bar.start(total, done, payload);
     shown = 'bar';
@@ -86,11 +88,11 @@ function redrawn(screen: NodeJS.WriteStream): Progress {
     bar.update(done, payload);
   };
   return {
-    step: (text) => showText(colorsFor(screen).cyan('•'), text),
+    step: (text) => showText(show(COLORS.cyan('•')), text),
     update: (count) => (count.total === undefined ? showText('', textOf(count)) : showBar(count, count.total)),
     note(line) {
       // The bar draws itself again below.
-      screen.write(`${CLEAR_LINE}${line}\n`);
+      screen.write(`${CLEAR_LINE}${show(line)}\n`);
       if (shown === 'text') shown = 'nothing';
     },
     end: clear,

@@ -1,4 +1,5 @@
 import type { Colors } from './colors.ts';
+import { printableValue } from './printable.ts';
 
 export interface Column<T> {
   readonly title: string;
@@ -10,7 +11,9 @@ export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colo
   const cells = rows.map((row) => columns.map(({ of }) => of(row)));
   const present = columns.map((_, i) => cells.map((row) => row[i] ?? undefined).filter((cell) => cell !== undefined));
   const numeric = present.map((column) => column.length > 0 && column.every((cell) => typeof cell === 'number'));
-  const texts = cells.map((row) => row.map((cell) => (cell === null || cell === undefined ? '–' : String(cell))));
+  const texts = cells.map((row) =>
+    row.map((cell) => (cell === null || cell === undefined ? '–' : printableValue(String(cell)))),
+  );
   const widths = columns.map(({ title }, i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row
@@ -23,7 +26,9 @@ export function table<T>(columns: readonly Column<T>[], rows: readonly T[], colo
 /** One line per entry: its name, and its value in a second column. */
 export function fields(entries: readonly (readonly [name: string, value: unknown])[], colors: Colors): string {
   const width = Math.max(...entries.map(([name]) => name.length));
-  return entries.map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${String(value)}\n`).join('');
+  return entries
+    .map(([name, value]) => `  ${colors.dim(name.padEnd(width))}  ${printableValue(String(value))}\n`)
+    .join('');
 }
 
 /** How long ago a time was, for people: `3 h 20 min ago`. */

@@ -1,8 +1,12 @@
 import { createInterface } from 'node:readline/promises';
-import { stripVTControlCharacters } from 'node:util';
-import { type Colors, colorsFor } from './colors.ts';
+import { COLORS, type Colors, showsColors } from './colors.ts';
+import { printable } from './printable.ts';
 
-/** Where a command writes: results to stdout and everything else to stderr, so that a script can read the results. */
+/**
+ * Where a command writes: results to stdout and everything else to stderr, so that a script can read the results. What
+ * it writes may quote anyone (ids, names, answers of providers), so control characters become visible
+ * (docs/decisions/0087).
+ */
 export interface Terminal {
   readonly colors: Colors;
   /** Whether a person can answer a question. */
@@ -19,18 +23,17 @@ export interface Terminal {
 /** @param streams those of this process unless a test gives its own */
 export function processTerminal(streams: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'> = process): Terminal {
   const { stdin, stdout, stderr } = streams;
-  // The colours are those of stdout, but stderr may be redirected to a file.
-  const shown = colorsFor(stderr).isColorSupported ? (text: string) => text : stripVTControlCharacters;
+  const toStderr = (text: string) => printable(text, showsColors(stderr));
   return {
-    colors: colorsFor(stdout),
+    colors: COLORS,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     screen: stderr.isTTY === true ? stderr : undefined,
-    print: (text) => void stdout.write(text),
-    say: (text) => void stderr.write(shown(text)),
+    print: (text) => void stdout.write(printable(text, showsColors(stdout))),
+    say: (text) => void stderr.write(toStderr(text)),
     async ask(question) {
       const reader = createInterface({ input: stdin, output: stderr });
       try {
-        return await reader.question(question);
+        return await reader.question(toStderr(question));
       } finally {
         reader.close();
       }

@@ -161,13 +161,16 @@ function bodyOf({ body = '', isBase64Encoded }: ApiEvent): Buffer {
   return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
 }
 
+/** Other decoders replace what is not UTF-8: another text than the producer's would be sent. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(UTF8.decode(body));
   } catch {
     // The parser's own message is not passed on: it quotes the body.
-    throw new Problem('invalid-request', 'The body of the request must be JSON.', {
-      errors: [{ path: '', rule: 'json', message: 'must be JSON' }],
+    throw new Problem('invalid-request', 'The body of the request must be JSON in UTF-8.', {
+      errors: [{ path: '', rule: 'json', message: 'must be JSON in UTF-8' }],
     });
   }
 }

@@ -8,6 +8,6 @@ export function statusUrl(log_id: string): string {
 
 /** A text that cannot be a log_id is answered like an unknown log_id. @throws Problem not-found */
 export function logIdIn({ log_id = '' }: ApiRequest['path']): string {
-  if (log_id.length === 0 || log_id.length > 50 || !log_id.isWellFormed()) throw notFound();
+  if (log_id.length === 0 || [...log_id].length > 50 || !log_id.isWellFormed()) throw notFound();
   return log_id;
 }

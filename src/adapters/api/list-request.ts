@@ -72,7 +72,13 @@ function periodOf(from: string | undefined, to: string | undefined, now: Date): 
   return { from: start.toISOString(), to: end.toISOString() };
 }
 
-const text = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+/** DynamoDB refuses a key with half a surrogate pair. */
+const text = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(200),
+  v.check((value) => value.isWellFormed()),
+);
 const moment = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/));
 const span = v.strictObject({ from: moment, to: moment });
 const cursorSchema = v.strictObject({

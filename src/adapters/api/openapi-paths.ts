@@ -81,7 +81,7 @@ function openApiOperation(): Json {
     security: [],
     responses: {
       200: { description: 'OpenAPI 3.1', content: { 'application/json': { schema: { type: 'object' } } } },
-      ...problemAnswers(['unavailable']),
+      ...problemAnswers(['rate-limited', 'unavailable']),
     },
   };
 }

@@ -20,16 +20,22 @@ const objectMessage = ({ received, expected }: v.StrictObjectIssue) =>
 /** DynamoDB, JSON canonicalization and providers handle only well-formed text in the same way. */
 const wellFormed = v.check((text: string) => text.isWellFormed(), 'must be well-formed Unicode');
 
+/** Like v.maxLength, but counts characters as JSON Schema and the table document do, and not UTF-16 units. */
+function maxCharacters(longest: number) {
+  const rule = v.maxLength<string, number, string>(longest, `must have at most ${longest} characters`);
+  const run: (typeof rule)['~run'] = (dataset, config) =>
+    dataset.typed && [...dataset.value].length <= longest ? dataset : rule['~run'](dataset, config);
+  return { ...rule, '~run': run };
+}
+
 const text = (longest: number) =>
-  v.pipe(
-    v.string('must be text'),
-    v.minLength(1, 'must not be empty'),
-    v.maxLength(longest, `must have at most ${longest} characters`),
-    wellFormed,
-  );
+  v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'), maxCharacters(longest), wellFormed);
+
+/** Control characters and those that change the direction of text: a terminal or a log would obey them. */
+const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 
 /** Ids are VARCHAR(50) in the table document. */
-const id = text(50);
+const id = v.pipe(text(50), v.regex(new RegExp(`^[^${UNPRINTABLE}]*$`), 'must have no control characters'));
 const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
 const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}`);
 const moment = v.pipe(

@@ -44,21 +44,24 @@ const acceptedItem = v.strictObject({
   log_id: v.string(),
   notification_status: status,
   status_url: v.string(),
-  repeat: v.optional(v.literal(true)),
+  // No constant: generators of clients stumble over a boolean constant.
+  repeat: v.optional(v.pipe(v.boolean(), v.description('Always true, if present'))),
 });
 const refusedItem = v.strictObject({ index: count, status: v.picklist([400, 409, 503]), problem });
 export const batchResults = v.object({ results: v.array(v.union([acceptedItem, refusedItem])) });
 
 const summaryEntries = {
   log_id: v.string(),
-  channel: v.picklist(CHANNELS),
+  channel: v.optional(
+    v.pipe(v.picklist(CHANNELS), v.description('Absent on a row of another writer that names no channel that exists')),
+  ),
   priority: v.picklist(PRIORITIES),
   status,
   canRetry: v.boolean(),
   errorMessage: v.optional(v.pipe(v.string(), v.description('For people'))),
   retry_count: count,
   next_retry_at: v.optional(time),
-  created_at: time,
+  created_at: v.optional(time),
   scheduled_at: v.optional(v.string()),
   sent_at: v.optional(v.string()),
   delivered_at: v.optional(v.string()),

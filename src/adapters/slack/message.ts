@@ -1,6 +1,7 @@
 import type { NotificationContent } from '../../core/model/notification.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
-import { escapeMrkdwn, markdownToMrkdwn } from './mrkdwn.ts';
+import { escapeMrkdwn } from './escape-mrkdwn.ts';
+import { markdownToMrkdwn } from './mrkdwn.ts';
 
 /** chat.postMessage may truncate longer text without an error. */
 export const MAX_TEXT_CHARACTERS = 40_000;

@@ -1,4 +1,5 @@
 import { timeBoxed } from '../content/conversion-timeout.ts';
+import { renderBlocks } from './render-mrkdwn.ts';
 
 /** Placeholders during the conversion: characters of the private use area, which the converter takes for letters. */
 const KEPT_OPEN = '\uE000';
@@ -14,14 +15,14 @@ const TOKENS =
  * Converts Markdown into Slack's mrkdwn. Producers write standard Markdown (`**bold**`, `[text](url)`) and mrkdwn
  * (`*bold*`, `<url|text>`, `<@U123>`; his-notification-log-table.md, sample NL002), sometimes in one message. Mrkdwn
  * passes unchanged, and the rest is converted. Only `*word*` has a meaning in both: it counts as Slack's bold, not as
- * Markdown's italics, and stays emphasised either way. The converter is loaded on first use.
+ * Markdown's italics, and stays emphasised either way. The parser is loaded on first use.
  */
 export async function markdownToMrkdwn(markdown: string): Promise<string> {
-  const { slackifyMarkdown } = await import('slackify-markdown');
-  return timeBoxed(() => convertWith(slackifyMarkdown, markdown));
+  const { lexer } = await import('marked');
+  return timeBoxed(() => convertWith((text) => renderBlocks(lexer(text)), markdown));
 }
 
-function convertWith(slackifyMarkdown: (markdown: string) => string, markdown: string): string {
+function convertWith(convert: (markdown: string) => string, markdown: string): string {
   const kept: string[] = [];
   const marked = markdown
     .replace(PLACEHOLDERS, '')
@@ -33,13 +34,8 @@ function convertWith(slackifyMarkdown: (markdown: string) => string, markdown: s
       // The bold text may contain a link, which this match has consumed.
       return `${BOLD}${bold.replace(TOKENS, (inner) => `${KEPT_OPEN}${kept.push(inner) - 1}${KEPT_CLOSE}`)}${BOLD}`;
     });
-  return slackifyMarkdown(marked)
+  return convert(marked)
     .replace(/\uE000(\d+)\uE001/g, (_, index: string) => kept[Number(index)] ?? '')
     .replaceAll(BOLD, '*')
     .trimEnd();
-}
-
-/** Slack's formatting reference: only these three characters are escaped. */
-export function escapeMrkdwn(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -34,7 +34,7 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
       const conversion = await convertContent(delivery.content, slackMessage);
       if (!conversion.ok) return conversion;
       const message = conversion.value;
-      const { length } = message.text;
+      const { length } = [...message.text];
       if (length > MAX_TEXT_CHARACTERS) {
         return tooLong(`the message has ${length} characters; Slack takes at most ${MAX_TEXT_CHARACTERS}`, length);
       }

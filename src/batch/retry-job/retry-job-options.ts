@@ -107,7 +107,7 @@ function oneOf<T extends string>(flag: string, value: Value, allowed: readonly T
 
 function nonEmpty(flag: string, value: Value, faults: string[]): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && value.length > 0 && value.length <= 50) return value;
+  if (typeof value === 'string' && value.length > 0 && [...value].length <= 50) return value;
   faults.push(`--${flag}=${value}: must be a tenant's id of 1 to 50 characters`);
   return undefined;
 }

@@ -33,7 +33,7 @@ const text = (column: string, length: number): ColumnRule => ({
   column,
   rule: `VARCHAR(${length})`,
   expected: `text of at most ${length} characters`,
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && value.length <= length),
+  holds: (value) => isAbsent(value) || (typeof value === 'string' && [...value].length <= length),
 });
 
 const freeText = (column: string): ColumnRule => ({

@@ -1,18 +1,24 @@
+import { CHANNELS, type Channel } from '../model/channels.ts';
+import { priorityOf } from '../model/foreign-row.ts';
 import { createdAt } from '../model/history-index.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { Priority } from '../model/priorities.ts';
+import { parseTime } from '../model/time.ts';
 import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
 
 /** The producer's view of its notification. */
 export interface NotificationSummary {
   readonly log_id: string;
-  readonly channel: string;
-  readonly priority: string;
+  /** Absent if the row, which its writer put itself, names none that exists. */
+  readonly channel?: Channel;
+  readonly priority: Priority;
   readonly status: PublicState;
   readonly canRetry: boolean;
   readonly errorMessage?: string;
   readonly retry_count: number;
   readonly next_retry_at?: string;
-  readonly created_at: string;
+  /** Absent if the row, which its writer put itself, has no time that exists. */
+  readonly created_at?: string;
   readonly scheduled_at?: string;
   /** When the provider accepted it. */
   readonly sent_at?: string;
@@ -47,20 +53,31 @@ const COLUMNS = [
 export function summaryOf(row: NotificationRow & { readonly [column: string]: unknown }, now: Date) {
   const status = publicState(row, now);
   const message = errorMessage(row, now);
-  const type = typeof row['notification_type'] === 'string' ? row['notification_type'].toLowerCase() : '';
+  const named = row.channel ?? row['notification_type'];
+  const channel = CHANNELS.find((one) => typeof named === 'string' && one === named.toLowerCase());
   const summary: NotificationSummary = {
     log_id: row.log_id,
-    channel: row.channel ?? type,
-    priority: row.priority ?? 'normal',
+    ...(channel !== undefined && { channel }),
+    priority: priorityOf(row) ?? 'normal',
     status,
     canRetry: canRetry(row, now),
     ...(message !== undefined && { errorMessage: message }),
-    retry_count: row.retry_count,
+    retry_count: countOf(row.retry_count),
     ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),
-    created_at: createdAt(row) || String(row['created_at'] ?? ''),
+    ...createdOf(row),
     ...Object.fromEntries(COLUMNS.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
   return summary;
+}
+
+function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
+}
+
+function createdOf(row: Readonly<Record<string, unknown>>): { readonly created_at?: string } {
+  const written = row['created_at'];
+  const created = createdAt(row) || (typeof written === 'string' ? parseTime(written)?.toISOString() : undefined);
+  return created === undefined ? {} : { created_at: created };
 }
 
 export function attemptOf({ retry_attempt, retry_at, retry_status, error_type, response_code }: RetryRecord) {

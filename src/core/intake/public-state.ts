@@ -63,6 +63,9 @@ const SENTENCES: Readonly<Record<ErrorType, string>> = {
   CANCELLED: 'The notification was cancelled.',
 };
 
+/** No receiver ever saw it. */
+const SET_ASIDE = 'The notification was not sent: its data are not valid. They must be corrected.';
+
 /** What the user can do about it, where something helps. */
 const ADVICE: Readonly<Partial<Record<ErrorType, string>>> = {
   INVALID_RECIPIENT: 'Correct the recipient and send the notification again.',
@@ -78,6 +81,7 @@ const ADVICE: Readonly<Partial<Record<ErrorType, string>>> = {
 export function errorMessage(row: NotificationRow, now: Date): string | undefined {
   const state = publicState(row, now);
   if (state !== 'failed' && state !== 'retrying') return undefined;
+  if (stateOf(row, now) === 'set_aside') return SET_ASIDE;
   const { failure_reason, error_type, successor_log_id } = row;
   const failedOver = state === 'failed' && successor_log_id !== undefined;
   const advice = failedOver ? {} : ADVICE;

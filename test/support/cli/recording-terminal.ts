@@ -1,4 +1,5 @@
-import pc from 'picocolors';
+import { COLORS } from '../../../src/terminal/colors.ts';
+import { printable } from '../../../src/terminal/printable.ts';
 import type { Terminal } from '../../../src/terminal/terminal.ts';
 
 export interface TerminalScript {
@@ -14,17 +15,17 @@ export interface TerminalScript {
 export function recordingTerminal({ answer, input = '', meanwhile }: TerminalScript) {
   const written = { out: '', err: '' };
   const terminal: Terminal = {
-    colors: pc.createColors(false),
+    colors: COLORS,
     interactive: answer !== undefined,
     screen: undefined,
     print: (text) => {
-      written.out += text;
+      written.out += printable(text, false);
     },
     say: (text) => {
-      written.err += text;
+      written.err += printable(text, false);
     },
     ask: async (question) => {
-      written.err += question;
+      written.err += printable(question, false);
       await meanwhile?.();
       return answer ?? '';
     },

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJson } from '../../support/http-server.ts';
@@ -62,7 +63,8 @@ function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Bu
   const query = [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name).join(',')]);
   const type = request.headers['content-type'] ?? '';
   // API Gateway passes text on as text, and all else as base64.
-  const isText = body.length === 0 || /^(text\/|application\/(json|.*\+json|xml|javascript))/i.test(type);
+  const isText =
+    isUtf8(body) && (body.length === 0 || /^(text\/|application\/(json|.*\+json|xml|javascript))/i.test(type));
   return {
     version: '2.0',
     routeKey: match.route.routeKey,

@@ -98,6 +98,46 @@ describe('POST /v1/notifications', () => {
     }
   });
 
+  it.each([
+    ['an escape character', 'N\x1b[2J'],
+    ['a line break', 'N\n1'],
+    ['a character that turns the text', 'N\u202e1'],
+  ])('refuses %s in an id', async (_, id) => {
+    const ids = { notification_id: id, setting_id: id, template_id: id, integration_config_id: id };
+    const { status, body } = await world.post(key, fresh(), notification({ ...ids, subject: 'a\tb' }));
+    expect(status).toBe(400);
+    expect(body.errors.map(({ path, rule }: { path: string; rule: string }) => [path, rule]).sort()).toEqual(
+      Object.keys(ids)
+        .sort()
+        .map((path) => [path, 'regex']),
+    );
+    const fallback = { channel: 'slack', recipient: '#a', integration_config_id: id };
+    expect((await world.post(key, fresh(), notification({ fallback }))).status).toBe(400);
+  });
+
+  it('counts characters as its document does, not UTF-16 units', async () => {
+    const fits = await world.post(key, fresh(), notification({ notification_id: '👍'.repeat(50) }));
+    expect(fits.status).toBe(202);
+    expect((await world.post(key, fresh(), notification({ notification_id: '👍'.repeat(51) }))).status).toBe(400);
+  });
+
+  it('refuses a body that is not UTF-8 instead of altering it', async () => {
+    const text = JSON.stringify(notification({ body: 'caf_' }));
+    const body = Buffer.from(text.replace('_', '\xe9'), 'latin1');
+    const headers = { 'idempotency-key': fresh(), authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${world.url}/v1/notifications`, { method: 'POST', headers, body });
+    expect([answer.status, ((await answer.json()) as { errors: { rule: string }[] }).errors[0]?.rule]).toEqual([
+      400,
+      'json',
+    ]);
+  });
+
+  it('refuses a cursor with half a surrogate pair', async () => {
+    const cursor = Buffer.from('{"notification_id":"N-1","after":"\\ud800"}').toString('base64url');
+    const answer = await world.call('GET', `/v1/notifications?notification_id=N-1&cursor=${cursor}`, { key });
+    expect(answer.status).toBe(400);
+  });
+
   it('stores the recipient encrypted, the fallback’s too, and tells it to no log', async () => {
     await world.post(key, fresh(), {
       channel: 'email',

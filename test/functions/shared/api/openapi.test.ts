@@ -75,10 +75,22 @@ function withReferences(schema: JsonSchema): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'));
 }
 
+/** Rows that their writers got wrong, as the indexer sets them aside. */
+const aside = {
+  tenant_id: 'tenant-1',
+  send_status: 'FAILED',
+  failure_reason: 'FORMAT_ERROR',
+  error_type: 'FORMAT_ERROR',
+};
+const SET_ASIDE = [
+  { ...aside, log_id: 'f-aside-1', notification_type: 'SMS', priority_level: 'HIGH', created_at: 'yesterday' },
+  { ...aside, log_id: 'f-aside-2', notification_type: 7, priority_level: 'X', created_at: 9, retry_count: 'many' },
+];
+
 describe('whatever is asked', () => {
   let world: ApiWorld;
   const keys: string[] = [];
-  const ids = ['f-due', 'f-dead', 'f-other', 'nobody'];
+  const ids = ['f-due', 'f-dead', 'f-other', 'f-aside-1', 'f-aside-2', 'nobody'];
 
   beforeAll(async () => {
     world = await startApiWorld();
@@ -86,6 +98,7 @@ describe('whatever is asked', () => {
     await world.put(storedRow('f-due'));
     await world.put(deadRow('f-dead'));
     await world.put(storedRow('f-other', { tenant_id: 'tenant-2' }));
+    for (const row of SET_ASIDE) await world.put(row);
   }, 60_000);
   afterAll(() => world?.stop());
 
@@ -103,6 +116,17 @@ describe('whatever is asked', () => {
     const sends = operations.find(({ operation }) => operation.operationId === 'sendNotifications');
     const check = sends && schemaFor(sends.operation, status, 'application/json');
     expect(check?.(body), ajv.errorsText(check?.errors)).toBe(true);
+  });
+
+  it('and was set aside is shown as the document says: nobody refused it, for it was never sent', async () => {
+    const show = operations.find(({ operation }) => operation.operationId === 'getNotification');
+    for (const [i, { log_id }] of SET_ASIDE.entries()) {
+      const { status, body } = await world.call('GET', `/v1/notifications/${log_id}`, { key: keys[0] ?? '' });
+      const check = show && schemaFor(show.operation, status, 'application/json');
+      expect(check?.(body), ajv.errorsText(check?.errors)).toBe(true);
+      expect(body).toMatchObject({ status: 'failed', priority: i === 0 ? 'important' : 'normal' });
+      expect(body.errorMessage).toBe('The notification was not sent: its data are not valid. They must be corrected.');
+    }
   });
 
   const resolve = (schema: JsonSchema): JsonSchema => {
