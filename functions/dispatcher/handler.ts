@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
 import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
@@ -15,7 +16,8 @@ import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
-export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
+export interface DispatcherDeps
+  extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed'> {
   readonly newId: () => string;
   readonly log: SweepLog;
   /** Invokes this function again with the event, without waiting for the result. */
@@ -32,7 +34,17 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     const run_id = given ?? newRunId(scheduled ? 'sweep' : 'manual', deps.newId());
     const started = deps.clock();
     const outOfTime = () => context.getRemainingTimeInMillis() < RESERVE_MS;
-    const { result, next } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
+    const onSetAside: SweepDeps['onSetAside'] = ({ log_id }, why) => {
+      count(metrics, 'EntriesSetAside');
+      logger.warn('malformed row left the work index', { log_id, why });
+    };
+    const onSetAsideFailed: SweepDeps['onSetAsideFailed'] = ({ log_id }, error) =>
+      logger.error('malformed row could not be set aside', { log_id, error: error as Error });
+    const { result, next } = await sweep(
+      request,
+      { run_id, ...(from && { from }) },
+      { ...deps, outOfTime, onSetAside, onSetAsideFailed },
+    );
     if (next)
       await deps.continueWith({
         ...request,
@@ -64,6 +76,7 @@ function bind() {
   const dynamodb = createDynamoDb();
   const deps: DispatcherDeps = {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
+    malformed: createMalformedEntries(dynamodb, env.NOTIFICATION_LOG_TABLE, () => new Date()),
     log: createSweepLog(dynamodb, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
       onRefused: (reason, count) =>

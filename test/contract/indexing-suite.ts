@@ -6,14 +6,14 @@ import { fresh, type StoreUnderTest } from './store-under-test.ts';
 
 /** What every IndexStore must do. `store` is called when a test runs. */
 export function indexingSuite(store: () => StoreUnderTest): void {
-  it('indexes a foreign row whose failure_reason is NULL, but none that was given up', async () => {
+  it('indexes a foreign row whose failure_reason is NULL, but none that was given up since its image', async () => {
     const image = { log_id: fresh().log_id, tenant_id: 't', send_status: 'FAILED', failure_reason: null };
     await store().put(image);
     expect(await store().indexStore.index(image, { work_queue: 'due#info#0', work_at: T0.toISOString() }, [])).toBe(
       true,
     );
-    const given = { log_id: fresh().log_id, tenant_id: 't', send_status: 'FAILED', failure_reason: 'EXPIRED' };
-    await store().put(given);
+    const given = { log_id: fresh().log_id, tenant_id: 't', send_status: 'FAILED' };
+    await store().put({ ...given, failure_reason: 'EXPIRED' });
     expect(await store().indexStore.index(given, { work_queue: 'due#info#0' }, [])).toBe(false);
   });
 
@@ -33,6 +33,6 @@ export function indexingSuite(store: () => StoreUnderTest): void {
     const set = { work_queue: workQueueOf('due', 'info', image.log_id), work_at: T0.toISOString() };
     await store().put({ ...image, [column]: 'changed' });
     expect(await store().indexStore.index(image, set, [])).toBe(false);
-    expect(await store().get(image.log_id)).not.toHaveProperty('work_queue');
+    expect((await store().get(image.log_id))?.['work_queue']).not.toBe(set.work_queue);
   });
 }

@@ -1,10 +1,16 @@
 import { FilterCriteria } from 'aws-cdk-lib/aws-lambda';
 
+import { UPDATED_BY } from '../../../src/core/model/notification.ts';
+
 // `exists` works on leaves only, so the patterns include the type keys. One filter cannot match a field that is either
-// absent or anything but some values, so there are two filters for rows that need work.
+// absent or anything but some values, so there are two filters for rows that need work, and the `$or`. A mapping has
+// five filters at most.
 const absent = { S: [{ exists: false }] };
+const present = { S: [{ exists: true }] };
 /** Our own writers set one of these columns, also when they give a row up. */
 const notOurs = { work_queue: absent, failure_reason: absent };
+/** Each of our writes leaves our name, so someone else has written the row last. */
+const writtenByOthers = { $or: [{ updated_by: absent }, { updated_by: { S: [{ 'anything-but': [UPDATED_BY] }] } }] };
 
 const written = (newImage: Readonly<Record<string, object>>) =>
   FilterCriteria.filter({
@@ -23,4 +29,7 @@ export const FOREIGN_ROWS = [
   written({ ...notOurs, send_status: absent }),
   // Delivered by others: the history lookups must find these rows.
   written({ send_status: { S: ['SUCCESS'] }, history_bucket: absent }),
+  // With a reason, or with index keys, that may not be ours: the indexer decides.
+  written({ work_queue: absent, failure_reason: present, ...writtenByOthers }),
+  written({ work_queue: present, ...writtenByOthers }),
 ];

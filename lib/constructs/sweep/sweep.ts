@@ -70,6 +70,8 @@ export class Sweep extends Construct {
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
+        // A malformed row leaves the work index.
+        allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         // Each sweep records itself.
         allow(['dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
         useTableKey(encryption.dataKey),

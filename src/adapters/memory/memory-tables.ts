@@ -6,11 +6,19 @@ import { type ContentStore, ContentUnreadableError } from '../../core/delivery/s
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
 import type { ForeignRow } from '../../core/model/foreign-row.ts';
-import type { NotificationContent, NotificationRow, RetryRecord } from '../../core/model/notification.ts';
+import {
+  type NotificationContent,
+  type NotificationRow,
+  type RetryRecord,
+  UPDATED_BY,
+} from '../../core/model/notification.ts';
 import { providerHost } from '../../core/model/provider-key.ts';
 import type { RowChange } from '../../core/model/row-change.ts';
+import { setAside } from '../../core/model/set-aside.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
+import { readEntries } from '../../core/model/work-rules.ts';
+import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import { EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 
 type StoredRow = Record<string, unknown>;
@@ -125,7 +133,7 @@ export class MemoryTables implements IndexStore {
   };
 
   readonly dueIndex: DueIndex = {
-    page: async (work_queue, { until, limit, from = '0', after }) => {
+    page: async (work_queue, { until, limit, from = '', after }) => {
       const inside = (work_at: string) => work_at >= from && work_at <= until;
       const items = [...this.log.values()]
         .filter((row) => row['work_queue'] === work_queue && inside(String(row['work_at'])))
@@ -135,15 +143,23 @@ export class MemoryTables implements IndexStore {
       const page = items.slice(0, limit);
       const last = page.at(-1);
       const next: PageCursor | undefined = items.length > limit && last ? { position: position(last) } : undefined;
-      return { items: page, ...(next && { next }) };
+      return { ...readEntries(work_queue, page as unknown as ForeignRow[]), ...(next && { next }) };
+    },
+  };
+
+  readonly malformed: MalformedEntries = {
+    setAside: async ({ log_id, work_queue, work_at, faults }) => {
+      const row = this.log.get(log_id);
+      if (row?.['work_queue'] !== work_queue || row['work_at'] !== work_at) return undefined;
+      const { set, why } = setAside(faults, this.#clock());
+      this.#apply(log_id, { set: row['send_status'] === 'SUCCESS' ? {} : set, remove: ['work_queue', 'work_at'] });
+      return why;
     },
   };
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     const row = this.log.get(String(image['log_id']));
-    const open =
-      row !== undefined && row['work_queue'] === undefined && (row['failure_reason'] ?? undefined) === undefined;
-    if (!open || !isSame(row, image, IMAGE_COLUMNS)) return false;
+    if (row === undefined || !isSame(row, image, IMAGE_COLUMNS)) return false;
     this.#apply(String(image['log_id']), { set, remove: remove as (keyof NotificationRow)[] });
     return true;
   }
@@ -165,7 +181,12 @@ export class MemoryTables implements IndexStore {
   }
 
   #apply(log_id: string, { set, remove = [] }: RowChange): void {
-    const next: StoredRow = { ...this.log.get(log_id), ...set, updated_at: this.#clock().toISOString() };
+    const next: StoredRow = {
+      ...this.log.get(log_id),
+      ...set,
+      updated_at: this.#clock().toISOString(),
+      updated_by: UPDATED_BY,
+    };
     for (const name of remove) delete next[name];
     this.log.set(log_id, next);
   }

@@ -6,6 +6,7 @@ import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
+import { leavingIndex } from './leaving-index.ts';
 import { takeOver } from './take-over.ts';
 
 export interface DeliverDeps extends ConductDeps, ConcludeDeps {
@@ -38,6 +39,8 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
   if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
   const { claimed, row } = await deps.rows.claim(message, claimUntil(deps));
   if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
+  const malformed = leavingIndex(beforeClaim(row), message, deps.clock());
+  if (malformed) return left(await deps.rows.settle(row, malformed.change), malformed.why);
   const skip = reasonNotToSend(row, deps.clock(), deps.policy);
   return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
 }
@@ -49,6 +52,8 @@ async function considerRow(
   deps: DeliverDeps,
   alone: boolean,
 ): Promise<DeliveryOutcome> {
+  const malformed = row && leavingIndex(row, received.message, deps.clock());
+  if (row && malformed) return left(await deps.rows.change(row, malformed.change), malformed.why);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps) }, deps.policy);
   if (plan.do === 'drop' || row === undefined) {
     return dropped(plan.do === 'drop' ? plan.because : 'there is no such notification');
@@ -69,6 +74,21 @@ async function makeAttempt(
   deps: DeliverDeps,
 ): Promise<DeliveryOutcome> {
   return concludeAttempt(await conductAttempt({ row, claim, received }, deps), deps);
+}
+
+/** The counters as the row's writer left them: the claim has changed them before anyone saw them. */
+function beforeClaim(row: NotificationRow): NotificationRow {
+  const { send_attempts, attempts_left, last_attempt } = row;
+  return {
+    ...row,
+    send_attempts: send_attempts - 1,
+    attempts_left: attempts_left + 1,
+    last_attempt: last_attempt - 1,
+  };
+}
+
+function left(changed: boolean, why: string): DeliveryOutcome {
+  return dropped(changed ? `it left the work index: ${why}` : 'the row has changed meanwhile');
 }
 
 function dropped(because: string): DeliveryOutcome {

@@ -3,7 +3,7 @@ import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { ForeignRow } from '../model/foreign-row.ts';
 import { expiresAt, historyKeys } from '../model/history-index.ts';
-import type { NotificationRow } from '../model/notification.ts';
+import { type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { messageFor, type QueueMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
@@ -137,5 +137,6 @@ function successorOf(
     work_at: at,
     created_at: at,
     updated_at: at,
+    updated_by: UPDATED_BY,
   };
 }

@@ -1,13 +1,20 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
+import { ERROR_TYPES } from '../model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
 import { historyKeys } from '../model/history-index.ts';
-import type { MessageFormat, NotificationContent, NotificationRow } from '../model/notification.ts';
+import {
+  type MessageFormat,
+  type NotificationContent,
+  type NotificationRow,
+  UPDATED_BY,
+} from '../model/notification.ts';
 import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { clip } from '../model/text.ts';
+import { setAside } from '../model/set-aside.ts';
 import { parseTime } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
-import { contentFaults, describeFaults, type RowFault, rowFaults } from './row-rules.ts';
+import { workFaults } from '../model/work-rules.ts';
+import { contentFaults, rowFaults } from './row-rules.ts';
 
 /** What the indexer does with a row. */
 export type IndexPlan =
@@ -32,9 +39,6 @@ const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'
 /** TEXT columns that may be as long as a body, and would make every write of the row as expensive. */
 const NOTES = ['response_message', 'error_details'] as const;
 
-/** Longest description of faults, in characters: it is one of several columns of a small row. */
-const FAULT_TEXT = 400;
-
 /**
  * Decides on a row that another writer wrote with the source documents' columns (design §4, "Rows written by
  * others"). The content always moves out of the row, because the recipient must not stay in the clear
@@ -43,25 +47,56 @@ const FAULT_TEXT = 400;
  */
 export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
   const { log_id, tenant_id } = row;
-  if (typeof log_id !== 'string' || row['is_deleted'] === true) return { do: 'ignore' };
+  if (typeof log_id !== 'string' || row['is_deleted'] === true || isGivenUp(row)) return { do: 'ignore' };
+  const inline = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);
+  if (!inline && row['work_queue'] !== undefined) return planIndexed(row, now);
+  // Someone else sends it.
+  if (row['send_status'] === 'SENDING') return { do: 'ignore' };
   const delivered = row['send_status'] === 'SUCCESS';
-  const inline = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => typeof row[column] === 'string');
   const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
-  if (typeof tenant_id !== 'string' || tenant_id === '') {
-    return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: [] };
+  // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.
+  const nameless = faults.some(({ column }) => column === 'tenant_id' || column === 'log_id');
+  if (typeof tenant_id !== 'string' || nameless) {
+    return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
   const history = historyKeys({ ...row, log_id, tenant_id }, timeOf(row, 'created_at') ?? now);
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
-  if (delivered) return { do: 'history', set: { ...history }, ...moved };
+  if (delivered) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   if (faults.length > 0) {
     const { set, why } = setAside(faults, now);
-    return { do: 'set_aside', why, set: { ...set, ...history }, ...moved };
+    return { do: 'set_aside', why, set: { ...set, ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   }
+  const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   return {
     do: 'index',
-    set: { ...history, ...workKeys(row, log_id, now, policy), ...hostOf(row), updated_at: now.toISOString() },
+    set: { ...history, ...workKeys(row, log_id, now, policy), ...hostOf(row), ...written },
     ...moved,
+    remove: [...moved.remove, ...(row['failure_reason'] === undefined ? [] : ['failure_reason'])],
   };
+}
+
+/** A malformed row must not stay in the work index, and a writer's own time there would make it look like ours. */
+function keysOf(row: ForeignRow): string[] {
+  return ['work_queue', 'work_at'].filter((key) => row[key] !== undefined);
+}
+
+/**
+ * The pipeline has given the row up. Anyone may write a failure_reason; one of ours has a reason that we know, and
+ * either our name on the row, or the time when it was last due.
+ */
+function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: ForeignRow): boolean {
+  const known = ERROR_TYPES.some((reason) => reason === failure_reason);
+  return known && work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined);
+}
+
+/**
+ * A row without content that is in the work index: ours as a rule, changed by another writer since. If it is
+ * malformed, it leaves the index; its writer's keys may lie where no sweep looks.
+ */
+function planIndexed(row: ForeignRow, now: Date): IndexPlan {
+  if (row['send_status'] === 'SUCCESS') return { do: 'ignore' };
+  const faults = workFaults(row);
+  return faults.length === 0 ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
 }
 
 function isContent(column: string): boolean {
@@ -71,19 +106,6 @@ function isContent(column: string): boolean {
 function moveContent(row: ForeignRow) {
   const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
   return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
-}
-
-/** The change of a malformed row, with the description of its faults. */
-export function setAside(faults: readonly RowFault[], now: Date): { set: ForeignRow; why: string } {
-  const why = describeFaults(faults);
-  const set = {
-    send_status: 'FAILED',
-    error_type: 'FORMAT_ERROR',
-    failure_reason: 'FORMAT_ERROR',
-    error_message: clip(why, FAULT_TEXT),
-    updated_at: now.toISOString(),
-  };
-  return { set, why };
 }
 
 /** The retention window starts with the first attempt; if the row does not say when that was, the window starts now. */

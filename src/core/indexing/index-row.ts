@@ -1,9 +1,10 @@
 import type { ForeignRow } from '../model/foreign-row.ts';
 import type { NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { setAside } from '../model/set-aside.ts';
 import type { Clock } from '../model/time.ts';
-import { type IndexPlan, planIndex, setAside } from './index-plan.ts';
-import { contentFaults } from './row-rules.ts';
+import { type IndexPlan, planIndex } from './index-plan.ts';
+import { contentFaults, rowFaults } from './row-rules.ts';
 
 /** A row as a change record of the table shows it. */
 export interface RowImage {
@@ -15,8 +16,7 @@ export interface RowImage {
 /** NotificationLog and NotificationContent, as the indexer needs them. */
 export interface IndexStore {
   /**
-   * Applies the change if content, status and counters are still as in the image.
-   * @returns false if they are not, or if the row is indexed or given up already
+   * Applies the change if content, status, counters and index keys are still as in the image; else returns false.
    * @throws RowUnstorableError
    */
   index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean>;
@@ -54,15 +54,27 @@ export interface IndexOutcome {
   readonly why?: string;
 }
 
-/** Takes one row into the index. It rejects only when storage fails temporarily, and may then be called again. */
+/**
+ * Takes one row into the index. It rejects only when storage fails temporarily, and may then be called again: every
+ * other error is the row's, and sets the row aside.
+ */
 export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexOutcome> {
   const now = deps.clock();
-  const plan = await withContentChecked(planIndex(image.row, now, deps.policy), image.row, now, deps.store);
   try {
-    return await carryOut(plan, image, deps.store);
+    const plan = planned(image.row, now, deps.policy);
+    return await carryOut(await withContentChecked(plan, image.row, now, deps.store), image, deps.store);
   } catch (error) {
     if (!(error instanceof RowUnstorableError)) throw error;
     return setUnstorableAside(error, image, now, deps.store);
+  }
+}
+
+/** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */
+function planned(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
+  try {
+    return planIndex(row, now, policy);
+  } catch (cause) {
+    throw new RowUnstorableError('a value that cannot be read', { cause });
   }
 }
 
@@ -72,9 +84,18 @@ async function setUnstorableAside(
   now: Date,
   store: IndexStore,
 ): Promise<IndexOutcome> {
-  const { set, why } = setAside([{ column: 'message_body', rule: message, expected: 'a smaller row' }], now);
+  const { row } = image;
+  const faults = rowFaults(row);
+  const unstorable = { column: 'message_body', rule: message, expected: 'a smaller row' };
+  const { set, why } = setAside(faults.length > 0 ? faults : [unstorable], now);
+  const plan = {
+    do: 'set_aside',
+    set,
+    why,
+    remove: ['work_queue', 'work_at'].filter((key) => row[key] !== undefined),
+  } as const;
   try {
-    return await carryOut({ do: 'set_aside', set, why, remove: [] }, image, store);
+    return await carryOut(plan, image, store);
   } catch (error) {
     if (!(error instanceof RowUnstorableError)) throw error;
     // The row has no room even for the reason: it stays as it is, and only the log names the reason.

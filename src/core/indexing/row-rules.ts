@@ -1,91 +1,37 @@
 import { CHANNELS } from '../model/channels.ts';
+import {
+  boolean,
+  brokenRules,
+  type ColumnRule,
+  count,
+  freeText,
+  id,
+  isAbsent,
+  oneOf,
+  type RowFault,
+  required,
+  text,
+  time,
+} from '../model/column-rules.ts';
 import type { ForeignRow } from '../model/foreign-row.ts';
 import { MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
 import { PRIORITIES, PRIORITY_OF_LEVEL } from '../model/priorities.ts';
-import { parseTime } from '../model/time.ts';
-
-/** A broken rule, under the name that a person would look up. */
-export interface RowFault {
-  readonly column: string;
-  /** The constraint's name where the table document has one, else the kind of rule. */
-  readonly rule: string;
-  /** The values that the rule allows. */
-  readonly expected: string;
-}
-
-interface ColumnRule {
-  readonly column: string;
-  readonly rule: string;
-  readonly expected: string;
-  readonly holds: (value: unknown) => boolean;
-}
-
-const isAbsent = (value: unknown) => value === undefined || value === null;
-
-const oneOf = (column: string, rule: string, values: readonly string[]): ColumnRule => ({
-  column,
-  rule,
-  expected: `one of ${values.join(', ')}`,
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && values.includes(value)),
-});
-
-const text = (column: string, length: number): ColumnRule => ({
-  column,
-  rule: `VARCHAR(${length})`,
-  expected: `text of at most ${length} characters`,
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && [...value].length <= length),
-});
-
-const freeText = (column: string): ColumnRule => ({
-  column,
-  rule: 'TEXT',
-  expected: 'text',
-  holds: (value) => isAbsent(value) || typeof value === 'string',
-});
-
-const required = (column: string): ColumnRule => ({
-  column,
-  rule: 'NOT NULL',
-  expected: 'a value that is not empty',
-  holds: (value) => !isAbsent(value) && value !== '',
-});
-
-const time = (column: string): ColumnRule => ({
-  column,
-  rule: 'TIMESTAMP',
-  expected: 'a time such as 2025-06-01T10:30:00.000Z or 2025-06-01 10:30:00 (UTC)',
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && parseTime(value) !== undefined),
-});
-
-const boolean = (column: string): ColumnRule => ({
-  column,
-  rule: 'BOOLEAN',
-  expected: 'true or false',
-  holds: (value) => isAbsent(value) || typeof value === 'boolean',
-});
-
-const count = (column: string, rule: string): ColumnRule => ({
-  column,
-  rule,
-  expected: 'a whole number, 0 or more',
-  holds: (value) => isAbsent(value) || (Number.isInteger(value) && Number(value) >= 0),
-});
+import { OWN_COLUMN_RULES } from '../model/work-rules.ts';
 
 /**
  * Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1.
  */
 const COLUMN_RULES: readonly ColumnRule[] = [
   required('tenant_id'),
-  ...['log_id', 'tenant_id', 'notification_id', 'setting_id', 'template_id', 'integration_config_id'].map((column) =>
-    text(column, 50),
-  ),
+  ...['log_id', 'tenant_id'].map((column) => id(column, 50)),
+  ...['notification_id', 'setting_id', 'template_id', 'integration_config_id'].map((column) => text(column, 50)),
   ...['created_by', 'updated_by'].map((column) => text(column, 50)),
   text('recipient_address', 500),
   text('fallback_recipient', 500),
   text('fallback_integration_config_id', 50),
   text('subject', 500),
   text('response_code', 20),
-  ...['message_body', 'response_message', 'error_message'].map(freeText),
+  ...['message_body', 'response_message', 'error_message', 'error_details', 'failure_reason'].map(freeText),
   oneOf(
     'notification_type',
     'chk_notification_log_type',
@@ -103,13 +49,11 @@ const COLUMN_RULES: readonly ColumnRule[] = [
   count('send_attempts', 'chk_notification_log_attempts_positive'),
   count('max_retry_count', 'chk_notification_log_attempts_positive'),
   count('retry_count', 'INTEGER'),
-  ...['scheduled_at', 'sent_at', 'next_retry_at', 'first_attempt_at', 'created_at', 'updated_at'].map(time),
+  ...['scheduled_at', 'sent_at', 'next_retry_at', 'created_at', 'updated_at'].map(time),
+  ...OWN_COLUMN_RULES,
 ];
 
-interface RowRule {
-  readonly column: string;
-  readonly rule: string;
-  readonly expected: string;
+interface RowRule extends RowFault {
   readonly holds: (row: ForeignRow) => boolean;
 }
 
@@ -145,20 +89,15 @@ const ROW_RULES: readonly RowRule[] = [
 
 /** All rules that a row breaks. Values are never quoted, because they may be personal. */
 export function rowFaults(row: ForeignRow): RowFault[] {
-  const inColumns = COLUMN_RULES.filter(({ column, holds }) => !holds(row[column]));
   const between = ROW_RULES.filter(({ holds }) => !holds(row));
-  return [...inColumns, ...between].map(({ column, rule, expected }) => ({ column, rule, expected }));
+  return [
+    ...brokenRules(COLUMN_RULES, row),
+    ...between.map(({ column, rule, expected }) => ({ column, rule, expected })),
+  ];
 }
 
 /** The broken rules of the content, for a row that contains it. */
 export function contentFaults(row: ForeignRow): RowFault[] {
   const fallback = isAbsent(row['fallback_channel']) ? [] : [required('fallback_recipient')];
-  return [required('recipient_address'), required('message_body'), ...fallback]
-    .filter(({ column, holds }) => !holds(row[column]))
-    .map(({ column, rule, expected }) => ({ column, rule, expected }));
-}
-
-/** One sentence for error_message. */
-export function describeFaults(faults: readonly RowFault[]): string {
-  return faults.map(({ column, rule, expected }) => `${column} breaks ${rule}: expected ${expected}`).join('; ');
+  return brokenRules([required('recipient_address'), required('message_body'), ...fallback], row);
 }

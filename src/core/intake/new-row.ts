@@ -1,8 +1,9 @@
 import { planIndex } from '../indexing/index-plan.ts';
-import { describeFaults, rowFaults } from '../indexing/row-rules.ts';
+import { rowFaults } from '../indexing/row-rules.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { withChange } from '../model/row-change.ts';
+import { describeFaults } from '../model/set-aside.ts';
 import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 

@@ -3,7 +3,7 @@
  * came back after all; the recipient opened it or complained about it, and so has it. Stored, so these words must never
  * change.
  */
-const EVIDENCE = ['delivered', 'bounced', 'seen'] as const;
+export const EVIDENCE = ['delivered', 'bounced', 'seen'] as const;
 export type DeliveryEvidence = (typeof EVIDENCE)[number];
 
 /** By attempt number. The strongest evidence of an attempt counts, in whatever order its events come. */

@@ -48,6 +48,7 @@ export const METRICS = {
   SweepDispatched: { ...sweep, meaning: 'notifications that a sweep queued' },
   SweepSkipped: { ...sweep, meaning: 'due notifications that a sweep did not queue, as their lane has a backlog' },
   SweepDuration: { ...sweep, unit: 'Milliseconds', meaning: 'one invocation of the dispatcher' },
+  EntriesSetAside: { ...sweep, meaning: 'malformed rows that a sweep took out of the work index' },
   // Due-indexer
   RowsIndexed: { ...indexer, meaning: 'rows of other writers that entered the work index' },
   RowsSetAside: { ...indexer, meaning: 'rows of other writers that break a rule' },

@@ -85,7 +85,14 @@ export interface NotificationRow {
   readonly is_deleted?: boolean;
   /** Set by each of our writes. */
   readonly updated_at?: string;
+  /** UPDATED_BY, unless another writer has changed the row since our last write. */
+  readonly updated_by?: string;
+  /** JSON: the last failure, in short; the retry record has the whole answer. */
+  readonly error_details?: string;
 }
+
+/** `updated_by` of a row that the pipeline wrote last. The stream filter of the indexer reads it. */
+export const UPDATED_BY = 'notification-retry';
 
 /** `created_by` of a row that came through the API; every other writer has access to the table itself. */
 export const INTAKE_API = 'intake-api';

@@ -1,4 +1,5 @@
 import type { Channel } from './channels.ts';
+import type { RowFault } from './column-rules.ts';
 import { PRIORITIES, type Priority } from './priorities.ts';
 
 /**
@@ -62,6 +63,14 @@ export interface DueItem {
   readonly queued_for?: string;
 }
 
+/** An entry of the work index that cannot be routed. */
+export interface MalformedEntry {
+  readonly log_id: string;
+  readonly work_queue: string;
+  readonly work_at: string;
+  readonly faults: readonly RowFault[];
+}
+
 /** Where a page ended; only the adapter reads it. */
 export type PageCursor = Readonly<Record<string, unknown>>;
 
@@ -78,6 +87,8 @@ export interface PageQuery {
 export interface WorkPage {
   /** Oldest first. */
   readonly items: DueItem[];
+  /** Entries that break a rule (work-rules.ts); they are never among the items. */
+  readonly malformed?: readonly MalformedEntry[];
   /** Absent on the last page. */
   readonly next?: PageCursor;
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../model/time.ts';
 import { allShards, type DueIndex, type WorkState } from '../model/work-index.ts';
 import { type PartitionCursors, readPartitions } from '../model/work-partitions.ts';
 import { busyLanes } from './backlog.ts';
+import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import type { SweepRequest } from './sweep-request.ts';
 import { type SweepResult, Tally } from './sweep-result.ts';
@@ -20,7 +21,7 @@ export interface SweepCursor {
   readonly sent: number;
 }
 
-export interface SweepDeps extends DispatcherDeps {
+export interface SweepDeps extends DispatcherDeps, MalformedDeps {
   readonly index: DueIndex;
   readonly clock: Clock;
   /** True when the time that is left does not suffice for another page. */
@@ -32,7 +33,8 @@ const PAGE_SIZE = 250;
 
 /**
  * One run of BATCH-952: finds what is due and sends it to the lanes, urgent first, oldest first (design §6.1). It
- * writes nothing: a crash loses nothing, and a notification that is sent twice is claimed once.
+ * writes nothing but the reason of a malformed row: a crash loses nothing, and a notification that is sent twice is
+ * claimed once.
  * @returns the counts, and a cursor when time ran out before the end.
  */
 export async function sweep(
@@ -49,7 +51,7 @@ export async function sweep(
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
     const stopped = await walk(
-      { partitions: queues[queue] ?? [], after, window: windowOf(now, request) },
+      { partitions: queues[queue] ?? [], after, window: windowOf(now, request), writes: !request.dry_run },
       dispatcher,
       deps,
     );
@@ -76,11 +78,13 @@ interface Walk {
   readonly partitions: readonly string[];
   readonly after: PartitionCursors | undefined;
   readonly window: SweepWindow;
+  /** False for a dry run. */
+  readonly writes: boolean;
 }
 
 /** Dispatches the partitions round by round, a page of each. @returns where it stopped when time ran out */
 async function walk(
-  { partitions, after, window }: Walk,
+  { partitions, after, window, writes }: Walk,
   dispatcher: Dispatcher,
   deps: SweepDeps,
 ): Promise<PartitionCursors | undefined> {
@@ -89,6 +93,8 @@ async function walk(
     if (deps.outOfTime?.()) return cursors;
     const { pages, next } = await readPartitions(deps.index, partitions, { ...window, limit: PAGE_SIZE }, cursors);
     const items = pages.flatMap((page) => page.items);
+    const malformed = pages.flatMap((page) => page.malformed ?? []);
+    if (writes) await setEntriesAside(malformed, deps);
     await dispatcher.dispatch(items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)));
     cursors = next;
   }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { planIndex } from '../../../src/core/indexing/index-plan.ts';
-import { describeFaults, rowFaults } from '../../../src/core/indexing/row-rules.ts';
+import { rowFaults } from '../../../src/core/indexing/row-rules.ts';
 import { historyKeys } from '../../../src/core/model/history-index.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { describeFaults } from '../../../src/core/model/set-aside.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, T0 } from '../../support/rows.ts';
 
 /** The second sample of his-notification-log-table.md, abridged: a row as BATCH-951 leaves it. */
@@ -26,6 +28,66 @@ const sample = {
   priority_level: 'HIGH',
 };
 const index = (row: Record<string, unknown>) => planIndex(row, T0, DEFAULT_RETRY_POLICY);
+
+describe('a failure_reason', () => {
+  const given = { ...sample, failure_reason: 'EXPIRED' };
+
+  it.each([
+    ['of no meaning to us', { failure_reason: 'mailbox full' }],
+    ['that we know, on a row that was never ours', {}],
+    ['of ours, on a row that its writer has corrected since', { failure_reason: 'FORMAT_ERROR', updated_by: 'user-1' }],
+  ])('%s does not keep a row out', (_, changes) => {
+    expect(index({ ...given, ...changes })).toMatchObject({
+      do: 'index',
+      set: { updated_by: 'notification-retry' },
+      remove: expect.arrayContaining(['failure_reason']),
+    });
+  });
+
+  it.each([
+    ['that we wrote', { updated_by: 'notification-retry' }],
+    ['of a row that was in the work index', { work_at: T0.toISOString(), updated_by: 'user-1' }],
+  ])('%s does', (_, changes) => {
+    expect(index({ ...given, ...changes })).toEqual({ do: 'ignore' });
+  });
+});
+
+describe('a row that its writer put into the work index', () => {
+  const { recipient_address: _, message_body: _1, subject: _2, message_format: _3, ...without } = sample;
+  const keys = {
+    channel: 'slack',
+    priority: 'important',
+    attempts_left: 1,
+    last_attempt: 2,
+    work_queue: workQueueOf('due', 'important', sample.log_id),
+    work_at: T0.toISOString(),
+  };
+
+  it('is taken in like any other while it still has its content', () => {
+    expect(index({ ...sample, ...keys, work_queue: 'due#urgent#99', work_at: 'soon' })).toMatchObject({
+      do: 'index',
+      set: { work_queue: keys.work_queue, work_at: T0.toISOString() },
+    });
+  });
+
+  it('stays there if it is like one of ours', () => {
+    expect(index({ ...without, ...keys })).toEqual({ do: 'ignore' });
+  });
+
+  it.each([
+    ['work_queue', 'due#everything'],
+    ['work_at', 'soon'],
+    ['attempts_left', undefined],
+    ['last_attempt', '2'],
+    ['delivery_by_attempt', 'delivered'],
+  ])('leaves it when its %s is malformed', (column, value) => {
+    expect(index({ ...without, ...keys, [column]: value })).toMatchObject({
+      do: 'set_aside',
+      why: expect.stringContaining(`${column} breaks`),
+      remove: expect.arrayContaining(['work_queue']),
+    });
+  });
+});
 
 describe('a row of another writer', () => {
   it('enters the work index, and its content is moved out', () => {

@@ -123,7 +123,7 @@ describe('the notice of what was given up', () => {
 
   it('stays readable and small, however many causes there are', async () => {
     const { look, notices } = setUp(
-      Array.from({ length: 200 }, (_, i) => dead(`${'x'.repeat(500)}-${i}`, i, { integration_config_id: `IC${i}` })),
+      Array.from({ length: 200 }, (_, i) => dead(`${'x'.repeat(90)}-${i}`, i, { integration_config_id: `IC${i}` })),
     );
     await look(10 * MINUTE);
     expect(notices[0]?.text).toMatch(/180 more causes, of 180 notifications/);

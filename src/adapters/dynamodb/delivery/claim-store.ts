@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { ClaimStore } from '../../../core/delivery/ports.ts';
-import type { NotificationRow } from '../../../core/model/notification.ts';
+import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
 import type { RowChange } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { workQueueOf } from '../../../core/model/work-index.ts';
@@ -42,7 +42,12 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
     { log_id }: NotificationRow,
     { set, remove = [] }: RowChange,
     asRead: GuardedUpdate['asRead'],
-  ): GuardedUpdate => ({ log_id, set: { ...set, updated_at: clock().toISOString() }, remove, asRead });
+  ): GuardedUpdate => ({
+    log_id,
+    set: { ...set, updated_at: clock().toISOString(), updated_by: UPDATED_BY },
+    remove,
+    asRead,
+  });
 
   return {
     async claim({ log_id, priority, due }, claim_until) {

@@ -23,7 +23,7 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
     async index(image, set, remove) {
       const update = { log_id: String(image['log_id']), set, remove, asRead: columnsOf(image, IMAGE_COLUMNS) };
       try {
-        return await updateGuarded(client, tables.notification_log, update, NOT_INDEXED);
+        return await updateGuarded(client, tables.notification_log, update);
       } catch (error) {
         throw unstorable(error);
       }
@@ -47,14 +47,6 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
     },
   };
 }
-
-/** The row is not in the work index and was not given up. A writer that knows failure_reason may have set it NULL. */
-const NOT_INDEXED = {
-  text:
-    'attribute_not_exists(work_queue) AND ' +
-    '(attribute_not_exists(failure_reason) OR attribute_type(failure_reason, :null))',
-  values: { ':null': { S: 'NULL' } },
-};
 
 /** With ValidationException DynamoDB refuses what no retry can store, mostly an item of more than 400 KB. */
 function unstorable(error: unknown): unknown {

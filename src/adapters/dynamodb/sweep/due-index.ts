@@ -1,36 +1,41 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import type { DueIndex, DueItem } from '../../../core/model/work-index.ts';
+import type { DueIndex } from '../../../core/model/work-index.ts';
+import { readEntries } from '../../../core/model/work-rules.ts';
 import { WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 
 /** DueIndex on NotificationLog's work index. */
 export function createDueIndex(client: DynamoDBClient, table: string): DueIndex {
   return {
-    async page(work_queue, { until, limit, from = '0', after }) {
+    async page(work_queue, { until, limit, from, after }) {
       const { Items = [], LastEvaluatedKey } = await client.send(
         new QueryCommand({
           TableName: table,
           IndexName: WORK_INDEX,
-          KeyConditionExpression: 'work_queue = :queue AND work_at BETWEEN :from AND :until',
-          ExpressionAttributeValues: { ':queue': { S: work_queue }, ':from': { S: from }, ':until': { S: until } },
+          // Without a lower bound: another writer's work_at may be below any time.
+          KeyConditionExpression: `work_queue = :queue AND work_at ${from === undefined ? '<= :until' : 'BETWEEN :from AND :until'}`,
+          ExpressionAttributeValues: {
+            ':queue': { S: work_queue },
+            ':until': { S: until },
+            ...(from !== undefined && { ':from': { S: from } }),
+          },
           Limit: limit,
           ...(after && { ExclusiveStartKey: after as Item }),
         }),
       );
-      return { items: Items.map(toDueItem), ...(LastEvaluatedKey && { next: LastEvaluatedKey }) };
+      return { ...readEntries(work_queue, Items.map(toEntry)), ...(LastEvaluatedKey && { next: LastEvaluatedKey }) };
     },
   };
 }
 
 /** Reads the attributes without unmarshall: all are text, and the dispatcher reads thousands of items. */
-function toDueItem(item: Item): DueItem {
-  const text = (name: string) => item[name]?.S ?? '';
+function toEntry(item: Item): Record<string, string | undefined> {
   return {
-    log_id: text('log_id'),
-    tenant_id: text('tenant_id'),
-    channel: text('channel') as DueItem['channel'],
-    priority: text('priority') as DueItem['priority'],
-    work_at: text('work_at'),
+    log_id: item['log_id']?.S,
+    tenant_id: item['tenant_id']?.S,
+    channel: item['channel']?.S,
+    priority: item['priority']?.S,
+    work_at: item['work_at']?.S,
     ...(item['queued_for']?.S !== undefined && { queued_for: item['queued_for'].S }),
   };
 }

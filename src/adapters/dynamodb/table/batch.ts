@@ -27,9 +27,17 @@ const RETRYABLE = new Set([
   'InternalServerError',
 ]);
 
+/** What BatchStatementError and single calls call it. */
+const INVALID = new Set(['ValidationError', 'ValidationException']);
+
 export type StatementResult =
   | { readonly applied: true; readonly item?: Item }
-  | { readonly applied: false; readonly item?: Item };
+  | {
+      readonly applied: false;
+      readonly item?: Item;
+      /** The statement does not fit the types of the stored row; another try would not help. */
+      readonly invalid?: string;
+    };
 
 /** Runs conditional updates in one call. A condition that does not hold is a result, not an error. */
 export async function executeStatements(
@@ -49,6 +57,11 @@ export async function executeStatements(
       if (fault === undefined) results[entry.index] = { applied: true, ...(found && { item: found }) };
       else if (fault.Code === 'ConditionalCheckFailed')
         results[entry.index] = { applied: false, ...(found && { item: found }) };
+      else if (INVALID.has(fault.Code ?? ''))
+        results[entry.index] = {
+          applied: false,
+          invalid: `DynamoDB refused a statement: ${fault.Code}: ${fault.Message}`,
+        };
       else if (RETRYABLE.has(fault.Code ?? '') && round < ROUNDS) again.push(entry);
       else
         results[entry.index] = new GatheredError(

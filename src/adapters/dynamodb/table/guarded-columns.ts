@@ -11,7 +11,10 @@ export const STATE_COLUMNS = [
 /** For delivery events: two of them can come at once, and neither changes the row's state. */
 export const EVENT_COLUMNS = [...STATE_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
 
-/** Columns that a foreign row's writer may change after the image was taken; indexing must not overwrite that. */
+/**
+ * Columns that a foreign row's writer, or the pipeline, may change after the image was taken; indexing must not
+ * overwrite that.
+ */
 export const IMAGE_COLUMNS = [
   'send_status',
   'tenant_id',
@@ -32,4 +35,8 @@ export const IMAGE_COLUMNS = [
   'fallback_integration_config_id',
   'response_message',
   'error_details',
+  'failure_reason',
+  'last_attempt',
+  'work_queue',
+  'work_at',
 ] as const;

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { RowStore } from '../../../core/delivery/ports.ts';
-import type { NotificationRow } from '../../../core/model/notification.ts';
+import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { columnsOf, createGuardedUpdates } from './guarded-update.ts';
 import { createRowReader } from './row-reader.ts';
@@ -19,7 +19,7 @@ export function createGuardedRows(
     change: (row, { set, remove = [] }) =>
       update({
         log_id: row.log_id,
-        set: { ...set, updated_at: clock().toISOString() },
+        set: { ...set, updated_at: clock().toISOString(), updated_by: UPDATED_BY },
         remove,
         asRead: columnsOf(row, guarded),
       }),

@@ -18,6 +18,7 @@ export interface GuardedUpdate {
 /** A condition beside the guard. */
 interface Condition {
   readonly text: string;
+  readonly names?: Readonly<Record<string, string>>;
   readonly values: Item;
 }
 
@@ -46,8 +47,12 @@ export function createGuardedUpdates(
       ),
     { max: MAX_STATEMENTS, wait_ms, keyOf: ({ log_id }) => log_id },
   );
-  return async (update) =>
-    fitsStatement(update) ? (await execute(update)).applied : updateGuarded(client, table, update);
+  return async (update) => {
+    if (!fitsStatement(update)) return updateGuarded(client, table, update);
+    const result = await execute(update);
+    if (!result.applied && result.invalid !== undefined) throw new Error(result.invalid);
+    return result.applied;
+  };
 }
 
 /** Makes one guarded update with an UpdateItem of its own; false when the row is not as expected. */
@@ -64,7 +69,7 @@ export function updateGuarded(
     Key: { log_id: { S: log_id } },
     UpdateExpression: update.expression,
     ConditionExpression: [...(and ? [and.text] : []), ...guard.conditions].join(' AND '),
-    ExpressionAttributeNames: { ...update.names, ...guard.names },
+    ExpressionAttributeNames: { ...update.names, ...guard.names, ...and?.names },
     ExpressionAttributeValues: { ...update.values, ...guard.values, ...and?.values },
   });
   return ifConditionHolds(

@@ -2,6 +2,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { marshall, NumberValueImpl, unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../../../core/model/notification.ts';
+import { STATE_COLUMNS } from './guarded-columns.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -10,14 +11,57 @@ export function toItem(value: object): Item {
 }
 
 export function toValue(value: unknown): AttributeValue {
+  if (value instanceof StoredValue) return value.attribute;
   const { value: marshalled } = marshall({ value }, { removeUndefinedValues: true });
   if (marshalled === undefined) throw new TypeError('An attribute that is to be written has no value.');
   return marshalled;
 }
 
-/** Any row. A number that JavaScript cannot represent stays a NumberValue, so that the rules for rows can refuse it. */
+/**
+ * An attribute without an exact equivalent in JavaScript: binary, a set, or a map or list with one of them or with a
+ * number that JavaScript cannot represent. It is written back, and compared, as it was read.
+ */
+export class StoredValue {
+  readonly attribute: AttributeValue;
+
+  constructor(attribute: AttributeValue) {
+    this.attribute = attribute;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'StoredValue';
+  }
+
+  toString(): string {
+    return `(${Object.keys(this.attribute).join()})`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+}
+
+/**
+ * Any row; it never throws. A number that JavaScript cannot represent stays a NumberValue, so that the rules for rows
+ * can refuse it.
+ */
 export function toForeignRow(item: Item): ForeignRow {
-  return unmarshall(item, { wrapNumbers: (text) => (isExact(text) ? Number(text) : NumberValueImpl.from(text)) });
+  return Object.fromEntries(Object.entries(item).map(([name, attribute]) => [name, plainOrStored(attribute)]));
+}
+
+function plainOrStored(attribute: AttributeValue): unknown {
+  if (attribute.S !== undefined) return attribute.S;
+  if (attribute.N !== undefined) return isExact(attribute.N) ? Number(attribute.N) : NumberValueImpl.from(attribute.N);
+  if (attribute.BOOL !== undefined) return attribute.BOOL;
+  if (attribute.NULL !== undefined) return null;
+  return isPlain(attribute) ? unmarshall({ attribute })['attribute'] : new StoredValue(attribute);
+}
+
+function isPlain({ S, N, BOOL, NULL, M, L }: AttributeValue): boolean {
+  if (N !== undefined) return isExact(N);
+  if (M !== undefined) return Object.values(M).every(isPlain);
+  if (L !== undefined) return L.every(isPlain);
+  return S !== undefined || BOOL !== undefined || NULL !== undefined;
 }
 
 function isExact(text: string): boolean {
@@ -27,15 +71,29 @@ function isExact(text: string): boolean {
 
 /** A row of a stream event. Lambda encodes its binary values as base64 text. */
 export function streamImage(image: Readonly<Record<string, unknown>>): Item {
-  return JSON.parse(JSON.stringify(image), (name, value) =>
-    name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value,
-  );
+  return JSON.parse(JSON.stringify(image), (name, value) => {
+    if (name === 'B' && typeof value === 'string') return Buffer.from(value, 'base64');
+    return name === 'BS' && Array.isArray(value) ? value.map((text) => Buffer.from(String(text), 'base64')) : value;
+  });
 }
 
-/** A row of the pipeline: our own code wrote its routing and counters, and its times are ISO-8601. */
+/**
+ * A row of the pipeline. NULL means absent, as for a writer that sets every column it knows; only a state column keeps
+ * it, because a guard compares it with what is stored.
+ */
 export function toNotificationRow(item: Item): NotificationRow {
-  const row = unmarshall(item);
-  return { ...row, send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow;
+  const row = Object.entries(toForeignRow(item)).filter(([name, value]) => value !== null || isState(name));
+  return {
+    send_attempts: 0,
+    attempts_left: 0,
+    retry_count: 0,
+    last_attempt: -1,
+    ...Object.fromEntries(row),
+  } as NotificationRow;
+}
+
+function isState(name: string): boolean {
+  return STATE_COLUMNS.some((column) => column === name);
 }
 
 export function toRetryRecord(item: Item): RetryRecord {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FOREIGN_ROWS } from '../../../../lib/constructs/indexing/indexer-stream-filter.ts';
 import { matchesAny } from '../../../../src/local/emulator/events/event-filter.ts';
 
-const ours = { history_bucket: '2026-11-21#3' };
+const ours = { history_bucket: '2026-11-21#3', updated_by: 'notification-retry' };
 
 function wakesTheIndexer(row: Record<string, unknown>, eventName = 'INSERT'): boolean {
   const record = { eventName, dynamodb: { NewImage: marshall({ log_id: 'NL001', ...row }) } };
@@ -21,6 +21,10 @@ describe('the due-indexer', () => {
     ['a row with a number for a status', { send_status: 4 }],
     ['a row whose failure_reason is null', { send_status: 'FAILED', failure_reason: null }],
     ['a row that others delivered', { send_status: 'SUCCESS' }],
+    ["a row with its writer's own failure_reason", { send_status: 'FAILED', failure_reason: 'mailbox full' }],
+    ["a row with its writer's own index keys", { send_status: 'FAILED', work_queue: 'due#normal#1' }],
+    ['a row of ours that another writer changed', { ...ours, work_queue: 'due#normal#1', updated_by: 'BATCH-951' }],
+    ['a row with a number for a reason', { send_status: 'FAILED', failure_reason: 4 }],
   ])('runs for %s', (_, row) => {
     expect(wakesTheIndexer(row)).toBe(true);
     expect(wakesTheIndexer(row, 'MODIFY')).toBe(true);
@@ -31,11 +35,15 @@ describe('the due-indexer', () => {
     ['a row that waits for its retry', { ...ours, send_status: 'RETRY', work_queue: 'due#normal#1' }],
     ['a row that is claimed', { ...ours, send_status: 'SENDING', work_queue: 'due#normal#1' }],
     ['a row that was given up', { ...ours, send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' }],
-    ['a malformed row that was set aside', { send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' }],
+    ['a malformed row that was set aside', { ...ours, send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' }],
     ['a row that we delivered', { ...ours, send_status: 'SUCCESS' }],
     ['a row that others are sending', { send_status: 'SENDING' }],
   ])('does not run for %s', (_, row) => {
     expect(wakesTheIndexer(row)).toBe(false);
+  });
+
+  it('needs no more filters than a mapping may have', () => {
+    expect(FOREIGN_ROWS.length).toBeLessThanOrEqual(5);
   });
 
   it('does not run for rows that expire', () => {

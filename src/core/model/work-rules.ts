@@ -1,0 +1,134 @@
+import { CHANNELS } from './channels.ts';
+import {
+  boolean,
+  brokenRules,
+  type ColumnRule,
+  count,
+  id,
+  isAbsent,
+  oneOf,
+  type RowFault,
+  required,
+  text,
+  time,
+} from './column-rules.ts';
+import { EVIDENCE } from './delivery-by-attempt.ts';
+import { ERROR_TYPES } from './error-types.ts';
+import type { ForeignRow } from './foreign-row.ts';
+import { RECIPIENT_TYPES, SEND_STATUSES } from './notification.ts';
+import { PRIORITIES } from './priorities.ts';
+import { type DueItem, type MalformedEntry, parseWorkQueue, WORK_SHARDS } from './work-index.ts';
+
+/** The kind of rule for columns that only the pipeline writes. */
+const OURS = 'column of the pipeline';
+/** Longest id in a queue message (design §8). */
+const MESSAGE_ID_LENGTH = 100;
+/** Most characters of a text that the pipeline keeps in a row. */
+const OWN_TEXT_LENGTH = 256;
+
+const evidence: ColumnRule = {
+  column: 'delivery_by_attempt',
+  rule: OURS,
+  expected: `a map of attempt numbers to ${EVIDENCE.join(', ')}`,
+  holds: (value) =>
+    isAbsent(value) ||
+    (Object.prototype.toString.call(value) === '[object Object]' &&
+      Object.entries(value as object).every(
+        ([attempt, word]) => /^\d+$/.test(attempt) && EVIDENCE.some((known) => known === word),
+      )),
+};
+
+/** Columns that only the pipeline writes, in so far as it reads them again. Any of them may be absent. */
+export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
+  count('attempts_left', OURS),
+  count('last_attempt', OURS, -1),
+  count('redrive_count', OURS),
+  time('first_attempt_at'),
+  ...['delivered_at', 'opened_at', 'bounced_at', 'complained_at'].map(time),
+  oneOf('give_up', OURS, ERROR_TYPES),
+  ...['claim_until', 'queued_for', 'provider_host', 'error_type'].map((column) => text(column, OWN_TEXT_LENGTH)),
+  ...['dead_message_id', 'dead_run_id', 'replay_id', 'successor_log_id', 'predecessor_log_id'].map((column) =>
+    text(column, OWN_TEXT_LENGTH),
+  ),
+  text('recipient_hash', OWN_TEXT_LENGTH),
+  boolean('suppressed'),
+  evidence,
+];
+
+const present = (rule: ColumnRule): ColumnRule => ({
+  ...rule,
+  holds: (value) => !isAbsent(value) && rule.holds(value),
+});
+
+const workAt: ColumnRule = {
+  ...time('work_at'),
+  expected: 'a time such as 2025-06-01T10:30:00.000Z',
+  holds: (value) => typeof value === 'string' && value.endsWith('Z') && time('work_at').holds(value),
+};
+
+/** What the work index shows of a row. */
+const ENTRY_RULES: readonly ColumnRule[] = [
+  required('log_id'),
+  id('log_id', MESSAGE_ID_LENGTH),
+  required('tenant_id'),
+  id('tenant_id', MESSAGE_ID_LENGTH),
+  present(oneOf('channel', 'chk_notification_log_type', CHANNELS)),
+  present(oneOf('priority', 'priority', PRIORITIES)),
+  workAt,
+];
+
+/** What delivery reads of a row in the work index. */
+const WORK_RULES: readonly ColumnRule[] = [
+  ...ENTRY_RULES,
+  present(oneOf('send_status', 'chk_notification_log_status', SEND_STATUSES)),
+  present(count('send_attempts', 'chk_notification_log_attempts_positive')),
+  count('max_retry_count', 'chk_notification_log_attempts_positive'),
+  count('retry_count', 'INTEGER'),
+  ...['attempts_left', 'last_attempt'].map((column) =>
+    present(count(column, OURS, column === 'last_attempt' ? -1 : 0)),
+  ),
+  ...OWN_COLUMN_RULES,
+  oneOf('fallback_channel', 'fallback', CHANNELS),
+  oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
+  ...['integration_config_id', 'notification_id', 'created_by'].map((column) => text(column, OWN_TEXT_LENGTH)),
+  boolean('is_deleted'),
+  time('next_retry_at'),
+];
+
+const WRONG_QUEUE: RowFault = {
+  column: 'work_queue',
+  rule: OURS,
+  expected: 'the queue of its priority; other writers leave it out',
+};
+
+/** The rules that a row in the work index breaks: whoever may write to the table may have written it. */
+export function workFaults(row: ForeignRow): RowFault[] {
+  return [...brokenRules(WORK_RULES, row), ...partitionFaults(row['work_queue'], row['priority'])];
+}
+
+/** The rules that an entry of the work index breaks. */
+export function entryFaults(work_queue: string, entry: ForeignRow): RowFault[] {
+  const elsewhere = parseWorkQueue(work_queue)?.priority !== entry['priority'];
+  return [...brokenRules(ENTRY_RULES, entry), ...(elsewhere ? [WRONG_QUEUE] : [])];
+}
+
+function partitionFaults(work_queue: unknown, priority: unknown): RowFault[] {
+  const queue = typeof work_queue === 'string' ? parseWorkQueue(work_queue) : undefined;
+  if (queue !== undefined && queue.shard < WORK_SHARDS && queue.priority === priority) return [];
+  return [WRONG_QUEUE];
+}
+
+/** Sorts what a page of the work index holds. */
+export function readEntries(
+  work_queue: string,
+  entries: readonly ForeignRow[],
+): { readonly items: DueItem[]; readonly malformed?: readonly MalformedEntry[] } {
+  const items: DueItem[] = [];
+  const malformed: MalformedEntry[] = [];
+  for (const entry of entries) {
+    const faults = entryFaults(work_queue, entry);
+    if (faults.length === 0) items.push(entry as unknown as DueItem);
+    else malformed.push({ log_id: String(entry['log_id']), work_queue, work_at: String(entry['work_at']), faults });
+  }
+  return { items, ...(malformed.length > 0 && { malformed }) };
+}

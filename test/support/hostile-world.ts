@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBRecord, SQSRecord } from 'aws-lambda';
+import { createHandler as createChannelFunction } from '../../functions/shared/channel/channel-function.ts';
+import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
+import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
+import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
+import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
+import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
+import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import type { QueuedMessage } from '../../src/core/model/lanes.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { sweep } from '../../src/core/sweep/sweep.ts';
+import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
+import { streamRecord } from '../../src/local/emulator/sources/stream-event.ts';
+import type { JsonObject } from '../../src/local/support/json.ts';
+import type { TestDynamoDb } from './dynamodb.ts';
+import { T0 } from './rows.ts';
+import { createTables, type TableNames } from './tables.ts';
+
+const quiet = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
+const clock = () => T0;
+const PATTERNS: readonly JsonObject[] = FOREIGN_ROWS.map(({ pattern }) => JSON.parse(pattern));
+const URL = 'http://localhost/000000000000/lane';
+/** SQS moves a message to the DLQ after so many receives. */
+const RECEIVES = 5;
+
+type IndexerFactory = typeof import('../../functions/due-indexer/handler.ts')['createHandler'];
+
+/** Stream, indexer, sweep and channel function in one process, on a DynamoDB stand-in. */
+export class HostileWorld {
+  readonly sent = new Map<string, number>();
+  readonly #client: DynamoDBClient;
+  readonly #tables: TableNames;
+  readonly #indexer: ReturnType<IndexerFactory>;
+  readonly #channel: ReturnType<typeof createChannelFunction>;
+  #sequence = 0;
+  #lane: QueuedMessage[] = [];
+
+  static async create(dynamodb: TestDynamoDb, createIndexer: IndexerFactory): Promise<HostileWorld> {
+    return new HostileWorld(dynamodb.client, await createTables(dynamodb.client, 'hostile'), createIndexer);
+  }
+
+  private constructor(client: DynamoDBClient, tables: TableNames, createIndexer: IndexerFactory) {
+    this.#client = client;
+    this.#tables = tables;
+    const cipher = createLocalRecipientCipher(randomBytes(32));
+    const store = createIndexStore({ client, tables, cipher, hashKey: async () => 'key' });
+    this.#indexer = createIndexer({ store, policy, clock }, quiet);
+    const deliver = {
+      rows: createClaimStore(client, tables.notification_log, clock),
+      records: createRecordStore(client, tables.notification_retry_log),
+      contents: createContentStore(client, tables.notification_content, cipher),
+      successors: createSuccessorStore(client, tables),
+      sender: {
+        send: async ({ log_id }: { readonly log_id: string }) => {
+          this.sent.set(log_id, (this.sent.get(log_id) ?? 0) + 1);
+          return { ok: true, response_code: '200' } as const;
+        },
+      },
+      retries: { send: async () => {} },
+      gate: PASS_THROUGH,
+      policy,
+      clock,
+      random: () => 0,
+      claim_ms: 65_000,
+      pause: async () => {},
+      sendTimeout: () => new AbortController().signal,
+    };
+    this.#channel = createChannelFunction(
+      { deliver, giveBack: async () => 0, queues: { express: URL, standard: URL }, reserve_ms: 0 },
+      quiet,
+    );
+  }
+
+  /** False when DynamoDB itself refuses the item. */
+  async put(item: Item): Promise<boolean> {
+    try {
+      await this.#client.send(new PutItemCommand({ TableName: this.#tables.notification_log, Item: item }));
+      return true;
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ValidationException') return false;
+      throw error;
+    }
+  }
+
+  async items(): Promise<Item[]> {
+    const found: Item[] = [];
+    let from: Record<string, AttributeValue> | undefined;
+    do {
+      const page = await this.#client.send(
+        new ScanCommand({ TableName: this.#tables.notification_log, ...(from && { ExclusiveStartKey: from }) }),
+      );
+      found.push(...(page.Items ?? []));
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return found;
+  }
+
+  async rows(): Promise<Map<string, ForeignRow>> {
+    return new Map((await this.items()).map((item) => [item['log_id']?.S ?? '', toForeignRow(item)]));
+  }
+
+  /** The stream shows every row as it is. @returns how many reads of the stream have to be repeated */
+  async stream(): Promise<number> {
+    const images = (await this.items()).map((NewImage) =>
+      streamRecord(
+        {
+          eventName: 'MODIFY',
+          dynamodb: {
+            Keys: { log_id: NewImage['log_id'] ?? { S: '' } },
+            NewImage,
+            SequenceNumber: String(++this.#sequence),
+          } as never,
+        },
+        'arn:aws:dynamodb:local',
+        'us-east-1',
+      ),
+    );
+    const Records = images.filter((image) => matchesAny(PATTERNS, image)) as unknown as DynamoDBRecord[];
+    let repeated = 0;
+    for (let i = 0; i < Records.length; i += 100) {
+      const { batchItemFailures } = await this.#indexer({ Records: Records.slice(i, i + 100) });
+      repeated += batchItemFailures.length;
+    }
+    return repeated;
+  }
+
+  /** One sweep, then the lane until it is empty. @returns how many messages went to the DLQ */
+  async sweepAndDeliver(run_id: string): Promise<{ due: number; dead: number }> {
+    const { result } = await sweep(
+      {},
+      { run_id },
+      {
+        index: createDueIndex(this.#client, this.#tables.notification_log),
+        malformed: createMalformedEntries(this.#client, this.#tables.notification_log, clock),
+        lanes: {
+          backlog: async () => 0,
+          send: async (messages) => {
+            this.#lane.push(...messages);
+            return [];
+          },
+        },
+        clock,
+        interval_ms: 3_600_000,
+      },
+    );
+    let dead = 0;
+    let open = this.#lane.map(({ message }, i) => ({ message, id: `${run_id}-${i}` }));
+    this.#lane = [];
+    for (let receive = 1; receive <= RECEIVES && open.length > 0; receive++) {
+      const back = new Set<string>();
+      for (let i = 0; i < open.length; i += 10) {
+        const Records = open.slice(i, i + 10).map(({ message, id }) => record(id, JSON.stringify(message), receive));
+        const { batchItemFailures } = await this.#channel({ Records }, { getRemainingTimeInMillis: () => 60_000 });
+        for (const { itemIdentifier } of batchItemFailures) back.add(itemIdentifier);
+      }
+      open = open.filter(({ id }) => back.has(id));
+      if (receive === RECEIVES) dead = open.length;
+    }
+    return { due: result.due, dead };
+  }
+}
+
+function record(messageId: string, body: string, receive: number): SQSRecord {
+  return {
+    messageId,
+    body,
+    receiptHandle: messageId,
+    attributes: { SentTimestamp: String(T0.getTime()), ApproximateReceiveCount: String(receive) },
+    eventSourceARN: 'arn:aws:sqs:local:000000000000:lane',
+  } as unknown as SQSRecord;
+}
