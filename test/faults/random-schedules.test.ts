@@ -58,6 +58,7 @@ type Step =
   | { do: 'show_again' | 'reverse' | 'redrive' }
   | { do: 'hand_over'; key: string; plan: FaultPlan }
   | { do: 'outage'; begins: boolean }
+  | { do: 'delete'; which: number }
   | { do: 'advance'; minutes: number };
 
 const request: fc.Arbitrary<SweepRequest> = fc.constantFrom({}, { force_retry: true }, { ahead: true });
@@ -80,6 +81,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), which: fc.nat({ max: 5 }) }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
@@ -114,12 +116,18 @@ async function take(world: World, action: Step): Promise<void> {
     case 'outage':
       world.provider.down = action.begins;
       return;
+    case 'delete': {
+      const { log_id = '' } = world.given[action.which % world.given.length] ?? {};
+      const stored = world.tables.log.get(log_id);
+      if (stored !== undefined) world.tables.log.set(log_id, { ...stored, is_deleted: true });
+      return;
+    }
     case 'advance':
       world.advance(action.minutes * MINUTE);
   }
 }
 
-describe('any schedule of requests, deaths, throttling, duplicates, reordering, delays, outages, force and redrive', () => {
+describe('any schedule of requests, deaths, throttling, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
   it('ends with every notification at its end and no invariant broken', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;
@@ -157,7 +165,7 @@ describe('any schedule of requests, deaths, throttling, duplicates, reordering, 
       { numRuns: Number(process.env['FAULT_RUNS'] ?? 1000) },
     );
     // The property says something only if the schedules reach the interesting ends.
-    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES'])
+    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES', 'CANCELLED'])
       expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
     expect(deaths).toBeGreaterThan(300);
     expect(duplicates).toBeGreaterThan(0);

@@ -17,7 +17,7 @@ export interface Claim {
    * event.
    */
   readonly skip?: ErrorType;
-  /** An operator forces an attempt on a dead notification. */
+  /** An operator forces an attempt on a dead notification, or redrives one that must not be sent. */
   readonly forced_dead?: boolean;
 }
 
@@ -103,20 +103,31 @@ function planDead(
   policy: RetryPolicy,
 ): ClaimPlan {
   if (message_id === row.dead_message_id) return { do: 'dead_letter' };
-  if (message.options?.force && message.due === row.work_at) {
-    const counted = row.attempts_left > 0;
-    return {
-      do: 'claim',
-      trigger: 'manual',
-      counted,
-      forced_dead: true,
-      change: {
-        set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
-      },
-    };
-  }
+  const forced = message.options?.force === true && message.due === row.work_at;
   const redriven = message.run_id === row.dead_run_id && sent_at.getTime() > epochMs(row.work_at ?? '');
-  return redriven ? redrive(row, claim, policy) : straggler;
+  if (!forced && !redriven) return straggler;
+  const skip = reasonNotToForce(row);
+  return !forced && skip === undefined ? redrive(row, claim, policy) : attemptOnce(row, claim, forced, skip);
+}
+
+/** One attempt on a dead notification, or none where there is a reason not to send it, which then ends it. */
+function attemptOnce(
+  row: NotificationRow,
+  claim: { readonly now: Date; readonly until: string },
+  forced: boolean,
+  skip: ErrorType | undefined,
+): ClaimStep {
+  const counted = skip === undefined && row.attempts_left > 0;
+  return {
+    do: 'claim',
+    trigger: forced ? 'manual' : 'redrive',
+    counted,
+    forced_dead: true,
+    ...(skip && { skip }),
+    change: {
+      set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
+    },
+  };
 }
 
 /** An operator's redrive: the retry budget and the retention window start anew. */
@@ -169,7 +180,7 @@ export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPo
   return late ? 'EXPIRED' : undefined;
 }
 
-/** An operator's force overrides limit and deadline, but not a deletion or a permanent error. */
+/** An operator's force or redrive overrides limit and deadline, but not a deletion or a permanent error. */
 function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
   if (is_deleted) return 'CANCELLED';
   return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;
