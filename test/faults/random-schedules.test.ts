@@ -48,8 +48,15 @@ const faults: fc.Arbitrary<FaultPlan> = fc
     // A batch of one has about a dozen points to die at, a batch of six five times as many.
     crash_at: fc.option(fc.oneof(fc.nat({ max: 12 }), fc.nat({ max: 60 })), { nil: undefined, freq: 3 }),
     throttle: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
+    unanswered: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 2 }),
+    repeated: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
   })
-  .map(({ crash_at, throttle }) => ({ ...(crash_at !== undefined && { crash_at }), throttle: new Set(throttle) }));
+  .map(({ crash_at, throttle, unanswered, repeated }) => ({
+    ...(crash_at !== undefined && { crash_at }),
+    throttle: new Set(throttle),
+    unanswered: new Set(unanswered),
+    repeated: new Set(repeated),
+  }));
 
 type Step =
   | { do: 'sweep'; plan: FaultPlan; request: SweepRequest }
@@ -127,7 +134,7 @@ async function take(world: World, action: Step): Promise<void> {
   }
 }
 
-describe('any schedule of requests, deaths, throttling, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
+describe('any schedule of requests, deaths, throttling, lost answers, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
   it('ends with every notification at its end and no invariant broken', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;

@@ -84,8 +84,8 @@ async function channelFunction(): Promise<Emitted[]> {
   const claim = tables.rows.claim;
   const rows: typeof tables.rows = {
     ...tables.rows,
-    claim: (message, until) =>
-      message.log_id === 'faulty' ? Promise.reject(new Error('storage is away')) : claim(message, until),
+    claim: (message, until, by) =>
+      message.log_id === 'faulty' ? Promise.reject(new Error('storage is away')) : claim(message, until, by),
   };
   return emittedBy('send-webhook', { channel: 'webhook' }, (observability) =>
     createChannelFunction(

@@ -21,6 +21,13 @@ export interface Claim {
   readonly forced_dead?: boolean;
 }
 
+export interface ClaimTerms {
+  readonly now: Date;
+  readonly until: string;
+  /** The claim's token. */
+  readonly by: string;
+}
+
 /** The claim to make for an attempt. */
 export interface ClaimStep extends Claim {
   readonly do: 'claim';
@@ -43,7 +50,7 @@ export type ClaimPlan =
 export function planClaim(
   row: NotificationRow | undefined,
   received: ReceivedMessage,
-  claim: { readonly now: Date; readonly until: string },
+  claim: ClaimTerms,
   policy: RetryPolicy,
 ): ClaimPlan {
   if (row === undefined) return { do: 'drop', because: 'there is no such notification' };
@@ -69,7 +76,7 @@ function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan
 function planDue(
   row: NotificationRow,
   { message }: ReceivedMessage,
-  claim: { readonly now: Date; readonly until: string },
+  claim: ClaimTerms,
   policy: RetryPolicy,
 ): ClaimPlan {
   if (message.due !== row.work_at) return straggler;
@@ -85,7 +92,7 @@ function planDue(
     ...(skip && { skip }),
     change: {
       set: {
-        ...claimed(row, claim.until),
+        ...claimed(row, claim),
         ...count(row, left, counted),
         // A limit below the attempts already made would contradict send_attempts <= max_retry_count + 1.
         ...(options.max_retry_count !== undefined &&
@@ -99,7 +106,7 @@ function planDue(
 function planDead(
   row: NotificationRow,
   { message, message_id, sent_at }: ReceivedMessage,
-  claim: { readonly now: Date; readonly until: string },
+  claim: ClaimTerms,
   policy: RetryPolicy,
 ): ClaimPlan {
   if (message_id === row.dead_message_id) return { do: 'dead_letter' };
@@ -111,12 +118,7 @@ function planDead(
 }
 
 /** One attempt on a dead notification, or none where there is a reason not to send it, which then ends it. */
-function attemptOnce(
-  row: NotificationRow,
-  claim: { readonly now: Date; readonly until: string },
-  forced: boolean,
-  skip: ErrorType | undefined,
-): ClaimStep {
+function attemptOnce(row: NotificationRow, claim: ClaimTerms, forced: boolean, skip: ErrorType | undefined): ClaimStep {
   const counted = skip === undefined && row.attempts_left > 0;
   return {
     do: 'claim',
@@ -125,24 +127,20 @@ function attemptOnce(
     forced_dead: true,
     ...(skip && { skip }),
     change: {
-      set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
+      set: { ...claimed(row, claim), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
     },
   };
 }
 
 /** An operator's redrive: the retry budget and the retention window start anew. */
-function redrive(
-  row: NotificationRow,
-  claim: { readonly now: Date; readonly until: string },
-  policy: RetryPolicy,
-): ClaimStep {
+function redrive(row: NotificationRow, claim: ClaimTerms, policy: RetryPolicy): ClaimStep {
   return {
     do: 'claim',
     trigger: 'redrive',
     counted: true,
     change: {
       set: {
-        ...claimed(row, claim.until),
+        ...claimed(row, claim),
         send_attempts: 1,
         attempts_left: limitOf(row, policy),
         retry_count: 0,
@@ -162,8 +160,8 @@ function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };
 
-function claimed(row: NotificationRow, claim_until: string): Partial<NotificationRow> {
-  return { send_status: 'SENDING', claim_until, last_attempt: row.last_attempt + 1 };
+function claimed(row: NotificationRow, { until, by }: ClaimTerms): Partial<NotificationRow> {
+  return { send_status: 'SENDING', claim_until: until, claimed_by: by, last_attempt: row.last_attempt + 1 };
 }
 
 function count(row: NotificationRow, left: number, counted: boolean): Partial<NotificationRow> {

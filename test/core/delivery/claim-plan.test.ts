@@ -5,7 +5,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
-const claim = { now: at(1000), until: at(61_000).toISOString() };
+const claim = { now: at(1000), until: at(61_000).toISOString(), by: 'token' };
 const plan = (row: NotificationRow | undefined, message = messageFor(row ?? dueRow()), more = {}) =>
   planClaim(row, received(message, more), claim, DEFAULT_RETRY_POLICY);
 

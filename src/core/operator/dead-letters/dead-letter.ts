@@ -48,7 +48,7 @@ export function deadLetterView(
   const { log_id, tenant_id, priority, run_id } = message;
   // SQS gives a redriven message a new id and time.
   const redriven = { message, message_id: `redriven-${message_id}`, sent_at: now, receive_count: 1 };
-  const plan = planClaim(row, redriven, { now, until: now.toISOString() }, policy);
+  const plan = planClaim(row, redriven, { now, until: now.toISOString(), by: '' }, policy);
   return {
     log_id,
     tenant_id,
