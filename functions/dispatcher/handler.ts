@@ -15,7 +15,7 @@ import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
-export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched'> {
+export interface DispatcherDeps extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'sweeps'> {
   readonly newId: () => string;
   readonly log: SweepLog;
   /** Invokes this function again with the event, without waiting for the result. */
@@ -32,7 +32,11 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     const run_id = given ?? newRunId(scheduled ? 'sweep' : 'manual', deps.newId());
     const started = deps.clock();
     const outOfTime = () => context.getRemainingTimeInMillis() < RESERVE_MS;
-    const { result, next } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
+    const { result, next } = await sweep(
+      request,
+      { run_id, ...(from && { from }) },
+      { ...deps, sweeps: deps.log, outOfTime },
+    );
     if (next)
       await deps.continueWith({
         ...request,
@@ -48,10 +52,11 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     count(metrics, 'SweepDuration', duration_ms);
     if (scheduled && next === undefined) count(metrics, 'Sweeps');
     const { due, dispatched, skipped } = result;
+    const everything = Object.values(request).every((option) => option === undefined);
     const started_at = from?.started ?? started.toISOString();
     await deps.log
-      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined })
-      // Only operators read the record. A failure here would repeat the whole sweep.
+      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined, everything })
+      // A failure here would repeat the whole sweep; without the record, the next sweep only skips less.
       .catch((error: unknown) => logger.warn('the sweep could not be recorded', { run_id, error: error as Error }));
     return result;
   };

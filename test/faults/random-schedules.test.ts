@@ -66,6 +66,7 @@ type Step =
   | { do: 'hand_over'; key: string; plan: FaultPlan }
   | { do: 'outage'; begins: boolean }
   | { do: 'delete'; which: number }
+  | { do: 'lose' }
   | { do: 'advance'; minutes: number };
 
 const request: fc.Arbitrary<SweepRequest> = fc.constantFrom({}, { force_retry: true }, { ahead: true });
@@ -88,6 +89,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), which: fc.nat({ max: 5 }) }) },
   {
     weight: 4,
@@ -123,6 +125,10 @@ async function take(world: World, action: Step): Promise<void> {
     case 'outage':
       world.provider.down = action.begins;
       return;
+    case 'lose':
+      // Expired, purged, or moved to the DLQ by storage that was down.
+      world.queue.messages.splice(0, 1);
+      return;
     case 'delete': {
       const { log_id = '' } = world.given[action.which % world.given.length] ?? {};
       const stored = world.tables.log.get(log_id);
@@ -134,7 +140,7 @@ async function take(world: World, action: Step): Promise<void> {
   }
 }
 
-describe('any schedule of requests, deaths, throttling, lost answers, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
+describe('any schedule of requests, deaths, throttling, lost answers, lost messages, busy lanes, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
   it('ends with every notification at its end and no invariant broken', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;
@@ -143,8 +149,9 @@ describe('any schedule of requests, deaths, throttling, lost answers, duplicates
     let handedOver = 0;
     const breakers = { opened: 0, drained: 0, held: 0 };
     await fc.assert(
-      fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), async (given, steps) => {
+      fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), fc.boolean(), async (given, steps, busy) => {
         const world = await World.of(given);
+        world.alwaysBusy = busy;
         await world.sweep();
         for (const action of steps) {
           await take(world, action);

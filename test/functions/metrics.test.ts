@@ -129,6 +129,7 @@ async function dispatcher(): Promise<Emitted[]> {
         newId: () => 'id',
         continueWith: async () => {},
         log: {
+          lastCompleted: async () => undefined,
           record: async (part) => {
             sweeps.push(part);
           },
@@ -255,8 +256,8 @@ describe('the dispatcher', () => {
   it('records the sweeps that sent something', () => {
     const record = { started_at: T0.toISOString(), due: 3, dispatched: 3, skipped: 0, duration_ms: 0, complete: true };
     expect(sweeps).toEqual([
-      { ...record, run_id: 'sweep-id' },
-      { ...record, run_id: 'manual-id' },
+      { ...record, run_id: 'sweep-id', everything: true },
+      { ...record, run_id: 'manual-id', everything: false },
     ]);
   });
 });

@@ -70,8 +70,8 @@ export class Sweep extends Construct {
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
-        // Each sweep records itself.
-        allow(['dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
+        // Each sweep records itself, and looks for the last one that was completed.
+        allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),
       ],
