@@ -17,7 +17,7 @@ import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DispatcherDeps
-  extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed'> {
+  extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed' | 'sweeps'> {
   readonly newId: () => string;
   readonly log: SweepLog;
   /** Invokes this function again with the event, without waiting for the result. */
@@ -43,7 +43,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     const { result, next } = await sweep(
       request,
       { run_id, ...(from && { from }) },
-      { ...deps, outOfTime, onSetAside, onSetAsideFailed },
+      { ...deps, sweeps: deps.log, outOfTime, onSetAside, onSetAsideFailed },
     );
     if (next)
       await deps.continueWith({
@@ -60,10 +60,11 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     count(metrics, 'SweepDuration', duration_ms);
     if (scheduled && next === undefined) count(metrics, 'Sweeps');
     const { due, dispatched, skipped } = result;
+    const everything = Object.values(request).every((option) => option === undefined);
     const started_at = from?.started ?? started.toISOString();
     await deps.log
-      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined })
-      // Only operators read the record. A failure here would repeat the whole sweep.
+      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined, everything })
+      // A failure here would repeat the whole sweep; without the record, the next sweep only skips less.
       .catch((error: unknown) => logger.warn('the sweep could not be recorded', { run_id, error: error as Error }));
     return result;
   };

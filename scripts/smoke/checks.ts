@@ -65,8 +65,8 @@ const claim: Check = {
     const store = createClaimStore(dynamodb, outputs['NotificationLogTable'] ?? '', () => new Date());
     const routing = { version: 1, tenant_id: 'SMOKE', channel: 'email', priority: 'normal', run_id: 'smoke' } as const;
     const message = { ...routing, log_id, due };
-    const first = await store.claim(message, due);
-    const second = await store.claim(message, due);
+    const first = await store.claim(message, due, 'claim-1');
+    const second = await store.claim(message, due, 'claim-2');
     dynamodb.middlewareStack.remove('smoke-commands');
     assert.equal(first.claimed, true);
     assert.equal(first.row?.send_attempts, 2);

@@ -23,7 +23,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
 
   it('claims a due row: it is SENDING, the attempt is counted, and the claim has an end', async () => {
     const row = await put({ next_retry_at: T0.toISOString() });
-    const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL);
+    const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
     expect(claimed).toBe(true);
     expect(after).toMatchObject({
       send_status: 'SENDING',
@@ -43,18 +43,20 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['is dead', { work_queue: 'dead#normal#0' }],
   ])('does not claim a row that %s, and returns it unchanged', async (_, changes) => {
     const row = await put(changes);
-    const answer = await store().rows.claim(messageFor(row, { due: T0.toISOString() }), UNTIL);
+    const answer = await store().rows.claim(messageFor(row, { due: T0.toISOString() }), UNTIL, 'claim-1');
     expect(answer.claimed).toBe(false);
     expect(answer.row).toMatchObject({ log_id: row.log_id, send_attempts: 1, ...changes });
   });
 
   it('answers a claim for a missing row with no row', async () => {
-    expect(await store().rows.claim(messageFor(fresh()), UNTIL)).toEqual({ claimed: false });
+    expect(await store().rows.claim(messageFor(fresh()), UNTIL, 'claim-1')).toEqual({ claimed: false });
   });
 
   it('lets one of many claims at the same moment win', async () => {
     const row = await put();
-    const answers = await Promise.all(Array.from({ length: 12 }, () => store().rows.claim(messageFor(row), UNTIL)));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => store().rows.claim(messageFor(row), UNTIL, `claim-${i}`)),
+    );
     expect(answers.filter(({ claimed }) => claimed)).toHaveLength(1);
     expect(await store().rows.read(row.log_id)).toMatchObject({ send_attempts: 2 });
   });
@@ -62,7 +64,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
   it('claims and settles each row of a batch separately', async () => {
     const rows = await Promise.all(Array.from({ length: 30 }, () => put()));
     const claims = await Promise.all(
-      rows.map((row, i) => store().rows.claim(messageFor(row, i % 3 ? {} : { due: 'never' }), UNTIL)),
+      rows.map((row, i) => store().rows.claim(messageFor(row, i % 3 ? {} : { due: 'never' }), UNTIL, 'claim-1')),
     );
     expect(claims.filter(({ claimed }) => claimed)).toHaveLength(20);
     const settled = await Promise.all(
@@ -73,9 +75,39 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(settled.filter(Boolean)).toHaveLength(20);
   });
 
+  it('takes its own claim for a claim when it is repeated, and no other', async () => {
+    const row = await put();
+    const first = await store().rows.claim(messageFor(row), UNTIL, 'mine');
+    expect(await store().rows.claim(messageFor(row), UNTIL, 'mine')).toEqual(first);
+    expect(await store().rows.claim(messageFor(row), UNTIL, 'theirs')).toEqual({ claimed: false, row: first.row });
+    expect(await store().rows.read(row.log_id)).toMatchObject({ claim_id: 'mine', last_attempt: 1 });
+  });
+
+  it('takes its own settlement for a settlement when it is repeated, and no other', async () => {
+    const row = await put();
+    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL, 'mine');
+    if (!claimed) throw new Error('the claim was refused');
+    const change = { set: { send_status: 'RETRY', work_at: UNTIL, claim_until: '' }, remove: ['give_up'] } as const;
+    expect(await store().rows.settle(claimed, change)).toBe(true);
+    expect(await store().rows.settle(claimed, change)).toBe(true);
+    expect(await store().rows.settle(claimed, { set: { send_status: 'RETRY', work_at: at(7).toISOString() } })).toBe(
+      false,
+    );
+    expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, change)).toBe(false);
+  });
+
+  it('takes its own claim by a change for one when it is repeated, and no other', async () => {
+    const row = await put();
+    const claim = (claim_id: string) =>
+      store().rows.change(row, { set: { send_status: 'SENDING', claim_until: UNTIL, claim_id, last_attempt: 1 } });
+    expect(await claim('mine')).toBe(true);
+    expect(await claim('mine')).toBe(true);
+    expect(await claim('theirs')).toBe(false);
+  });
+
   it('settles only the attempt that holds the claim', async () => {
     const row = await put();
-    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL);
+    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
     if (!claimed) throw new Error('the claim was refused');
     expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, { set: { send_status: 'RETRY' } })).toBe(false);
     expect(
@@ -97,7 +129,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
         remove: ['first_attempt_at'],
       }),
     ).toBe(true);
-    expect(await store().rows.change(row, { set: { send_status: 'SENDING' } })).toBe(false);
+    expect(await store().rows.change(row, { set: { send_status: 'SUCCESS' } })).toBe(false);
     expect(await store().rows.read(row.log_id)).not.toHaveProperty('first_attempt_at');
   });
 

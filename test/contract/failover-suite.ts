@@ -29,7 +29,7 @@ export function failoverSuite(store: () => StoreUnderTest): void {
       body: '本文'.repeat(2_000),
       recipient: 'yamada@example.com',
     });
-    const { claimed } = await store().rows.claim(messageFor(fresh(), first.message ?? {}), UNTIL);
+    const { claimed } = await store().rows.claim(messageFor(fresh(), first.message ?? {}), UNTIL, 'claim-1');
     expect(claimed).toBe(true);
   });
 

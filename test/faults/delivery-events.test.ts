@@ -4,7 +4,7 @@ import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/del
 import { arrived } from '../../src/core/model/delivery-by-attempt.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
-import { eventOf, PERMANENT, TRANSIENT, VIRUS } from '../support/delivery-events.ts';
+import { AUTO_REPLY, eventOf, PERMANENT, TRANSIENT, UNPROVEN, VIRUS } from '../support/delivery-events.ts';
 import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';
 
@@ -15,6 +15,8 @@ const FEEDBACK: Feedback[] = [
   { kind: 'complained' },
   PERMANENT,
   TRANSIENT,
+  UNPROVEN,
+  AUTO_REPLY,
   VIRUS,
 ];
 
@@ -168,7 +170,7 @@ describe('delivery events in any order, repeated and late, among attempts, redri
           );
           for (const { retry_attempt, retry_status } of records) {
             const evidence = delivery_by_attempt[retry_attempt];
-            if (evidence !== undefined) expect(retry_status).toBe(evidence === 'bounced' ? 'FAILED' : 'SUCCESS');
+            if (evidence !== undefined) expect(retry_status).toBe(evidence.endsWith('bounced') ? 'FAILED' : 'SUCCESS');
           }
         }
       }),

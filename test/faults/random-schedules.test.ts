@@ -48,8 +48,15 @@ const faults: fc.Arbitrary<FaultPlan> = fc
     // A batch of one has about a dozen points to die at, a batch of six five times as many.
     crash_at: fc.option(fc.oneof(fc.nat({ max: 12 }), fc.nat({ max: 60 })), { nil: undefined, freq: 3 }),
     throttle: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
+    unanswered: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 2 }),
+    repeated: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
   })
-  .map(({ crash_at, throttle }) => ({ ...(crash_at !== undefined && { crash_at }), throttle: new Set(throttle) }));
+  .map(({ crash_at, throttle, unanswered, repeated }) => ({
+    ...(crash_at !== undefined && { crash_at }),
+    throttle: new Set(throttle),
+    unanswered: new Set(unanswered),
+    repeated: new Set(repeated),
+  }));
 
 type Step =
   | { do: 'sweep'; plan: FaultPlan; request: SweepRequest }
@@ -58,6 +65,8 @@ type Step =
   | { do: 'show_again' | 'reverse' | 'redrive' }
   | { do: 'hand_over'; key: string; plan: FaultPlan }
   | { do: 'outage'; begins: boolean }
+  | { do: 'delete'; which: number }
+  | { do: 'lose' }
   | { do: 'advance'; minutes: number };
 
 const request: fc.Arbitrary<SweepRequest> = fc.constantFrom({}, { force_retry: true }, { ahead: true });
@@ -79,7 +88,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       plan: fc.record({ crash_at: fc.nat({ max: 8 }), throttle: fc.constant(new Set<number>()) }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), which: fc.nat({ max: 5 }) }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
@@ -114,12 +125,22 @@ async function take(world: World, action: Step): Promise<void> {
     case 'outage':
       world.provider.down = action.begins;
       return;
+    case 'lose':
+      // Expired, purged, or moved to the DLQ by storage that was down.
+      world.queue.messages.splice(0, 1);
+      return;
+    case 'delete': {
+      const { log_id = '' } = world.given[action.which % world.given.length] ?? {};
+      const stored = world.tables.log.get(log_id);
+      if (stored !== undefined) world.tables.log.set(log_id, { ...stored, is_deleted: true });
+      return;
+    }
     case 'advance':
       world.advance(action.minutes * MINUTE);
   }
 }
 
-describe('any schedule of requests, deaths, throttling, duplicates, reordering, delays, outages, force and redrive', () => {
+describe('any schedule of requests, deaths, throttling, lost answers, lost messages, busy lanes, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
   it('ends with every notification at its end and no invariant broken', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;
@@ -128,8 +149,9 @@ describe('any schedule of requests, deaths, throttling, duplicates, reordering, 
     let handedOver = 0;
     const breakers = { opened: 0, drained: 0, held: 0 };
     await fc.assert(
-      fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), async (given, steps) => {
+      fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), fc.boolean(), async (given, steps, busy) => {
         const world = await World.of(given);
+        world.alwaysBusy = busy;
         await world.sweep();
         for (const action of steps) {
           await take(world, action);
@@ -157,7 +179,7 @@ describe('any schedule of requests, deaths, throttling, duplicates, reordering, 
       { numRuns: Number(process.env['FAULT_RUNS'] ?? 1000) },
     );
     // The property says something only if the schedules reach the interesting ends.
-    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES'])
+    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES', 'CANCELLED'])
       expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
     expect(deaths).toBeGreaterThan(300);
     expect(duplicates).toBeGreaterThan(0);

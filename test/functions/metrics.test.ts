@@ -84,8 +84,8 @@ async function channelFunction(): Promise<Emitted[]> {
   const claim = tables.rows.claim;
   const rows: typeof tables.rows = {
     ...tables.rows,
-    claim: (message, until) =>
-      message.log_id === 'faulty' ? Promise.reject(new Error('storage is away')) : claim(message, until),
+    claim: (message, until, by) =>
+      message.log_id === 'faulty' ? Promise.reject(new Error('storage is away')) : claim(message, until, by),
   };
   return emittedBy('send-webhook', { channel: 'webhook' }, (observability) =>
     createChannelFunction(
@@ -129,6 +129,7 @@ async function dispatcher(): Promise<Emitted[]> {
         newId: () => 'id',
         continueWith: async () => {},
         log: {
+          lastCompleted: async () => undefined,
           record: async (part) => {
             sweeps.push(part);
           },
@@ -255,8 +256,8 @@ describe('the dispatcher', () => {
   it('records the sweeps that sent something', () => {
     const record = { started_at: T0.toISOString(), due: 3, dispatched: 3, skipped: 0, duration_ms: 0, complete: true };
     expect(sweeps).toEqual([
-      { ...record, run_id: 'sweep-id' },
-      { ...record, run_id: 'manual-id' },
+      { ...record, run_id: 'sweep-id', everything: true },
+      { ...record, run_id: 'manual-id', everything: false },
     ]);
   });
 });

@@ -4,14 +4,19 @@ import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { at, dueRow, T0 } from './rows.ts';
 
-export const bounced = (error_type: ProviderErrorType): Feedback => ({
+const bounced = (error_type: ProviderErrorType, final: boolean): Feedback => ({
   kind: 'failed',
   answer: { error_type, message: `the mail bounced: ${error_type}` },
+  ...(final && { final }),
 });
 
-export const PERMANENT = bounced('INVALID_RECIPIENT');
-export const TRANSIENT = bounced('UNKNOWN');
-export const VIRUS = bounced('FORMAT_ERROR');
+export const PERMANENT = bounced('INVALID_RECIPIENT', true);
+/** A hard bounce without a status code. */
+export const UNPROVEN = bounced('INVALID_RECIPIENT', false);
+export const TRANSIENT = bounced('UNKNOWN', false);
+export const VIRUS = bounced('FORMAT_ERROR', true);
+/** An automatic reply: the recipient is out of office. */
+export const AUTO_REPLY: Feedback = { kind: 'unclear', message: 'the mail bounced: Transient, General' };
 
 export function eventOf(feedback: Feedback, changes: Partial<DeliveryEvent> = {}): DeliveryEvent {
   const attempt = changes.attempt ?? 2;

@@ -142,6 +142,7 @@ export class HostileWorld {
       {
         index: createDueIndex(this.#client, this.#tables.notification_log),
         malformed: createMalformedEntries(this.#client, this.#tables.notification_log, clock),
+        sweeps: { lastCompleted: async () => undefined },
         lanes: {
           backlog: async () => 0,
           send: async (messages) => {

@@ -72,8 +72,8 @@ export class Sweep extends Construct {
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
         // A malformed row leaves the work index.
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
-        // Each sweep records itself.
-        allow(['dynamodb:UpdateItem'], [tables.pipelineState.tableArn]),
+        // Each sweep records itself, and looks for the last one that was completed.
+        allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),
       ],

@@ -1,4 +1,4 @@
-import type { ProviderErrorType } from '../../core/model/error-types.ts';
+import { type ProviderErrorType, policyOf } from '../../core/model/error-types.ts';
 
 /** A bounce as SES reports it, without the diagnostic text, which often quotes the recipient. */
 export interface Bounce {
@@ -16,7 +16,7 @@ interface BounceRule {
   readonly because: string;
 }
 
-/** The first rule that fits decides. A bounce without a rule is UNKNOWN, and so the notification is retried. */
+/** The first rule that fits decides. */
 export const BOUNCE_RULES: readonly BounceRule[] = [
   {
     type: 'Permanent',
@@ -40,9 +40,29 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
 /** SES accepts an e-mail to an address on its suppression lists, does not send it, and reports a bounce. */
 const SUPPRESSED = ['Suppressed', 'OnAccountSuppressionList', 'UnsubscribedRecipient'];
 
-export function errorOfBounce({ type, sub_type }: Bounce): ProviderErrorType {
+/** A delivery failure's enhanced status code: for now (4), or for good (5). */
+const FAILURE = /^[45]\.\d{1,3}\.\d{1,3}$/;
+const FAILURE_FOR_GOOD = /^5\.\d{1,3}\.\d{1,3}$/;
+
+/**
+ * What the bounce means for the attempt. Undefined when it says nothing about the delivery: automatic replies, such as
+ * out of office, come as `Transient`, `General` or `Undetermined`, without a status code. Without a rule, only the
+ * status code of a failure makes a bounce a failure: UNKNOWN, and so the notification is retried.
+ */
+export function errorOfBounce({ type, sub_type, status }: Bounce): ProviderErrorType | undefined {
   const rule = BOUNCE_RULES.find((one) => one.type === type && (one.sub_type?.includes(sub_type) ?? true));
-  return rule?.means ?? 'UNKNOWN';
+  return rule?.means ?? (FAILURE.test(status ?? '') ? 'UNKNOWN' : undefined);
+}
+
+/**
+ * Whether the bounce proves that a message that a receiving server has taken did not arrive after all. SES itself does
+ * not send what is suppressed.
+ */
+export function isFinal(bounce: Bounce): boolean {
+  if (isSuppressed(bounce)) return true;
+  const error = errorOfBounce(bounce);
+  const pointless = error !== undefined && policyOf(error).class === 'permanent';
+  return pointless && FAILURE_FOR_GOOD.test(bounce.status ?? '');
 }
 
 export function isSuppressed({ sub_type }: Bounce): boolean {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { DeliveryEvent, Feedback } from '../../core/delivery-events/delivery-event.ts';
-import { describeBounce, errorOfBounce, isSuppressed } from './bounces.ts';
+import { type Bounce, describeBounce, errorOfBounce, isFinal, isSuppressed } from './bounces.ts';
 import { fromTag } from './message-tag.ts';
 
 /** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
@@ -54,21 +54,29 @@ function feedbackOf({ event, bounce }: Message): Feedback | undefined {
       return failed(event, 'SES could not fill in the template');
     case 'Bounce':
       if (bounce === undefined) throw new Error('The message is no delivery event of ours: bounce must be Object');
-      return {
-        kind: 'failed',
-        answer: {
-          error_type: errorOfBounce(bounce),
-          message: describeBounce(bounce),
-          ...(bounce.status !== undefined && { response_code: bounce.status.slice(0, 20) }),
-          details: { event, ...bounce },
-        },
-        ...(isSuppressed(bounce) && { suppressed: true }),
-      };
+      return bounceOf(bounce);
     default:
       return undefined;
   }
 }
 
+function bounceOf(bounce: Bounce): Feedback {
+  const error_type = errorOfBounce(bounce);
+  if (error_type === undefined) return { kind: 'unclear', message: describeBounce(bounce) };
+  return {
+    kind: 'failed',
+    answer: {
+      error_type,
+      message: describeBounce(bounce),
+      ...(bounce.status !== undefined && { response_code: bounce.status.slice(0, 20) }),
+      details: { event: 'Bounce', ...bounce },
+    },
+    ...(isFinal(bounce) && { final: true }),
+    ...(isSuppressed(bounce) && { suppressed: true }),
+  };
+}
+
+/** SES did not send the mail at all. */
 function failed(event: string, message: string): Feedback {
-  return { kind: 'failed', answer: { error_type: 'FORMAT_ERROR', message, details: { event } } };
+  return { kind: 'failed', answer: { error_type: 'FORMAT_ERROR', message, details: { event } }, final: true };
 }

@@ -11,6 +11,7 @@ const cursor = v.object({
   after: v.array(v.union([v.literal('end'), v.null(), v.record(v.string(), v.unknown())])),
   started: v.pipe(v.string(), v.isoTimestamp()),
   busy: v.array(v.string()),
+  last_sweep: v.exactOptional(v.pipe(v.string(), v.isoTimestamp())),
   sent: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });
 

@@ -13,7 +13,7 @@ import {
   UPDATED_BY,
 } from '../../core/model/notification.ts';
 import { providerHost } from '../../core/model/provider-key.ts';
-import type { RowChange } from '../../core/model/row-change.ts';
+import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
 import { setAside } from '../../core/model/set-aside.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
@@ -43,7 +43,7 @@ export class MemoryTables implements IndexStore {
   }
 
   readonly rows: ClaimStore = {
-    claim: async ({ log_id, priority, due }, claim_until) => {
+    claim: async ({ log_id, priority, due }, claim_until, claim_id) => {
       const row = this.row(log_id);
       if (row === undefined) return { claimed: false };
       const claimable =
@@ -51,11 +51,12 @@ export class MemoryTables implements IndexStore {
         row.work_at === due &&
         row.send_status !== 'SENDING' &&
         row.attempts_left > 0;
-      if (!claimable) return { claimed: false, row };
+      if (!claimable) return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       this.#apply(log_id, {
         set: {
           send_status: 'SENDING',
           claim_until,
+          claim_id,
           send_attempts: row.send_attempts + 1,
           attempts_left: row.attempts_left - 1,
           last_attempt: row.last_attempt + 1,
@@ -67,24 +68,26 @@ export class MemoryTables implements IndexStore {
     },
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      const same = this.#isAsRead(was, STATE_COLUMNS);
-      if (same) this.#apply(was.log_id, change);
-      return same;
+      if (!this.#isAsRead(was, STATE_COLUMNS)) return this.#wasApplied(was.log_id, change);
+      this.#apply(was.log_id, change);
+      return true;
     },
-    settle: async ({ log_id, last_attempt }, change) => {
-      const row = this.row(log_id);
-      const held = row?.send_status === 'SENDING' && row.last_attempt === last_attempt;
-      if (held) this.#apply(log_id, change);
-      return held;
+    settle: async (claimed, change) => {
+      const row = this.row(claimed.log_id);
+      if (row === undefined) return false;
+      const held = row.send_status === 'SENDING' && row.last_attempt === claimed.last_attempt;
+      if (!held) return wasSettled(row, claimed, change);
+      this.#apply(claimed.log_id, change);
+      return true;
     },
   };
 
   readonly eventRows: EventRows = {
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      const same = this.#isAsRead(was, EVENT_COLUMNS);
-      if (same) this.#apply(was.log_id, change);
-      return same;
+      if (!this.#isAsRead(was, EVENT_COLUMNS)) return this.#wasApplied(was.log_id, change);
+      this.#apply(was.log_id, change);
+      return true;
     },
   };
 
@@ -173,6 +176,13 @@ export class MemoryTables implements IndexStore {
 
   async hasContent(log_id: string): Promise<boolean> {
     return this.content.has(log_id);
+  }
+
+  /** A change that is repeated has the time of its first try. */
+  #wasApplied(log_id: string, { set, remove = [] }: RowChange): boolean {
+    const row = this.row(log_id);
+    const updated_at = this.#clock().toISOString();
+    return row !== undefined && wasApplied(row, { set: { ...set, updated_at }, remove });
   }
 
   #isAsRead(was: NotificationRow, columns: readonly (keyof NotificationRow)[]): boolean {

@@ -4,6 +4,7 @@ import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { createClaimStore } from '../../adapters/dynamodb/delivery/claim-store.ts';
 import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
+import { createSweepLog } from '../../adapters/dynamodb/sweep/sweep-log.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
 import { whenAborted } from '../../core/model/abort.ts';
 import { newRunId, type QueueMessage } from '../../core/model/queue-message.ts';
@@ -56,6 +57,7 @@ export async function runRetryJob(
           onRefused: (reason, count) =>
             progress.note(`SQS refused ${count} messages: ${reason}. They stay due for the next run.`),
         }),
+        sweeps: createSweepLog(dynamodb, tables.pipeline_state),
         clock,
         interval_ms: sweep_interval_seconds * 1000,
         outOfTime: () => signal.aborted,

@@ -53,6 +53,7 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     attempt,
     feedback: feedback.kind,
     ...(feedback.kind === 'failed' && { error_type: feedback.answer.error_type }),
+    ...(feedback.kind === 'unclear' && { because: feedback.message }),
   };
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const subject = await read(event, deps);

@@ -47,6 +47,8 @@ export interface EventContext extends RetryRules {
  * - A notification that arrived is SUCCESS, whichever attempt reached the recipient; it is not retried any more.
  * - An attempt that came back goes to the retry policy like any refusal, if the row's state rests on that attempt. The
  *   event only sets `give_up`; the next message gives up, with record and dead letter.
+ * - What came back after a delivery counts only if it says for good that the message did not arrive; what says nothing,
+ *   such as an automatic reply, is never a reason to send again (docs/decisions/0071).
  * - An attempt under way is left to its worker.
  */
 export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, context: EventContext): EventPlan {
@@ -59,12 +61,17 @@ export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, c
   if (id !== undefined && id !== event.provider_message_id) {
     return { do: 'ignore', because: 'the attempt sent another message' };
   }
-  return event.feedback.kind === 'failed'
-    ? planFailure(event, event.feedback, subject, context)
-    : planArrival(event, event.feedback.kind, subject, context);
+  switch (event.feedback.kind) {
+    case 'unclear':
+      return { do: 'note' };
+    case 'failed':
+      return planFailure(event, event.feedback, subject, context);
+    default:
+      return planArrival(event, event.feedback.kind, subject, context);
+  }
 }
 
-type Arrival = Exclude<Feedback['kind'], 'failed'>;
+type Arrival = Exclude<Feedback['kind'], 'failed' | 'unclear'>;
 
 function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject, { now }: EventContext): EventPlan {
   const { row, record } = subject;
@@ -108,13 +115,13 @@ const UNFINISHED = [
 
 function planFailure(
   event: DeliveryEvent,
-  { answer, suppressed }: Extract<Feedback, { kind: 'failed' }>,
+  { answer, final, suppressed }: Extract<Feedback, { kind: 'failed' }>,
   subject: EventSubject,
   { now, ...rules }: EventContext,
 ): EventPlan {
   const { row, newest } = subject;
   const known = row.delivery_by_attempt ?? {};
-  const evidence = withEvidence(known, event.attempt, 'bounced');
+  const evidence = withEvidence(known, event.attempt, final ? 'bounced' : 'soft_bounced');
   if (evidence === known) return { do: 'note' };
   const isNewest = event.attempt === row.last_attempt;
   const attempt = underway(row, now);

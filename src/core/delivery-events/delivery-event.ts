@@ -14,5 +14,15 @@ export interface DeliveryEvent {
 export type Feedback =
   /** A receiving server took the message; the recipient opened it; the recipient complained about it. */
   | { readonly kind: 'delivered' | 'opened' | 'complained' }
-  /** The message did not arrive after all. `suppressed`: the provider sends nothing to this recipient any more. */
-  | { readonly kind: 'failed'; readonly answer: Omit<Refused, 'ok'>; readonly suppressed?: true };
+  /**
+   * The message did not arrive after all. `final`: this holds also for a message that a receiving server has taken.
+   * `suppressed`: the provider sends nothing to this recipient any more.
+   */
+  | {
+      readonly kind: 'failed';
+      readonly answer: Omit<Refused, 'ok'>;
+      readonly final?: true;
+      readonly suppressed?: true;
+    }
+  /** Something came back that says nothing about the delivery, for instance an automatic reply. */
+  | { readonly kind: 'unclear'; readonly message: string };

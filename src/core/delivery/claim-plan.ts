@@ -17,8 +17,15 @@ export interface Claim {
    * event.
    */
   readonly skip?: ErrorType;
-  /** An operator forces an attempt on a dead notification. */
+  /** An operator forces an attempt on a dead notification, or redrives one that must not be sent. */
   readonly forced_dead?: boolean;
+}
+
+export interface ClaimTerms {
+  readonly now: Date;
+  readonly until: string;
+  /** The claim's token. */
+  readonly by: string;
 }
 
 /** The claim to make for an attempt. */
@@ -43,7 +50,7 @@ export type ClaimPlan =
 export function planClaim(
   row: NotificationRow | undefined,
   received: ReceivedMessage,
-  claim: { readonly now: Date; readonly until: string },
+  claim: ClaimTerms,
   policy: RetryPolicy,
 ): ClaimPlan {
   if (row === undefined) return { do: 'drop', because: 'there is no such notification' };
@@ -69,7 +76,7 @@ function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan
 function planDue(
   row: NotificationRow,
   { message }: ReceivedMessage,
-  claim: { readonly now: Date; readonly until: string },
+  claim: ClaimTerms,
   policy: RetryPolicy,
 ): ClaimPlan {
   if (message.due !== row.work_at) return straggler;
@@ -85,7 +92,7 @@ function planDue(
     ...(skip && { skip }),
     change: {
       set: {
-        ...claimed(row, claim.until),
+        ...claimed(row, claim),
         ...count(row, left, counted),
         // A limit below the attempts already made would contradict send_attempts <= max_retry_count + 1.
         ...(options.max_retry_count !== undefined &&
@@ -99,39 +106,41 @@ function planDue(
 function planDead(
   row: NotificationRow,
   { message, message_id, sent_at }: ReceivedMessage,
-  claim: { readonly now: Date; readonly until: string },
+  claim: ClaimTerms,
   policy: RetryPolicy,
 ): ClaimPlan {
   if (message_id === row.dead_message_id) return { do: 'dead_letter' };
-  if (message.options?.force && message.due === row.work_at) {
-    const counted = row.attempts_left > 0;
-    return {
-      do: 'claim',
-      trigger: 'manual',
-      counted,
-      forced_dead: true,
-      change: {
-        set: { ...claimed(row, claim.until), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
-      },
-    };
-  }
+  const forced = message.options?.force === true && message.due === row.work_at;
   const redriven = message.run_id === row.dead_run_id && sent_at.getTime() > epochMs(row.work_at ?? '');
-  return redriven ? redrive(row, claim, policy) : straggler;
+  if (!forced && !redriven) return straggler;
+  const skip = reasonNotToForce(row);
+  return !forced && skip === undefined ? redrive(row, claim, policy) : attemptOnce(row, claim, forced, skip);
+}
+
+/** One attempt on a dead notification, or none where there is a reason not to send it, which then ends it. */
+function attemptOnce(row: NotificationRow, claim: ClaimTerms, forced: boolean, skip: ErrorType | undefined): ClaimStep {
+  const counted = skip === undefined && row.attempts_left > 0;
+  return {
+    do: 'claim',
+    trigger: forced ? 'manual' : 'redrive',
+    counted,
+    forced_dead: true,
+    ...(skip && { skip }),
+    change: {
+      set: { ...claimed(row, claim), ...count(row, row.attempts_left, counted), ...dueNow(row, claim.now) },
+    },
+  };
 }
 
 /** An operator's redrive: the retry budget and the retention window start anew. */
-function redrive(
-  row: NotificationRow,
-  claim: { readonly now: Date; readonly until: string },
-  policy: RetryPolicy,
-): ClaimStep {
+function redrive(row: NotificationRow, claim: ClaimTerms, policy: RetryPolicy): ClaimStep {
   return {
     do: 'claim',
     trigger: 'redrive',
     counted: true,
     change: {
       set: {
-        ...claimed(row, claim.until),
+        ...claimed(row, claim),
         send_attempts: 1,
         attempts_left: limitOf(row, policy),
         retry_count: 0,
@@ -151,8 +160,8 @@ function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };
 
-function claimed(row: NotificationRow, claim_until: string): Partial<NotificationRow> {
-  return { send_status: 'SENDING', claim_until, last_attempt: row.last_attempt + 1 };
+function claimed(row: NotificationRow, { until, by }: ClaimTerms): Partial<NotificationRow> {
+  return { send_status: 'SENDING', claim_until: until, claim_id: by, last_attempt: row.last_attempt + 1 };
 }
 
 function count(row: NotificationRow, left: number, counted: boolean): Partial<NotificationRow> {
@@ -169,7 +178,7 @@ export function reasonNotToSend(row: NotificationRow, now: Date, policy: RetryPo
   return late ? 'EXPIRED' : undefined;
 }
 
-/** An operator's force overrides limit and deadline, but not a deletion or a permanent error. */
+/** An operator's force or redrive overrides limit and deadline, but not a deletion or a permanent error. */
 function reasonNotToForce({ is_deleted, give_up }: NotificationRow): ErrorType | undefined {
   if (is_deleted) return 'CANCELLED';
   return give_up !== undefined && policyOf(give_up).class === 'permanent' ? give_up : undefined;

@@ -78,8 +78,11 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
     ended,
   };
   switch (outcome.kind) {
-    case 'skipped':
-      return { ...ending, verdict: giveUp(outcome.reason, row.error_type ?? outcome.reason) };
+    case 'skipped': {
+      const verdict = giveUp(outcome.reason, row.error_type ?? outcome.reason);
+      // A dead letter that an operator sent back and that must not be sent would come back to the DLQ for ever.
+      return { ...ending, verdict: claim.forced_dead ? { ...verdict, dead_letter: false } : verdict };
+    }
     case 'arrived':
       return { ...ending, verdict: { status: 'SUCCESS' } };
     case 'held':

@@ -3,6 +3,7 @@ import { type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
+import { claimToken } from './claim-token.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
@@ -37,7 +38,7 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
   if (early > 0) return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
   const plain = message.options === undefined && received.receive_count === 1;
   if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
-  const { claimed, row } = await deps.rows.claim(message, claimUntil(deps));
+  const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), claimToken(deps.random));
   if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
   const malformed = leavingIndex(beforeClaim(row), message, deps.clock());
   if (malformed) return left(await deps.rows.settle(row, malformed.change), malformed.why);
@@ -54,7 +55,12 @@ async function considerRow(
 ): Promise<DeliveryOutcome> {
   const malformed = row && leavingIndex(row, received.message, deps.clock());
   if (row && malformed) return left(await deps.rows.change(row, malformed.change), malformed.why);
-  const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps) }, deps.policy);
+  const plan = planClaim(
+    row,
+    received,
+    { now: deps.clock(), until: claimUntil(deps), by: claimToken(deps.random) },
+    deps.policy,
+  );
   if (plan.do === 'drop' || row === undefined) {
     return dropped(plan.do === 'drop' ? plan.because : 'there is no such notification');
   }

@@ -3,14 +3,20 @@ import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
 
 /**
- * NotificationLog, as delivery needs it. Each call is for one notification; the adapter gathers the calls of a batch.
+ * NotificationLog, as delivery needs it. Each call is for one notification; the adapter gathers the calls of a batch. A
+ * write that was applied and is repeated, because its answer was lost, is answered like the first time.
  */
 export interface ClaimStore {
   /**
    * Claims the row if it is due as the message says, is not claimed, and has an attempt left.
+   * @param claim_id a token of this claim alone
    * @returns the row as claimed or, without a claim, as it is; no row when there is none
    */
-  claim(message: QueueMessage, claim_until: string): Promise<{ claimed: boolean; row?: NotificationRow }>;
+  claim(
+    message: QueueMessage,
+    claim_until: string,
+    claim_id: string,
+  ): Promise<{ claimed: boolean; row?: NotificationRow }>;
   read(log_id: string): Promise<NotificationRow | undefined>;
   /** Applies the change if the row is still as it was read, else returns false. */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;

@@ -13,7 +13,7 @@ const DEAD_LETTER_ATTRIBUTES = ['failure_reason', 'dead_message_id', 'dead_run_i
 
 /**
  * The change that ends an attempt. It removes one attribute at most, because the PartiQL dialects agree on no more,
- * except when a forced attempt delivers a dead notification or a delivery event has set `give_up`.
+ * except when a forced attempt ends a dead notification or a delivery event has set `give_up`.
  */
 export function settlementOf(attempt: EndedAttempt): RowChange {
   const { row, verdict, result } = attempt;
@@ -56,7 +56,10 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
         failure_reason: verdict.failure_reason,
         ...(verdict.successor_log_id !== undefined && { successor_log_id: verdict.successor_log_id }),
       } as const;
-      if (!verdict.dead_letter) return { set: failed, remove: ['work_queue', ...obsolete] };
+      if (!verdict.dead_letter) {
+        const letter = row.failure_reason === undefined ? [] : (['dead_message_id', 'dead_run_id'] as const);
+        return { set: failed, remove: ['work_queue', ...obsolete, ...letter] };
+      }
       return {
         set: {
           ...failed,

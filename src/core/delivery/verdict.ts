@@ -79,7 +79,7 @@ export function heldVerdict(
   return { status: 'RETRY', error_type, next_retry_at: until, counted: false };
 }
 
-export function giveUp(failure_reason: ErrorType, error_type: ErrorType): Verdict {
+export function giveUp(failure_reason: ErrorType, error_type: ErrorType): Extract<Verdict, { status: 'FAILED' }> {
   return { status: 'FAILED', error_type, failure_reason, dead_letter: policyOf(failure_reason).dead_letter };
 }
 

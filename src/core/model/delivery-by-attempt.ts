@@ -1,9 +1,9 @@
 /**
- * What a provider's events prove about an attempt, the weakest first: a receiving server took the message; the message
- * came back after all; the recipient opened it or complained about it, and so has it. Stored, so these words must never
- * change.
+ * What a provider's events say about an attempt, the weakest first: the message came back, but for a reason that may
+ * pass or that is not proven; a receiving server took the message; the message came back after all, for good; the
+ * recipient opened it or complained about it, and so has it. Stored, so these words must never change.
  */
-export const EVIDENCE = ['delivered', 'bounced', 'seen'] as const;
+export const EVIDENCE = ['soft_bounced', 'delivered', 'bounced', 'seen'] as const;
 export type DeliveryEvidence = (typeof EVIDENCE)[number];
 
 /** By attempt number. The strongest evidence of an attempt counts, in whatever order its events come. */
@@ -21,5 +21,5 @@ export function withEvidence(
 
 /** One of the attempts has reached the recipient: another attempt would be a duplicate. */
 export function arrived(known: DeliveryByAttempt = {}): boolean {
-  return Object.values(known).some((evidence) => evidence !== 'bounced');
+  return Object.values(known).some((evidence) => evidence === 'delivered' || evidence === 'seen');
 }

@@ -44,6 +44,8 @@ export interface NotificationRow {
   readonly work_at?: string;
   /** Meaningful while send_status is SENDING: until this time, no other worker may make an attempt. */
   readonly claim_until?: string;
+  /** Token of the newest claim: a worker recognises its own claim by it when the write was repeated. */
+  readonly claim_id?: string;
   readonly error_type?: ErrorType;
   readonly error_message?: string;
   readonly failure_reason?: ErrorType;

@@ -1,4 +1,5 @@
 import type { NotificationRow } from './notification.ts';
+import { isSameValue } from './same-value.ts';
 
 /** Changes to a row: attributes to set, attributes to remove. */
 export interface RowChange {
@@ -10,4 +11,28 @@ export function withChange(row: NotificationRow, change: RowChange): Notificatio
   const next: Record<string, unknown> = { ...row, ...change.set };
   for (const name of change.remove ?? []) delete next[name];
   return next as unknown as NotificationRow;
+}
+
+/**
+ * Whether the row is as the change leaves it. A storage client repeats a write whose answer was lost: if that write was
+ * applied, its condition fails then, and the row shows the change.
+ */
+export function shows(row: NotificationRow, { set, remove = [] }: RowChange): boolean {
+  const found: Readonly<Record<string, unknown>> = { ...row };
+  return (
+    Object.entries(set).every(([name, value]) => value === undefined || isSameValue(found[name], value)) &&
+    remove.every((name) => found[name] === undefined)
+  );
+}
+
+/** Whether a change that was refused was applied before: a claim is known by its token, any other change by its result. */
+export function wasApplied(row: NotificationRow, change: RowChange): boolean {
+  const { send_status, claim_id } = change.set;
+  return claim_id === undefined ? shows(row, change) : row.claim_id === claim_id && row.send_status === send_status;
+}
+
+/** Whether a settlement that was refused was applied before. An event may have changed `updated_at` since. */
+export function wasSettled(row: NotificationRow, claimed: NotificationRow, change: RowChange): boolean {
+  const { updated_at: _, ...set } = change.set;
+  return row.last_attempt === claimed.last_attempt && shows(row, { ...change, set });
 }

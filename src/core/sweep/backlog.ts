@@ -18,14 +18,30 @@ export async function busyLanes(request: SweepRequest, lanes: SweepLanes): Promi
   return new Set(asked.filter((_, i) => (counts[i] ?? 0) > 0).map(({ channel, lane }) => `${channel}-${lane}`));
 }
 
+/** In every so manyth interval of its age, an item is sent whatever its lane holds. */
+const REPEATED_EVERY = 3;
+
+/** What a sweep knows of its lanes. */
+export interface Backlog {
+  /** Lanes that hold messages, as `<channel>-<lane>`. */
+  readonly busy: ReadonlySet<string>;
+  /** When this sweep and the last completed one began, epoch milliseconds. */
+  readonly now: number;
+  readonly lastSweep: number;
+  /** Milliseconds between two sweeps. */
+  readonly interval: number;
+}
+
 /**
- * A lane with a backlog gets only what became due since the last sweep: what is older is in the lane already.
- * @param lastSweep epoch milliseconds
+ * A lane with a backlog gets only what became due since the last completed sweep began: that one sent what is older.
+ * But a message may have been refused or lost, and the number of messages does not show whose they are. So what stays
+ * due is sent again every few intervals; a second message for a row costs one failed claim (docs/decisions/0073).
  */
 export function isInBacklog(
   { channel, priority, work_at }: DueItem,
-  busy: ReadonlySet<string>,
-  lastSweep: number,
+  { busy, now, lastSweep, interval }: Backlog,
 ): boolean {
-  return busy.has(`${channel}-${PRIORITY_POLICY[priority].lane}`) && epochMs(work_at) <= lastSweep;
+  const due = epochMs(work_at);
+  if (!busy.has(`${channel}-${PRIORITY_POLICY[priority].lane}`) || due > lastSweep) return false;
+  return Math.floor((now - due) / interval) % REPEATED_EVERY !== 0;
 }

@@ -19,6 +19,8 @@ export interface DispatcherRun {
   readonly now: Date;
   /** Lanes that had a backlog then. */
   readonly busy: ReadonlySet<string>;
+  /** When the last completed sweep of everything began, ISO-8601 UTC; absent when none is known. */
+  readonly last_sweep?: string;
   /** Messages that earlier parts of the sweep sent. */
   readonly sent: number;
 }
@@ -70,8 +72,10 @@ export class Dispatcher {
 
   #mayTake(item: DueItem): boolean {
     const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
-    const { busy, now } = this.#run;
-    return this.#taken < limit && !isInBacklog(item, busy, now.getTime() - this.#deps.interval_ms);
+    const { busy, now, last_sweep } = this.#run;
+    const lastSweep = last_sweep === undefined ? Number.NEGATIVE_INFINITY : epochMs(last_sweep);
+    const backlog = { busy, now: now.getTime(), lastSweep, interval: this.#deps.interval_ms };
+    return this.#taken < limit && !isInBacklog(item, backlog);
   }
 
   async #send(outgoing: readonly QueuedMessage[]): Promise<void> {

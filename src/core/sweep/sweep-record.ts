@@ -12,9 +12,17 @@ export interface SweepRecord {
   readonly skipped: number;
   /** Whether the sweep has walked the work index to the end; while false, it may still be under way. */
   readonly complete: boolean;
+  /** Whether the sweep took everything that was due: one by the job's options may be limited to a part. */
+  readonly everything?: boolean;
 }
 
-export interface SweepLog {
+/** What a sweep needs to know of the sweeps before it. */
+export interface SweepHistory {
+  /** When the last sweep began that walked the whole work index to its end, ISO-8601 UTC; undefined when none is known. */
+  lastCompleted(): Promise<string | undefined>;
+}
+
+export interface SweepLog extends SweepHistory {
   /** Adds the counts of one invocation to its sweep. */
   record(part: SweepRecord): Promise<void>;
 }

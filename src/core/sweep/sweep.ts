@@ -5,6 +5,7 @@ import { type PartitionCursors, readPartitions } from '../model/work-partitions.
 import { busyLanes } from './backlog.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
+import type { SweepHistory } from './sweep-record.ts';
 import type { SweepRequest } from './sweep-request.ts';
 import { type SweepResult, Tally } from './sweep-result.ts';
 import { type SweepWindow, windowOf } from './sweep-window.ts';
@@ -17,12 +18,15 @@ export interface SweepCursor {
   readonly started: string;
   /** Lanes that had a backlog then, as `<channel>-<lane>`. */
   readonly busy: readonly string[];
+  /** When the last completed sweep before it began; absent when none is known. */
+  readonly last_sweep?: string;
   /** Messages sent so far. */
   readonly sent: number;
 }
 
 export interface SweepDeps extends DispatcherDeps, MalformedDeps {
   readonly index: DueIndex;
+  readonly sweeps: SweepHistory;
   readonly clock: Clock;
   /** True when the time that is left does not suffice for another page. */
   readonly outOfTime?: () => boolean;
@@ -46,7 +50,9 @@ export async function sweep(
   const now = from ? new Date(from.started) : deps.clock();
   const tally = new Tally(run.run_id, request.dry_run ?? false);
   const busy = from ? new Set(from.busy) : await busyLanes(request, deps.lanes);
-  const dispatcher = new Dispatcher(request, { run_id: run.run_id, now, busy, sent: from?.sent ?? 0 }, tally, deps);
+  const last_sweep = from || busy.size === 0 ? from?.last_sweep : await lastCompleted(deps);
+  const known = { busy, ...(last_sweep !== undefined && { last_sweep }) };
+  const dispatcher = new Dispatcher(request, { run_id: run.run_id, now, ...known, sent: from?.sent ?? 0 }, tally, deps);
   const queues = queuesOf(request);
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
@@ -59,11 +65,16 @@ export async function sweep(
       const { sent } = dispatcher;
       return {
         result: tally.result(),
-        next: { queue, after: stopped, started: now.toISOString(), busy: [...busy], sent },
+        next: { queue, after: stopped, started: now.toISOString(), ...known, busy: [...busy], sent },
       };
     }
   }
   return { result: tally.result() };
+}
+
+/** Without this knowledge a busy lane gets everything that is due, which costs a failed claim per message. */
+function lastCompleted({ sweeps }: SweepDeps): Promise<string | undefined> {
+  return sweeps.lastCompleted().catch(() => undefined);
 }
 
 /** The partitions in the order to walk them; those of one priority and state together. */

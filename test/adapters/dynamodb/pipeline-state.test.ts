@@ -48,6 +48,19 @@ describe('the log of sweeps', () => {
   });
 });
 
+describe('the last completed sweep', () => {
+  it('is the newest that was completed and took everything', async () => {
+    const log = createSweepLog(dynamodb.client, table);
+    const everything = { everything: true };
+    await log.record({ ...sweep('sweep-whole', 20_000), ...everything });
+    await log.record({ ...sweep('sweep-under-way', 21_000, false), ...everything });
+    await log.record(sweep('manual-part', 22_000));
+    expect(await log.lastCompleted()).toBe(at(20_000).toISOString());
+    await log.record({ ...sweep('sweep-under-way', 21_000), ...everything });
+    expect(await log.lastCompleted()).toBe(at(21_000).toISOString());
+  });
+});
+
 describe('the mark of the notices', () => {
   it('is missing before the first notice, and then has the last value written', async () => {
     const mark = createNoticeMark(dynamodb.client, table);

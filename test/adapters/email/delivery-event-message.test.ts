@@ -51,18 +51,49 @@ describe('a bounce', () => {
     ['Permanent', 'General', 'INVALID_RECIPIENT'],
     ['Permanent', 'NoEmail', 'INVALID_RECIPIENT'],
     ['Permanent', 'OnAccountSuppressionList', 'INVALID_RECIPIENT'],
-    ['Transient', 'General', 'UNKNOWN'],
     ['Transient', 'MailboxFull', 'SERVER_OVERLOAD'],
     ['Transient', 'MessageTooLarge', 'FORMAT_ERROR'],
     ['Transient', 'ContentRejected', 'FORMAT_ERROR'],
     ['Transient', 'AttachmentRejected', 'FORMAT_ERROR'],
-    ['Transient', 'CustomTimeoutExceeded', 'UNKNOWN'],
-    ['Undetermined', 'Undetermined', 'UNKNOWN'],
   ])('%s, %s means %s', (type, sub_type, expected) => {
     expect(errorOfBounce({ type, sub_type })).toBe(expected);
     expect(parse({ event: 'Bounce', bounce: { type, sub_type } })).toMatchObject({
       feedback: { answer: { error_type: expected, message: expect.stringContaining(`${type}, ${sub_type}`) } },
     });
+  });
+
+  it.each([
+    ['Transient', 'General'],
+    ['Undetermined', 'Undetermined'],
+    ['Transient', 'CustomTimeoutExceeded'],
+  ])(
+    '%s, %s is retried only with the status code of a failure; without one it may be an automatic reply',
+    (type, sub_type) => {
+      const feedback = (status?: string) =>
+        parse({ event: 'Bounce', bounce: { type, sub_type, ...(status && { status }) } })?.feedback;
+      for (const status of ['4.4.7', '5.0.0']) {
+        expect(feedback(status)).toMatchObject({
+          kind: 'failed',
+          answer: { error_type: 'UNKNOWN', response_code: status },
+        });
+      }
+      for (const status of [undefined, '2.0.0', 'failed']) {
+        expect(feedback(status)).toEqual({ kind: 'unclear', message: expect.stringContaining(`${type}, ${sub_type}`) });
+      }
+    },
+  );
+
+  it.each([
+    ['Permanent', 'General', '5.1.1', true],
+    ['Permanent', 'General', undefined, undefined],
+    ['Permanent', 'OnAccountSuppressionList', undefined, true],
+    ['Transient', 'ContentRejected', '5.6.0', true],
+    ['Transient', 'ContentRejected', undefined, undefined],
+    ['Transient', 'MailboxFull', '5.2.2', undefined],
+    ['Transient', 'General', '4.4.7', undefined],
+  ])('%s, %s with the status %s outranks a delivery: %s', (type, sub_type, status, final) => {
+    const told = parse({ event: 'Bounce', bounce: { type, sub_type, ...(status && { status }) } })?.feedback;
+    expect(told?.kind === 'failed' && told.final).toBe(final);
   });
 
   it('has a reason in every rule of its table', () => {

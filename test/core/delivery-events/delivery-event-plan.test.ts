@@ -4,11 +4,13 @@ import { type EventSubject, planDeliveryEvent } from '../../../src/core/delivery
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import {
+  AUTO_REPLY,
   acceptedRow,
   eventOf,
   PERMANENT,
   recordOf,
   TRANSIENT,
+  UNPROVEN,
   uncertainRow,
   VIRUS,
 } from '../../support/delivery-events.ts';
@@ -194,6 +196,38 @@ describe('an event of a bounce', () => {
 
   it('changes nothing on a notification that the recipient opened', () => {
     expect(plan(PERMANENT, accepted({ opened_at: AT, delivery_by_attempt: { 2: 'seen' } }))).toEqual({ do: 'note' });
+  });
+
+  it.each<[string, EventSubject]>([
+    ['delivered', accepted({ delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } })],
+    ['accepted', accepted()],
+    ['to be retried', uncertain()],
+  ])('that may be an automatic reply changes nothing on a notification that is %s', (_, subject) => {
+    expect(plan(AUTO_REPLY, subject)).toEqual({ do: 'note' });
+  });
+
+  it.each([
+    ['temporary', TRANSIENT],
+    ['permanent, but without a status code', UNPROVEN],
+  ])('changes nothing on an attempt that is known as delivered: %s', (_, feedback) => {
+    expect(plan(feedback, accepted({ delivered_at: AT, delivery_by_attempt: { 2: 'delivered' } }))).toEqual({
+      do: 'note',
+    });
+  });
+
+  it.each([
+    ['temporary', TRANSIENT],
+    ['permanent, but without a status code', UNPROVEN],
+  ])('gives way to a delivery of its attempt that is reported later: %s', (_, feedback) => {
+    const failed = plan(feedback, accepted());
+    if (failed.do !== 'fail' || failed.record === undefined) throw new Error('The bounce changed nothing.');
+    expect(failed.change?.set.delivery_by_attempt).toEqual({ 2: 'soft_bounced' });
+    const row = { ...acceptedRow(), ...failed.change?.set };
+    expect(plan(DELIVERED, { row, record: failed.record, newest: failed.record })).toMatchObject({
+      do: 'reconcile',
+      record: { retry_status: 'SUCCESS' },
+      change: { set: { send_status: 'SUCCESS', delivery_by_attempt: { 2: 'delivered' } } },
+    });
   });
 
   it('comes back when the attempt is over', () => {

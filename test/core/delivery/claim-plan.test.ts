@@ -5,7 +5,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
-const claim = { now: at(1000), until: at(61_000).toISOString() };
+const claim = { now: at(1000), until: at(61_000).toISOString(), by: 'token' };
 const plan = (row: NotificationRow | undefined, message = messageFor(row ?? dueRow()), more = {}) =>
   planClaim(row, received(message, more), claim, DEFAULT_RETRY_POLICY);
 
@@ -139,4 +139,31 @@ describe('a dead notification', () => {
   ])('drops an obsolete message: %s', (_, message, more) => {
     expect(plan(dead(), messageFor(dead(), message), more)).toMatchObject({ do: 'drop' });
   });
+});
+
+describe('a dead notification that must not be sent', () => {
+  const reasons: [string, Partial<NotificationRow>, string][] = [
+    ['was deleted by its writer', { is_deleted: true }, 'CANCELLED'],
+    ['has a permanent give_up', { give_up: 'INVALID_RECIPIENT' }, 'INVALID_RECIPIENT'],
+  ];
+
+  it.each(reasons)('is only given up by a redrive when it %s, and its budget does not start anew', (_, why, skip) => {
+    const step = plan(dead(why), messageFor(dead()), { message_id: 'message-7', sent_at: at(500) });
+    expect(step).toMatchObject({ do: 'claim', trigger: 'redrive', counted: false, forced_dead: true, skip });
+    expect(step.do === 'claim' && step.change.set).not.toHaveProperty('redrive_count');
+    expect(step.do === 'claim' && step.change.remove).toBeUndefined();
+  });
+
+  it.each(reasons)('is only given up by a forced run when it %s', (_, why, skip) => {
+    const step = plan(dead(why), messageFor(dead(), { options: { force: true }, run_id: 'manual-9' }));
+    expect(step).toMatchObject({ do: 'claim', counted: false, forced_dead: true, skip });
+  });
+
+  it.each(['MAX_RETRIES', 'EXPIRED'] as const)(
+    'does not include one with give_up %s: another attempt may help',
+    (give_up) => {
+      const step = plan(dead({ give_up }), messageFor(dead()), { message_id: 'message-7', sent_at: at(500) });
+      expect(step.do === 'claim' && step.skip).toBeUndefined();
+    },
+  );
 });

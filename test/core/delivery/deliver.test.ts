@@ -7,6 +7,7 @@ import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const NOW = at(1000);
@@ -395,5 +396,40 @@ describe('a batch', () => {
         .sort(),
     ).toEqual(['s-1', 's-2', 's-3']);
     expect(seen.slice(2).every(({ beside }) => beside.length === 0)).toBe(true);
+  });
+});
+
+describe('a redrive or a forced run of a dead notification that must not be sent', () => {
+  const dead = (changes: Partial<NotificationRow>) =>
+    dueRow({
+      failure_reason: 'AUTH_FAILED',
+      send_attempts: 3,
+      attempts_left: 3,
+      last_attempt: 2,
+      work_queue: workQueueOf('dead', 'normal', 'log-1'),
+      dead_message_id: 'message-0',
+      dead_run_id: 'sweep-1',
+      ...changes,
+    });
+
+  it.each([
+    ['a redrive', { is_deleted: true }, {}, 'CANCELLED'],
+    ['a forced run', { is_deleted: true }, { options: { force: true }, run_id: 'manual-9' }, 'CANCELLED'],
+    ['a redrive', { give_up: 'FORMAT_ERROR' }, {}, 'FORMAT_ERROR'],
+    ['a forced run', { give_up: 'FORMAT_ERROR' }, { options: { force: true } }, 'FORMAT_ERROR'],
+  ] as const)('%s sends nothing, and takes the row %o out of the index', async (_, why, message, failure_reason) => {
+    const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const row = put(dead(why));
+    const redriven = received(messageFor(row, message), { message_id: 'message-7', sent_at: at(500) });
+    const [report] = await deliverBatch([redriven], deps);
+    expect(deliveries).toEqual([]);
+    expect(report?.disposition).toEqual({ do: 'done' });
+    const ended = tables.row('log-1');
+    expect(ended).toMatchObject({ send_status: 'FAILED', failure_reason, send_attempts: 3, attempts_left: 3 });
+    for (const gone of ['work_queue', 'give_up', 'dead_message_id', 'dead_run_id'])
+      expect(ended).not.toHaveProperty(gone);
+    expect([...tables.retryLog.values()]).toEqual([
+      expect.objectContaining({ retry_attempt: 3, retry_status: 'SKIPPED', failure_reason }),
+    ]);
   });
 });

@@ -86,7 +86,9 @@ describe('a notification with a fallback', () => {
     });
     const { work_queue: _, ...over } = row;
     const force = received(messageFor(row, { options: { force: true } }));
-    expect(planClaim(over, force, { now: T0, until: T0.toISOString() }, policy)).toMatchObject({ do: 'drop' });
+    expect(planClaim(over, force, { now: T0, until: T0.toISOString(), by: 'token' }, policy)).toMatchObject({
+      do: 'drop',
+    });
     expect(exclusionOf({ ...over }, { replay_id: 'r', include_stopped: true }, T0)).toBe('failed_over');
     expect(planRetry(over, T0, policy)).toMatchObject({ do: 'refuse', because: expect.stringContaining('log-1-fall') });
   });

@@ -13,7 +13,7 @@ import { at, T0 } from '../../support/rows.ts';
 const HOUR = 3_600_000;
 /** What the lane's function makes of the message. */
 const claimOf = ({ message }: Acceptance, { rows }: MemoryTables) =>
-  message && rows.claim(message.message, at(HOUR).toISOString());
+  message && rows.claim(message.message, at(HOUR).toISOString(), 'claim-1');
 const problemOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'none',

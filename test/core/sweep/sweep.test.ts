@@ -27,7 +27,8 @@ function setUp(
       return refused;
     },
   };
-  const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR };
+  const sweeps = { lastCompleted: async () => at(-HOUR).toISOString() };
+  const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
   return { run, sent, deps, ids: () => sent.map(({ message }) => message.log_id) };
 }
@@ -139,11 +140,36 @@ describe('a sweep', () => {
     const rows = [
       row('old', { work_at: at(-HOUR).toISOString() }),
       row('new', { work_at: at(-HOUR + 1).toISOString() }),
-      row('free', { channel: 'email', work_at: at(-9 * HOUR).toISOString() }),
+      row('free', { channel: 'email', work_at: at(-10 * HOUR).toISOString() }),
     ];
     const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 7 } });
     expect((await run()).result).toMatchObject({ due: 3, dispatched: 2, skipped: 1 });
     expect(ids().sort()).toEqual(['free', 'new']);
+  });
+
+  it('skips nothing in a busy lane that became due after the start of the last sweep that was completed', async () => {
+    const items = [row('missed', { work_at: at(-HOUR - 30 * MINUTE).toISOString() })];
+    const at_start = (started: number | undefined) => ({
+      lastCompleted: async () => (started === undefined ? undefined : at(started).toISOString()),
+    });
+    for (const [started, expected] of [
+      [-HOUR, []],
+      [-2 * HOUR, ['missed']],
+      [undefined, ['missed']],
+    ] as const) {
+      const { deps, ids } = setUp(items, { backlog: { 'webhook-standard': 7 } });
+      await sweep({}, { run_id: 'sweep-1' }, { ...deps, sweeps: at_start(started) });
+      expect(ids(), `last sweep: ${started}`).toEqual(expected);
+    }
+  });
+
+  it('sends what a busy lane may have lost again, in every third interval of its age', async () => {
+    const aged = Array.from({ length: 12 }, (_, i) =>
+      row(`n-${String(i).padStart(2, '0')}`, { work_at: at(-(i + 0.5) * HOUR).toISOString() }),
+    );
+    const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 7 } });
+    await run();
+    expect(ids().sort()).toEqual(['n-00', 'n-03', 'n-06', 'n-09']);
   });
 
   it('puts the run’s overrides into the messages, whatever the backlog', async () => {

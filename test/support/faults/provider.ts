@@ -62,6 +62,7 @@ export class Provider {
     const holder = this.#inFlight.get(log_id);
     if (holder !== undefined && !holder.dead) this.violations.push(`${log_id}: two sends overlap`);
     if (row?.send_status !== 'SENDING') this.violations.push(`${log_id}: sent while ${row?.send_status}`);
+    if (row?.is_deleted) this.violations.push(`${log_id}: sent although its writer deleted it`);
     if (this.#notBefore(log_id) > this.#now()) this.violations.push(`${log_id}: sent before it was due`);
     if (recipient !== `to ${log_id}`) this.violations.push(`${log_id}: sent to someone else`);
   }

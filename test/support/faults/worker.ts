@@ -11,6 +11,10 @@ export interface FaultPlan {
   readonly crash_at?: number;
   /** Numbers of the calls that storage refuses. */
   readonly throttle?: ReadonlySet<number>;
+  /** Numbers of the storage calls that are applied and then answered with an error. */
+  readonly unanswered?: ReadonlySet<number>;
+  /** Numbers of the storage calls that are applied, and repeated by the client because the answer was lost. */
+  readonly repeated?: ReadonlySet<number>;
   /** Dies at every send of one of these notifications. */
   readonly poison?: ReadonlySet<string>;
 }
@@ -31,10 +35,12 @@ export class Worker {
     const call = this.calls++;
     if (this.#plan.crash_at === 2 * call) this.#die();
     if (port !== 'send' && this.#plan.throttle?.has(call)) throw new Throttled('slow down');
-    const result = await run();
+    const repeated = port !== 'send' && this.#plan.repeated?.has(call);
+    const result = repeated ? await run().then(run) : await run();
     // Another call may have killed the process meanwhile; the effect of this call remains.
     if (this.dead) throw new Crash('dead');
     if (this.#plan.crash_at === 2 * call + 1) this.#die();
+    if (port !== 'send' && this.#plan.unanswered?.has(call)) throw new Throttled('the answer was lost');
     if (port === 'send' && log_id !== undefined && this.#plan.poison?.has(log_id)) this.#die();
     return result;
   }

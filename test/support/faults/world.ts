@@ -54,9 +54,12 @@ export class World {
   /** By notification: number of workers that died between the provider's acceptance and the retry record. */
   readonly excused = new Map<string, number>();
   readonly reports: DeliveryReport[] = [];
+  /** Whether the lanes seem to hold messages at each sweep, as under a steady load. */
+  alwaysBusy = false;
   /** Worker processes that died. */
   deaths = 0;
   #runs = 0;
+  #lastSweep: string | undefined;
   readonly #intake = createMemoryIntake(this.tables);
   #seed = 42;
 
@@ -102,19 +105,25 @@ export class World {
   async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
     const worker = new Worker(plan);
     const lanes = {
-      backlog: async () => this.queue.messages.length,
+      backlog: async () => (this.alwaysBusy ? 1 : this.queue.messages.length),
       send: async (messages: readonly QueuedMessage[]) => {
         for (const { message, delay_seconds } of messages) this.queue.send(message, delay_seconds);
         return [];
       },
     };
+    const started = this.clock().toISOString();
     const run = { run_id: `${request.force_retry ? 'manual' : 'sweep'}-${++this.#runs}` };
     await sweep(request, run, {
       index: through(worker, 'index', this.tables.dueIndex),
       lanes: through(worker, 'lanes', lanes),
+      sweeps: { lastCompleted: async () => this.#lastSweep },
       clock: this.clock,
       interval_ms: 60 * MINUTE,
-    }).catch(ignoreFaults);
+    })
+      .then(() => {
+        if (Object.keys(request).length === 0) this.#lastSweep = started;
+      })
+      .catch(ignoreFaults);
     return worker;
   }
 

@@ -1,13 +1,13 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { ClaimStore } from '../../../core/delivery/ports.ts';
 import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
-import type { RowChange } from '../../../core/model/row-change.ts';
+import { type RowChange, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { workQueueOf } from '../../../core/model/work-index.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { STATE_COLUMNS } from '../table/guarded-columns.ts';
-import { columnsOf, createGuardedUpdates, type GuardedUpdate, updateGuarded } from '../table/guarded-update.ts';
+import { columnsOf, createGuardedUpdates, type GuardedUpdate } from '../table/guarded-update.ts';
 import { toNotificationRow, toValue } from '../table/item.ts';
 import { createRowReader } from '../table/row-reader.ts';
 
@@ -19,10 +19,10 @@ interface Claim {
 /** ClaimStore on NotificationLog. Claims and settlements of a batch travel in one BatchExecuteStatement. */
 export function createClaimStore(client: DynamoDBClient, table: string, clock: Clock): ClaimStore {
   const read = createRowReader(client, table);
-  const update = createGuardedUpdates(client, table, SETTLE_WAIT_MS);
+  const guarded = createGuardedUpdates(client, table, read, SETTLE_WAIT_MS);
 
   const Statement =
-    `UPDATE "${table}" SET send_status='SENDING', claim_until=?, updated_at=?, send_attempts=send_attempts+1, ` +
+    `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +
     'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
     "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND attempts_left>0 RETURNING ALL NEW *";
   const executeClaim = gather<Claim, StatementResult>(
@@ -50,19 +50,26 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
   });
 
   return {
-    async claim({ log_id, priority, due }, claim_until) {
-      const values = [claim_until, clock().toISOString(), log_id, workQueueOf('due', priority, log_id), due];
+    async claim({ log_id, priority, due }, claim_until, claim_id) {
+      const values = [claim_until, claim_id, clock().toISOString(), log_id, workQueueOf('due', priority, log_id), due];
       const result = await executeClaim({ log_id, values });
       if (result.applied && result.item) return { claimed: true, row: toNotificationRow(result.item) };
       // Emulators do not return the item of a failed condition; AWS does.
       const row = result.item ? toNotificationRow(result.item) : await read(log_id);
-      return row === undefined ? { claimed: false } : { claimed: false, row };
+      if (row === undefined) return { claimed: false };
+      return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
     },
 
     read,
 
-    change: (row, change) => updateGuarded(client, table, updateOf(row, change, columnsOf(row, STATE_COLUMNS))),
+    change: (row, change) => {
+      const applied = (found: NotificationRow, set: RowChange['set']) => wasApplied(found, { ...change, set });
+      return guarded.alone(updateOf(row, change, columnsOf(row, STATE_COLUMNS)), applied);
+    },
 
-    settle: (row, change) => update(updateOf(row, change, { send_status: 'SENDING', last_attempt: row.last_attempt })),
+    settle: (row, change) =>
+      guarded.gathered(updateOf(row, change, { send_status: 'SENDING', last_attempt: row.last_attempt }), (found) =>
+        wasSettled(found, row, change),
+      ),
   };
 }

@@ -8,21 +8,25 @@ const KIND = 'sweep';
 /** Days until the record of a sweep expires. */
 const KEPT_DAYS = 30;
 
+/** Sweeps among which the last completed one is looked for; operators' runs are recorded, too. */
+const LOOKED_BACK = 20;
+
 /** SweepLog on PipelineState. The key begins with the time, so that one query finds the last sweeps. */
 export function createSweepLog(client: DynamoDBClient, table: string): SweepLog {
   return {
-    async record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete }) {
+    async record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete, everything = false }) {
       await client.send(
         new UpdateItemCommand({
           TableName: table,
           Key: { kind: { S: KIND }, id: { S: `${started_at}#${run_id}` } },
           UpdateExpression:
-            'SET run_id = :run_id, started_at = :started_at, complete = :complete, expires_at = :expires_at ' +
+            'SET run_id = :run_id, started_at = :started_at, complete = :complete, everything = :everything, expires_at = :expires_at ' +
             'ADD duration_ms :duration_ms, due :due, dispatched :dispatched, skipped :skipped',
           ExpressionAttributeValues: {
             ':run_id': toValue(run_id),
             ':started_at': toValue(started_at),
             ':complete': toValue(complete),
+            ':everything': toValue(everything),
             ':expires_at': toValue(Math.ceil(epochMs(started_at) / 1000) + KEPT_DAYS * 86_400),
             ':duration_ms': toValue(duration_ms),
             ':due': toValue(due),
@@ -31,6 +35,21 @@ export function createSweepLog(client: DynamoDBClient, table: string): SweepLog 
           },
         }),
       );
+    },
+
+    async lastCompleted() {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: 'kind = :kind',
+          ProjectionExpression: 'started_at, complete, everything',
+          ExpressionAttributeValues: { ':kind': { S: KIND } },
+          ScanIndexForward: false,
+          ConsistentRead: true,
+          Limit: LOOKED_BACK,
+        }),
+      );
+      return Items.find(({ complete, everything }) => complete?.BOOL && everything?.BOOL)?.['started_at']?.S;
     },
   };
 }

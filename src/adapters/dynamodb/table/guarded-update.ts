@@ -1,8 +1,8 @@
-import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { NotificationRow } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
-import { ifConditionHolds } from './conditional-write.ts';
-import { type Item, toValue } from './item.ts';
+import { type Item, toNotificationRow, toValue } from './item.ts';
 import { updateExpression } from './update-expression.ts';
 
 /** A change to a row of NotificationLog that is made only while the guarded columns are as they were read. */
@@ -30,6 +30,18 @@ export function columnsOf<C extends string>(
   return Object.fromEntries(columns.map((column) => [column, row[column]]));
 }
 
+type WasApplied = (row: NotificationRow, set: GuardedUpdate['set']) => boolean;
+
+export interface GuardedUpdates {
+  /**
+   * @param wasApplied whether a row that is not as expected shows that this update was made: the client repeats a
+   *   write whose answer was lost
+   */
+  gathered(update: GuardedUpdate, wasApplied: WasApplied): Promise<boolean>;
+  /** The same with an UpdateItem of its own. */
+  alone(update: GuardedUpdate, wasApplied: WasApplied): Promise<boolean>;
+}
+
 /**
  * Makes guarded updates; each answers whether its row was as expected. Updates that are asked for within `wait_ms`
  * share one BatchExecuteStatement of up to 25 (design §6), except those that PartiQL's dialects do not agree on.
@@ -37,8 +49,9 @@ export function columnsOf<C extends string>(
 export function createGuardedUpdates(
   client: DynamoDBClient,
   table: string,
+  read: (log_id: string) => Promise<NotificationRow | undefined>,
   wait_ms = 0,
-): (update: GuardedUpdate) => Promise<boolean> {
+): GuardedUpdates {
   const execute = gather<GuardedUpdate, StatementResult>(
     (updates) =>
       executeStatements(
@@ -47,21 +60,43 @@ export function createGuardedUpdates(
       ),
     { max: MAX_STATEMENTS, wait_ms, keyOf: ({ log_id }) => log_id },
   );
-  return async (update) => {
-    if (!fitsStatement(update)) return updateGuarded(client, table, update);
-    const result = await execute(update);
-    if (!result.applied && result.invalid !== undefined) throw new Error(result.invalid);
-    return result.applied;
+  /** Emulators do not return the item of a failed condition; AWS does. */
+  const found = async (log_id: string, item: Item | undefined) => (item ? toNotificationRow(item) : read(log_id));
+  const alone: GuardedUpdates['gathered'] = async (update, wasApplied) => {
+    const { applied, item } = await updateItem(client, table, update);
+    if (applied) return true;
+    const row = await found(update.log_id, item);
+    return row !== undefined && wasApplied(row, update.set);
+  };
+  return {
+    alone,
+    async gathered(update, wasApplied) {
+      if (!fitsStatement(update)) return alone(update, wasApplied);
+      const result = await execute(update);
+      if (result.applied) return true;
+      if (result.invalid !== undefined) throw new Error(result.invalid);
+      const row = await found(update.log_id, result.item);
+      return row !== undefined && wasApplied(row, update.set);
+    },
   };
 }
 
 /** Makes one guarded update with an UpdateItem of its own; false when the row is not as expected. */
-export function updateGuarded(
+export async function updateGuarded(
+  client: DynamoDBClient,
+  table: string,
+  update: GuardedUpdate,
+  and?: Condition,
+): Promise<boolean> {
+  return (await updateItem(client, table, update, and)).applied;
+}
+
+function updateItem(
   client: DynamoDBClient,
   table: string,
   { log_id, set, remove = [], asRead }: GuardedUpdate,
   and?: Condition,
-): Promise<boolean> {
+): Promise<StatementResult> {
   const update = updateExpression({ set, remove });
   const guard = guardOf(asRead);
   const command = new UpdateItemCommand({
@@ -71,10 +106,14 @@ export function updateGuarded(
     ConditionExpression: [...(and ? [and.text] : []), ...guard.conditions].join(' AND '),
     ExpressionAttributeNames: { ...update.names, ...guard.names, ...and?.names },
     ExpressionAttributeValues: { ...update.values, ...guard.values, ...and?.values },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
-  return ifConditionHolds(
-    client.send(command).then(() => true),
-    false,
+  return client.send(command).then(
+    () => ({ applied: true }),
+    (error: unknown) => {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return { applied: false, ...(error.Item && { item: error.Item }) };
+    },
   );
 }
 
@@ -92,7 +131,11 @@ function statementOf(table: string, { log_id, set, remove = [], asRead }: Guarde
     remove.map((column) => `REMOVE ${column} `).join('') +
     `WHERE log_id=? AND ${guarded.map(([column]) => `${column}=?`).join(' AND ')}`;
   const values = [...assigned.map(([, value]) => value), log_id, ...guarded.map(([, value]) => value)];
-  return { Statement, Parameters: values.map(toValue) };
+  return {
+    Statement,
+    Parameters: values.map(toValue),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  };
 }
 
 function guardOf(asRead: GuardedUpdate['asRead']) {

@@ -1,4 +1,4 @@
-import { planClaim } from '../../delivery/claim-plan.ts';
+import { type ClaimPlan, planClaim } from '../../delivery/claim-plan.ts';
 import type { ErrorType } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import type { QueueMessage } from '../../model/queue-message.ts';
@@ -25,7 +25,7 @@ export interface DeadLetterView {
   readonly run_id?: string;
   /**
    * `redrive`: the redrive starts the notification's retries anew. `stale`: the notification has moved on, so the
-   * redriven message is dropped. `unreadable`: not a message of this service.
+   * redriven message is dropped, or must not be sent any more, so that the message only ends it. `unreadable`: not a message of this service.
    */
   readonly state: 'redrive' | 'stale' | 'unreadable';
   readonly because?: string;
@@ -48,15 +48,22 @@ export function deadLetterView(
   const { log_id, tenant_id, priority, run_id } = message;
   // SQS gives a redriven message a new id and time.
   const redriven = { message, message_id: `redriven-${message_id}`, sent_at: now, receive_count: 1 };
-  const plan = planClaim(row, redriven, { now, until: now.toISOString() }, policy);
+  const plan = planClaim(row, redriven, { now, until: now.toISOString(), by: '' }, policy);
   return {
     log_id,
     tenant_id,
     priority,
     ...common,
     run_id,
-    ...(plan.do === 'drop' ? { state: 'stale', because: plan.because } : { state: 'redrive' }),
+    ...stateOf(plan),
     ...(row?.failure_reason && { failure_reason: row.failure_reason }),
     ...(row?.error_type && { error_type: row.error_type }),
   };
+}
+
+function stateOf(plan: ClaimPlan): Pick<DeadLetterView, 'state' | 'because'> {
+  if (plan.do === 'drop') return { state: 'stale', because: plan.because };
+  return plan.do === 'claim' && plan.forced_dead && plan.skip !== undefined
+    ? { state: 'stale', because: `it must not be sent any more (${plan.skip}); a redrive only takes it off the list` }
+    : { state: 'redrive' };
 }

@@ -6,6 +6,7 @@
  * |---|---|
  * | `bounce` | a hard bounce: there is no such recipient |
  * | `softbounce`, `softbounce-2` | a soft bounce of the first attempt, or of the first two; then delivered |
+ * | `ooto` | delivered; then an automatic reply (out of the office), which SES reports as a bounce |
  * | `suppressionlist` | a hard bounce from SES itself: the recipient is on its suppression list |
  * | `complaint` | delivered; then the recipient complains |
  * | `open` | delivered; then the recipient opens it |
@@ -16,11 +17,12 @@
 export type MailEvent = 'delivery' | 'open' | 'complaint' | 'reject' | Bounce;
 
 export interface Bounce {
-  readonly type: 'Permanent' | 'Transient';
+  readonly type: 'Permanent' | 'Transient' | 'Undetermined';
   readonly subType: string;
-  readonly status: string;
+  /** Absent in a reply that is no report of a receiving server; then there is no diagnostic text either. */
+  readonly status?: string;
   /** The receiving server's diagnostic text. Servers often repeat the address in it. */
-  readonly diagnostic: (address: string) => string;
+  readonly diagnostic?: (address: string) => string;
 }
 
 const NO_SUCH_USER: Bounce = {
@@ -42,9 +44,12 @@ const ON_SUPPRESSION_LIST: Bounce = {
   diagnostic: () => 'Amazon SES did not send the message to this address because it is on the suppression list',
 };
 
+const OUT_OF_OFFICE: Bounce = { type: 'Transient', subType: 'General' };
+
 const OUTCOMES: Readonly<Record<string, readonly MailEvent[]>> = {
   bounce: [NO_SUCH_USER],
   softbounce: [TRY_AGAIN_LATER],
+  ooto: ['delivery', OUT_OF_OFFICE],
   suppressionlist: [ON_SUPPRESSION_LIST],
   complaint: ['delivery', 'complaint'],
   open: ['delivery', 'open'],

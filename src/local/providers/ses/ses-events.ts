@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../emulator/template/references.ts';
 import type { JsonObject } from '../../support/json.ts';
-import type { MailEvent } from './mail-outcome.ts';
+import type { Bounce, MailEvent } from './mail-outcome.ts';
 
 /** An accepted mail as SES's events describe it, with the data that must not reach logs or queues. */
 export interface SentMail {
@@ -94,11 +94,16 @@ function ownPart({ to, sent }: SentMail, event: MailEvent, now: Date): JsonObjec
         timestamp,
         bounceType: event.type,
         bounceSubType: event.subType,
-        bouncedRecipients: [
-          { emailAddress: to, action: 'failed', status: event.status, diagnosticCode: event.diagnostic(to) },
-        ],
+        bouncedRecipients: [{ emailAddress: to, ...reportOf(to, event) }],
         feedbackId: randomUUID(),
         reportingMTA: 'dns; mta.example.com',
       };
   }
+}
+
+/** What a receiving server's report adds to a bounced recipient. */
+function reportOf(to: string, { status, diagnostic }: Bounce): JsonObject {
+  return status === undefined
+    ? {}
+    : { action: 'failed', status, ...(diagnostic && { diagnosticCode: diagnostic(to) }) };
 }

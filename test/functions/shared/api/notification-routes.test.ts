@@ -273,7 +273,7 @@ describe('POST /v1/notifications/{log_id}/failures', () => {
     const dead = { dead_run_id: message.run_id, dead_message_id: 'm-1', work_at: died.toISOString() };
     await world.put(deadRow(log_id, dead));
     const received = { message: again, message_id: 'm-2', sent_at: new Date(died.getTime() + 1), receive_count: 1 };
-    const claim = { now: received.sent_at, until: minutes(1) };
+    const claim = { now: received.sent_at, until: minutes(1), by: 'token' };
     const row = asNotification((await world.row(log_id)) ?? {});
     expect(planClaim(row, received, claim, DEFAULT_RETRY_POLICY)).toMatchObject({ do: 'drop' });
   });

@@ -41,6 +41,7 @@ describe('the rules for SES’s events', () => {
     ['softbounce', 0, [{ kind: 'failed', answer: { error_type: 'UNKNOWN', response_code: '4.4.7' } }]],
     ['softbounce', 1, [{ kind: 'delivered' }]],
     ['softbounce-2', 1, [{ kind: 'failed' }]],
+    ['ooto', 0, [{ kind: 'delivered' }, { kind: 'unclear' }]],
     ['suppressionlist', 0, [{ kind: 'failed', answer: { error_type: 'INVALID_RECIPIENT' }, suppressed: true }]],
     ['reject', 0, [{ kind: 'failed', answer: { error_type: 'FORMAT_ERROR' } }]],
   ])('pass on fields that the function can read: %s, after %i attempts', async (word, attempts, told) => {
@@ -66,7 +67,7 @@ describe('the rules for SES’s events', () => {
     });
   });
 
-  it.each(['ok', 'open', 'complaint', 'bounce', 'softbounce', 'suppressionlist', 'reject'])(
+  it.each(['ok', 'open', 'complaint', 'bounce', 'softbounce', 'ooto', 'suppressionlist', 'reject'])(
     'let neither recipient nor subject into the queue: %s',
     async (word) => {
       for (const happening of outcomeOf(word, 0)) {
