@@ -137,13 +137,18 @@ const WAKING: readonly (readonly [name: string, row: Row])[] = [
   ['a row whose failure_reason is null', { send_status: { S: 'FAILED' }, failure_reason: { NULL: true } }],
   ['a row whose work_queue is a number', { send_status: { S: 'FAILED' }, work_queue: { N: '1' } }],
   ['a row that others delivered', { send_status: { S: 'SUCCESS' } }],
+  ["a row with its writer's own failure_reason", { send_status: { S: 'FAILED' }, failure_reason: { S: 'full' } }],
+  ["a row with its writer's own index keys", { ...WORK_QUEUE, send_status: { S: 'FAILED' } }],
+  ['a row of ours that another writer changed', { ...HISTORY, ...WORK_QUEUE, updated_by: { S: 'BATCH-951' } }],
 ];
 
+const OURS: Row = { updated_by: { S: 'notification-retry' } };
+
 const SLEEPING: readonly (readonly [name: string, row: Row])[] = [
-  ['a row in the work index', { ...HISTORY, ...WORK_QUEUE, send_status: { S: 'FAILED' } }],
-  ['a row that waits for its retry', { ...HISTORY, ...WORK_QUEUE, send_status: { S: 'RETRY' } }],
-  ['a row that is claimed', { ...HISTORY, ...WORK_QUEUE, send_status: { S: 'SENDING' } }],
-  ['a row that was given up', { send_status: { S: 'FAILED' }, failure_reason: { S: 'INVALID_RECIPIENT' } }],
+  ['a row in the work index', { ...OURS, ...HISTORY, ...WORK_QUEUE, send_status: { S: 'FAILED' } }],
+  ['a row that waits for its retry', { ...OURS, ...HISTORY, ...WORK_QUEUE, send_status: { S: 'RETRY' } }],
+  ['a row that is claimed', { ...OURS, ...HISTORY, ...WORK_QUEUE, send_status: { S: 'SENDING' } }],
+  ['a row that was given up', { ...OURS, send_status: { S: 'FAILED' }, failure_reason: { S: 'INVALID_RECIPIENT' } }],
   ['a row that we delivered', { ...HISTORY, send_status: { S: 'SUCCESS' } }],
   ['a row that others are sending', { send_status: { S: 'SENDING' } }],
 ];
