@@ -31,7 +31,7 @@ beforeAll(async () => {
   mkdirSync(join(project, 'node_modules', '@types'));
   symlinkSync(join(PROJECT_ROOT, 'node_modules', '@types', 'node'), join(project, 'node_modules', '@types', 'node'));
   symlinkSync(join(PROJECT_ROOT, 'node_modules', 'undici-types'), join(project, 'node_modules', 'undici-types'));
-});
+}, 120_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe('the package that producers install', () => {
@@ -196,7 +196,7 @@ describe('the package that producers install', () => {
         stdio: 'pipe',
       });
     expect(compiled()).toBe('');
-  });
+  }, 60_000);
 });
 
 /** The first Node in the PATH that is not this repository's. */
