@@ -46,7 +46,9 @@ export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
   time('first_attempt_at'),
   ...['delivered_at', 'opened_at', 'bounced_at', 'complained_at'].map(time),
   oneOf('give_up', OURS, ERROR_TYPES),
-  ...['claim_until', 'queued_for', 'provider_host', 'error_type'].map((column) => text(column, OWN_TEXT_LENGTH)),
+  ...['claim_until', 'claim_id', 'queued_for', 'provider_host', 'error_type'].map((column) =>
+    text(column, OWN_TEXT_LENGTH),
+  ),
   ...['dead_message_id', 'dead_run_id', 'replay_id', 'successor_log_id', 'predecessor_log_id'].map((column) =>
     text(column, OWN_TEXT_LENGTH),
   ),
