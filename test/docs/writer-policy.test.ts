@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { failedRow } from '../../bench/setup/rows.ts';
-import { OWN_COLUMN_RULES } from '../../src/core/model/work-rules.ts';
+import { OWN_COLUMN_RULES } from '../../src/core/model/work/work-rules.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { T0 } from '../support/rows.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerFacts, type ClassificationRule, classify } from '../../src/core/delivery/classification.ts';
+import { type AnswerFacts, type ClassificationRule, classify } from '../../src/core/delivery/policy/classification.ts';
 
 /**
  * What every classification table must do: classify the cases as expected, and have no rule that decides none of them.

@@ -1,8 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { publicState } from '../../core/intake/public-state.ts';
 import { asNotification, type ForeignRow } from '../../core/model/foreign-row.ts';
-import { isGone } from '../../core/model/history-index.ts';
 import type { Clock } from '../../core/model/time.ts';
+import { isGone } from '../../core/model/work/history-index.ts';
 import { matches } from '../../core/operator/search-filter.ts';
 import { CrowdedKeyError, readCopies } from '../dynamodb/operator/notification-copies.ts';
 import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator/operator-search.ts';

@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/delivery/classification.ts';
+import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
 
 const named = (...codes: string[]) => codes.flatMap((code) => [code, `${code}Exception`]);
 

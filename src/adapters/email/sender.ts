@@ -1,5 +1,5 @@
 import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
-import { type AnswerFacts, classify } from '../../core/delivery/classification.ts';
+import { type AnswerFacts, classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';

@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/delivery/classification.ts';
+import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
 
 /** What the lack of an answer means, for all channels that use the poster. */
 export const NETWORK_RULES: readonly ClassificationRule[] = [

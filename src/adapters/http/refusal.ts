@@ -1,4 +1,4 @@
-import { type ClassificationRule, classify } from '../../core/delivery/classification.ts';
+import { type ClassificationRule, classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused } from '../../core/delivery/sender.ts';
 import { answerExcerpt } from './answer-excerpt.ts';
 import { type HttpAnswer, NetworkFault } from './post.ts';

@@ -16,8 +16,8 @@ import { providerHost } from '../../core/model/provider-key.ts';
 import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
 import { setAside } from '../../core/model/set-aside.ts';
 import type { Clock } from '../../core/model/time.ts';
+import { readEntries } from '../../core/model/work/work-rules.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
-import { readEntries } from '../../core/model/work-rules.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import { EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 

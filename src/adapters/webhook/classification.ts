@@ -1,4 +1,4 @@
-import type { ClassificationRule } from '../../core/delivery/classification.ts';
+import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
 import { NETWORK_RULES } from '../http/network-classification.ts';
 
 /** Answers of webhook endpoints: batch-952 §6, the Standard Webhooks specification and RFC 9110. */

@@ -1,12 +1,12 @@
-import { CANCELLATION } from '../delivery/cancellation.ts';
+import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { MAX_DELAY_MS, messageFor } from '../model/queue-message.ts';
 import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
-import { stateOf } from '../model/row-state.ts';
 import { type Clock, epochMs } from '../model/time.ts';
+import { stateOf } from '../model/work/row-state.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
 import { type EventPlan, type EventSubject, planDeliveryEvent } from './delivery-event-plan.ts';
 

@@ -1,7 +1,6 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
-import { historyKeys } from '../model/history-index.ts';
 import {
   type MessageFormat,
   type NotificationContent,
@@ -12,8 +11,9 @@ import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { setAside } from '../model/set-aside.ts';
 import { parseTime } from '../model/time.ts';
+import { historyKeys } from '../model/work/history-index.ts';
+import { workFaults } from '../model/work/work-rules.ts';
 import { workQueueOf } from '../model/work-index.ts';
-import { workFaults } from '../model/work-rules.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 
 /** What the indexer does with a row. */

@@ -16,7 +16,7 @@ import {
 import type { ForeignRow } from '../model/foreign-row.ts';
 import { MESSAGE_FORMATS, RECIPIENT_TYPES, SEND_STATUSES } from '../model/notification.ts';
 import { PRIORITIES, PRIORITY_OF_LEVEL } from '../model/priorities.ts';
-import { OWN_COLUMN_RULES } from '../model/work-rules.ts';
+import { OWN_COLUMN_RULES } from '../model/work/work-rules.ts';
 
 /**
  * Column by column: his-notification-log-table.md (types, NOT NULL, CHECK) and batch-952-notification-retry.md §3.1.

@@ -1,9 +1,9 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
 import { priorityOf } from '../model/foreign-row.ts';
-import { createdAt } from '../model/history-index.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
 import { parseTime } from '../model/time.ts';
+import { createdAt } from '../model/work/history-index.ts';
 import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
 
 /** The producer's view of its notification. */

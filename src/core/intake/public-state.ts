@@ -1,7 +1,7 @@
-import { checkRetry } from '../delivery/retry-check.ts';
+import { checkRetry } from '../delivery/policy/retry-check.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { stateOf } from '../model/row-state.ts';
+import { stateOf } from '../model/work/row-state.ts';
 
 /** The states of a notification that a producer's own users see: retry-and-idempotency-design.md §5. */
 export const PUBLIC_STATES = ['saving', 'processing', 'done', 'failed', 'retrying'] as const;

@@ -1,4 +1,4 @@
-import { isGone } from '../model/history-index.ts';
+import { isGone } from '../model/work/history-index.ts';
 import { Problem } from './problem.ts';
 
 /**

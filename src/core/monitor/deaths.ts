@@ -1,5 +1,5 @@
+import { readPartitions, workPartitions } from '../model/work/work-partitions.ts';
 import type { DueIndex, DueItem } from '../model/work-index.ts';
-import { readPartitions, workPartitions } from '../model/work-partitions.ts';
 
 /** Most deaths per partition that one notice covers. The rest is left for the next notice. */
 const PAGE_SIZE = 250;

@@ -1,7 +1,7 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
 import { epochMs } from '../model/time.ts';
+import { readPartitions, workPartitions } from '../model/work/work-partitions.ts';
 import type { DueIndex } from '../model/work-index.ts';
-import { readPartitions, workPartitions } from '../model/work-partitions.ts';
 
 export interface WorkFigures {
   /** Seconds since the oldest due notification became due. 0 when none is due. */

@@ -1,5 +1,5 @@
+import { checkRetry } from '../delivery/policy/retry-check.ts';
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
-import { checkRetry } from '../delivery/retry-check.ts';
 import type { QueuedMessage } from '../model/lanes.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { messageFor, type QueueMessage, type RunOptions } from '../model/queue-message.ts';

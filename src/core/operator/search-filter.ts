@@ -1,10 +1,10 @@
 import type { Channel } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
-import { createdAt } from '../model/history-index.ts';
 import type { SendStatus } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
 import { parseTime } from '../model/time.ts';
+import { createdAt } from '../model/work/history-index.ts';
 
 /** Inclusive, ISO-8601 UTC with milliseconds. */
 export interface Period {

@@ -1,7 +1,7 @@
 import { PRIORITIES } from '../model/priorities.ts';
 import type { Clock } from '../model/time.ts';
+import { type PartitionCursors, readPartitions } from '../model/work/work-partitions.ts';
 import { allShards, type DueIndex, type WorkState } from '../model/work-index.ts';
-import { type PartitionCursors, readPartitions } from '../model/work-partitions.ts';
 import { busyLanes } from './backlog.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';

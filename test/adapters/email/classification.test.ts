@@ -1,5 +1,5 @@
 import { EMAIL_RULES } from '../../../src/adapters/email/classification.ts';
-import type { AnswerFacts } from '../../../src/core/delivery/classification.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/policy/classification.ts';
 import { classificationSuite } from '../../support/classification-suite.ts';
 
 const ses = (code: string, text = '', status = 400): AnswerFacts => ({ status, code, text });

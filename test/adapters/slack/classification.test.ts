@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NETWORK_RULES } from '../../../src/adapters/http/network-classification.ts';
 import { SLACK_RULES } from '../../../src/adapters/slack/classification.ts';
-import type { AnswerFacts } from '../../../src/core/delivery/classification.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/policy/classification.ts';
 import { classificationSuite } from '../../support/classification-suite.ts';
 
 const api = (code: string): AnswerFacts => ({ status: 200, code });

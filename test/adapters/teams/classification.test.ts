@@ -1,6 +1,6 @@
 import { NETWORK_RULES } from '../../../src/adapters/http/network-classification.ts';
 import { TEAMS_RULES } from '../../../src/adapters/teams/classification.ts';
-import type { AnswerFacts } from '../../../src/core/delivery/classification.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/policy/classification.ts';
 import { classificationSuite } from '../../support/classification-suite.ts';
 
 const connector = (status: number): AnswerFacts => ({

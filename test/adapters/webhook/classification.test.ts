@@ -1,5 +1,5 @@
 import { WEBHOOK_RULES } from '../../../src/adapters/webhook/classification.ts';
-import type { AnswerFacts } from '../../../src/core/delivery/classification.ts';
+import type { AnswerFacts } from '../../../src/core/delivery/policy/classification.ts';
 import { classificationSuite } from '../../support/classification-suite.ts';
 
 const expected: [AnswerFacts, string][] = [

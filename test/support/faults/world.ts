@@ -16,7 +16,7 @@ import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { Priority } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { workPartitions } from '../../../src/core/model/work-partitions.ts';
+import { workPartitions } from '../../../src/core/model/work/work-partitions.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { Provider, type Script } from './provider.ts';

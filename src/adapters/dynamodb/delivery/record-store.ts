@@ -1,7 +1,7 @@
 import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
-import { expiresAt } from '../../../core/model/history-index.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
+import { expiresAt } from '../../../core/model/work/history-index.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';

@@ -1,5 +1,5 @@
 import type { QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { notificationKey } from '../../../core/model/history-index.ts';
+import { notificationKey } from '../../../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';

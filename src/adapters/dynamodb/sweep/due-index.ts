@@ -1,6 +1,6 @@
 import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { readEntries } from '../../../core/model/work/work-rules.ts';
 import type { DueIndex } from '../../../core/model/work-index.ts';
-import { readEntries } from '../../../core/model/work-rules.ts';
 import { WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 

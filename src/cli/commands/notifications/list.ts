@@ -5,8 +5,8 @@ import {
   type Found,
   type OperatorSearch,
 } from '../../../adapters/dynamodb/operator/operator-search.ts';
-import { createdAt } from '../../../core/model/history-index.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
+import { createdAt } from '../../../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
 import { parseCount } from '../../../terminal/option-values.ts';

@@ -1,6 +1,6 @@
 import type { RowStore } from '../../delivery/ports.ts';
 import type { RowChange } from '../../model/row-change.ts';
-import { stateOf } from '../../model/row-state.ts';
+import { stateOf } from '../../model/work/row-state.ts';
 import type { DeadLetter } from './dead-letter.ts';
 
 /** The row keeps its reason and its records. It only leaves the work index. */

@@ -1,5 +1,5 @@
 import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
-import { stateOf } from '../../model/row-state.ts';
+import { stateOf } from '../../model/work/row-state.ts';
 import type { Period, SearchFilter } from '../search-filter.ts';
 
 /** NotificationLog, as a replay reads it: page by page, the rows that match the filter, each in its state when read. */

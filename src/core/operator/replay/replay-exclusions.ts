@@ -1,8 +1,8 @@
 import type { ErrorType } from '../../model/error-types.ts';
 import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
-import { createdAt } from '../../model/history-index.ts';
-import { stateOf } from '../../model/row-state.ts';
 import { epochMs } from '../../model/time.ts';
+import { createdAt } from '../../model/work/history-index.ts';
+import { stateOf } from '../../model/work/row-state.ts';
 
 /** Why a notification that matches is not sent again: a word of the replay, or the reason why it was given up. */
 export type Exclusion =

@@ -1,6 +1,6 @@
 import { policyOf } from '../../model/error-types.ts';
 import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
-import { type RowState, stateOf } from '../../model/row-state.ts';
+import { type RowState, stateOf } from '../../model/work/row-state.ts';
 
 /**
  * The columns that an operator may see. It lists what is shown, not what is hidden: a row that was set aside still

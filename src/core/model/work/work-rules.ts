@@ -1,4 +1,4 @@
-import { CHANNELS } from './channels.ts';
+import { CHANNELS } from '../channels.ts';
 import {
   boolean,
   brokenRules,
@@ -11,13 +11,13 @@ import {
   required,
   text,
   time,
-} from './column-rules.ts';
-import { EVIDENCE } from './delivery-by-attempt.ts';
-import { ERROR_TYPES } from './error-types.ts';
-import type { ForeignRow } from './foreign-row.ts';
-import { RECIPIENT_TYPES, SEND_STATUSES } from './notification.ts';
-import { PRIORITIES } from './priorities.ts';
-import { type DueItem, type MalformedEntry, parseWorkQueue, WORK_SHARDS } from './work-index.ts';
+} from '../column-rules.ts';
+import { EVIDENCE } from '../delivery-by-attempt.ts';
+import { ERROR_TYPES } from '../error-types.ts';
+import type { ForeignRow } from '../foreign-row.ts';
+import { RECIPIENT_TYPES, SEND_STATUSES } from '../notification.ts';
+import { PRIORITIES } from '../priorities.ts';
+import { type DueItem, type MalformedEntry, parseWorkQueue, WORK_SHARDS } from '../work-index.ts';
 
 /** The kind of rule for columns that only the pipeline writes. */
 const OURS = 'column of the pipeline';

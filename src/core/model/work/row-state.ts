@@ -1,6 +1,6 @@
-import type { NotificationRow } from './notification.ts';
-import { epochMs } from './time.ts';
-import { parseWorkQueue } from './work-index.ts';
+import type { NotificationRow } from '../notification.ts';
+import { epochMs } from '../time.ts';
+import { parseWorkQueue } from '../work-index.ts';
 
 /** The state of a notification as an operator sees it; send_status alone does not show it (docs/runbook.md). */
 export type RowState =

@@ -1,6 +1,6 @@
-import { policyOf } from '../model/error-types.ts';
-import type { NotificationRow } from '../model/notification.ts';
-import { type RowState, stateOf } from '../model/row-state.ts';
+import { policyOf } from '../../model/error-types.ts';
+import type { NotificationRow } from '../../model/notification.ts';
+import { type RowState, stateOf } from '../../model/work/row-state.ts';
 
 /** Whether a notification can be retried now: the state in which it can, or why it cannot. */
 export type RetryCheck =

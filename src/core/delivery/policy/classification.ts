@@ -1,4 +1,4 @@
-import type { ProviderErrorType } from '../model/error-types.ts';
+import type { ProviderErrorType } from '../../model/error-types.ts';
 
 /** The facts that classification uses: of an answer, or of a failure to get one. */
 export interface AnswerFacts {

@@ -1,5 +1,5 @@
-import type { ForeignRow } from './foreign-row.ts';
-import { fnv1a, shardOf } from './work-index.ts';
+import type { ForeignRow } from '../foreign-row.ts';
+import { fnv1a, shardOf } from '../work-index.ts';
 
 /** Partitions per day of history: they take 4,000 new notifications per second. Stored, so it must never change. */
 export const HISTORY_SHARDS = 4;

@@ -1,4 +1,4 @@
-import { PRIORITIES, type Priority } from './priorities.ts';
+import { PRIORITIES, type Priority } from '../priorities.ts';
 import {
   allShards,
   type DueIndex,
@@ -6,7 +6,7 @@ import {
   type PageQuery,
   type WorkPage,
   type WorkState,
-} from './work-index.ts';
+} from '../work-index.ts';
 
 /** The partitions of a state, highest priority first: those of one priority, or of all priorities. */
 export function workPartitions(state: WorkState, priority?: Priority): string[] {

@@ -1,4 +1,4 @@
-import type { RowChange } from '../model/row-change.ts';
+import type { RowChange } from '../../model/row-change.ts';
 
 /** Takes the row out of the work index for good. A message for it, queued or redriven, finds no work left. */
 export const CANCELLATION: RowChange = {
