@@ -168,6 +168,27 @@ describe('the answer of SES', () => {
     expect(server.received).toHaveLength(1);
   });
 
+  it('that denies the call names the right, and the resource unless it is an address', async () => {
+    const role = 'arn:aws:sts::123456789012:assumed-role/notification-retry-dev-SendEmailServiceRole1A2B3C4D/send';
+    const on = (identity: string) => `arn:aws:ses:us-east-1:123456789012:identity/${identity}`;
+    const denied = (identity: string) =>
+      `User \`${role}' is not authorized to perform \`ses:SendEmail' on resource \`${on(identity)}'`;
+    server.answer = replying(403, failed('AccessDenied', denied('your-domain.test')), { 'content-type': 'text/xml' });
+    const words = `not authorized to perform \`ses:SendEmail' on resource \`${on('your-domain.test')}'`;
+    const answer = await sender.send(to(), NEVER);
+    expect(answer).toMatchObject({
+      error_type: 'PERMISSION_DENIED',
+      message: `SES answered 403 AccessDenied: ${words}`,
+      details: { text: words },
+    });
+    expect(!answer.ok && answer.message.slice(0, 99)).toContain('ses:SendEmail');
+    server.answer = replying(403, failed('AccessDenied', denied('no-reply@x.test')), { 'content-type': 'text/xml' });
+    expect(await sender.send(to(), NEVER)).toMatchObject({
+      message:
+        "SES answered 403 AccessDenied: not authorized to perform `ses:SendEmail' on resource `arn:aws:ses:us-east-1:123456789012:…'",
+    });
+  });
+
   it('that does not come is NETWORK_TIMEOUT', async () => {
     const controller = new AbortController();
     server.answer = () => controller.abort();
