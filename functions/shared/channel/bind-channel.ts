@@ -56,7 +56,7 @@ export function bindChannel(
         rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
-        sender: createSender(credentials),
+        sender: { ...createSender(credentials), retryTerms: credentials.retryTerms },
         retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {
           notification_log: env.NOTIFICATION_LOG_TABLE,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Refused } from '../../core/delivery/sender.ts';
+import type { Refused, RetryTerms } from '../../core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../core/model/error-types.ts';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
@@ -30,6 +30,8 @@ export interface IntegrationCredentials {
    * False when `load` certainly refuses because the secret belongs to others. It calls no provider and never rejects.
    */
   mayUse(owner: CredentialOwner): Promise<boolean>;
+  /** The terms under `retry` of the owner's secret. It calls no provider and never rejects. */
+  retryTerms(owner: CredentialOwner): Promise<RetryTerms | undefined>;
 }
 
 interface LoadOptions {
@@ -97,6 +99,19 @@ export function createIntegrationCredentials(
         return true;
       }
     },
+
+    async retryTerms(owner) {
+      const { integration_config_id: id } = owner;
+      if (id === undefined || !CONFIG_ID.test(id)) return undefined;
+      try {
+        const text = await source.get(`${prefix}${id}`, { fresh: false });
+        if (text === undefined || !isTheirs(ownerIn(text), owner)) return undefined;
+        return v.parse(terms, parseJsonObject(text)).retry;
+      } catch {
+        // The secret cannot be read, or is malformed, which `load` reports: the stage's policy holds.
+        return undefined;
+      }
+    },
   };
 }
 
@@ -118,7 +133,29 @@ interface Parsed<T> {
   readonly result: { readonly ok: true; readonly credential: T } | Refused;
 }
 
+const DAY_SECONDS = 86_400;
+// Valibot's own messages quote the value.
+const INTERVAL = `must be 0.001 to ${DAY_SECONDS}`;
+const LIMIT = 'must be a whole number from 0 to 100';
+
+const retryTerms = v.pipe(
+  v.strictObject({
+    base_interval_seconds: v.optional(
+      v.pipe(v.number(), v.minValue(0.001, INTERVAL), v.maxValue(DAY_SECONDS, INTERVAL)),
+    ),
+    max_retries: v.optional(v.pipe(v.number(), v.integer(LIMIT), v.minValue(0, LIMIT), v.maxValue(100, LIMIT))),
+  }),
+  v.transform(
+    ({ base_interval_seconds, max_retries }): RetryTerms => ({
+      ...(base_interval_seconds !== undefined && { base_interval_ms: base_interval_seconds * 1000 }),
+      ...(max_retries !== undefined && { max_retries }),
+    }),
+  ),
+);
+
+/** What a secret may say whatever its channel. */
 const ownership = v.object({ tenant_id: v.optional(v.string()) });
+const terms = v.object({ retry: v.optional(retryTerms) });
 
 function ownerIn(text: string): string | undefined {
   const owner = v.safeParse(ownership, parseJsonObject(text));
@@ -131,10 +168,13 @@ function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed
     return { owned_by: undefined, result: refused('AUTH_FAILED', `the secret ${name} is not a JSON object`) };
   }
   const owner = v.safeParse(ownership, value);
-  const credential = v.safeParse(shape, value);
+  const retry = v.safeParse(terms, value);
+  const { retry: _, ...own } = value as Readonly<Record<string, unknown>>;
+  const credential = v.safeParse(shape, own);
   const owned_by = owner.success ? owner.output.tenant_id : undefined;
-  if (owner.success && credential.success) return { owned_by, result: { ok: true, credential: credential.output } };
-  const issues = [...(owner.issues ?? []), ...(credential.issues ?? [])];
+  if (owner.success && retry.success && credential.success)
+    return { owned_by, result: { ok: true, credential: credential.output } };
+  const issues = [owner, retry, credential].flatMap((part) => part.issues ?? []);
   return { owned_by, result: refused('AUTH_FAILED', `the secret ${name} is malformed: ${describeIssues(issues)}`) };
 }
 

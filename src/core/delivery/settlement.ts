@@ -4,6 +4,7 @@ import type { RowChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { workQueueOf } from '../model/work-index.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
+import { attemptsLeft } from './verdict.ts';
 
 /** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
 export const ROW_TEXT = 100;
@@ -36,11 +37,15 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
         },
         remove: ['work_queue', ...obsolete, ...(row.failure_reason === undefined ? [] : DEAD_LETTER_ATTRIBUTES)],
       };
-    case 'RETRY':
+    case 'RETRY': {
+      const counts: Partial<NotificationRow> = !verdict.counted && attempt.counted ? uncount(row) : {};
       return {
         set: {
           ...common,
-          ...(!verdict.counted && attempt.counted && uncount(row)),
+          ...counts,
+          ...(verdict.max_retries !== undefined && {
+            attempts_left: attemptsLeft(verdict.max_retries, counts.send_attempts ?? row.send_attempts),
+          }),
           send_status: 'RETRY',
           next_retry_at: verdict.next_retry_at,
           work_at: verdict.next_retry_at,
@@ -48,6 +53,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
         },
         remove: obsolete,
       };
+    }
     case 'FAILED': {
       const failed = {
         ...common,
