@@ -38,6 +38,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
 
   it.each([
     ['another worker has claimed', { send_status: 'SENDING', claim_until: UNTIL } as const],
+    ['is delivered, and stays in the index because it owes its record', { send_status: 'SUCCESS' } as const],
     ['has no attempt left', { attempts_left: 0 }],
     ['has moved to another time', { work_at: at(1).toISOString() }],
     ['is dead', { work_queue: 'dead#normal#0' }],
@@ -139,6 +140,14 @@ export function claimSuite(store: () => StoreUnderTest): void {
     await Promise.all([store().records.put(record), store().records.put(record)]);
     expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
     expect(await store().records.find(row.log_id, 3)).toBeUndefined();
+  });
+
+  it('puts a record if its attempt has none, and leaves one that is there as it is', async () => {
+    const row = fresh();
+    const record = recordOf(row, 2);
+    expect(await store().records.putIfAbsent(record)).toBe(true);
+    expect(await store().records.putIfAbsent({ ...record, retry_status: 'SUCCESS' })).toBe(false);
+    expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
   });
 
   it('changes a row that is in no index, and whose counters are missing', async () => {

@@ -9,6 +9,7 @@ import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 500);
 const FEEDBACK: Feedback[] = [
   { kind: 'delivered' },
   { kind: 'opened' },
@@ -145,38 +146,43 @@ describe('a notification that is about to be given up', () => {
 });
 
 describe('delivery events in any order, repeated and late, among attempts, redrives and deaths', () => {
-  it('never send a notification again that arrived, never lose one that did not, and leave true records', async () => {
-    const ends = new Map<string, number>();
-    await fc.assert(
-      fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {
-        const correspondence = new Correspondence(await World.of(given));
-        const { world } = correspondence;
-        await world.sweep();
-        await world.work();
-        for (const action of steps) await correspondence.take(action);
-        await correspondence.settle();
-        for (const row of world.rows()) {
-          const { log_id, delivery_by_attempt = {}, send_status, failure_reason } = row;
-          const end = arrived(delivery_by_attempt) ? 'arrived' : (failure_reason ?? send_status);
-          ends.set(end, (ends.get(end) ?? 0) + 1);
-          expect(send_status === 'SUCCESS' || failure_reason !== undefined, `${log_id}: ${send_status}`).toBe(true);
-          expect(world.inIndex('due', log_id)).toBe(false);
-          expect(row).not.toHaveProperty('give_up');
-          if (arrived(delivery_by_attempt)) expect(row).toMatchObject({ send_status: 'SUCCESS' });
-          expect(row.delivered_at !== undefined).toBe(arrived(delivery_by_attempt));
-          const records = world.records(log_id);
-          expect(records.map(({ retry_attempt }) => retry_attempt).sort((a, b) => a - b)).toEqual(
-            Array.from({ length: row.last_attempt }, (_, i) => i + 1),
-          );
-          for (const { retry_attempt, retry_status } of records) {
-            const evidence = delivery_by_attempt[retry_attempt];
-            if (evidence !== undefined) expect(retry_status).toBe(evidence.endsWith('bounced') ? 'FAILED' : 'SUCCESS');
+  it(
+    'never send a notification again that arrived, never lose one that did not, and leave true records',
+    async () => {
+      const ends = new Map<string, number>();
+      await fc.assert(
+        fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {
+          const correspondence = new Correspondence(await World.of(given));
+          const { world } = correspondence;
+          await world.sweep();
+          await world.work();
+          for (const action of steps) await correspondence.take(action);
+          await correspondence.settle();
+          for (const row of world.rows()) {
+            const { log_id, delivery_by_attempt = {}, send_status, failure_reason } = row;
+            const end = arrived(delivery_by_attempt) ? 'arrived' : (failure_reason ?? send_status);
+            ends.set(end, (ends.get(end) ?? 0) + 1);
+            expect(send_status === 'SUCCESS' || failure_reason !== undefined, `${log_id}: ${send_status}`).toBe(true);
+            expect(world.inIndex('due', log_id)).toBe(false);
+            expect(row).not.toHaveProperty('give_up');
+            if (arrived(delivery_by_attempt)) expect(row).toMatchObject({ send_status: 'SUCCESS' });
+            expect(row.delivered_at !== undefined).toBe(arrived(delivery_by_attempt));
+            const records = world.records(log_id);
+            expect(records.map(({ retry_attempt }) => retry_attempt).sort((a, b) => a - b)).toEqual(
+              Array.from({ length: row.last_attempt }, (_, i) => i + 1),
+            );
+            for (const { retry_attempt, retry_status } of records) {
+              const evidence = delivery_by_attempt[retry_attempt];
+              if (evidence !== undefined)
+                expect(retry_status).toBe(evidence.endsWith('bounced') ? 'FAILED' : 'SUCCESS');
+            }
           }
-        }
-      }),
-      { numRuns: Number(process.env['FAULT_RUNS'] ?? 500) },
-    );
-    for (const end of ['arrived', 'SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'MAX_RETRIES'])
-      expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
-  }, 120_000);
+        }),
+        { numRuns: RUNS },
+      );
+      for (const end of ['arrived', 'SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'MAX_RETRIES'])
+        expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
+    },
+    Math.max(120_000, RUNS * 60),
+  );
 });

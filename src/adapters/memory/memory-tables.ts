@@ -50,6 +50,7 @@ export class MemoryTables implements IndexStore {
         row.work_queue === workQueueOf('due', priority, log_id) &&
         row.work_at === due &&
         row.send_status !== 'SENDING' &&
+        row.send_status !== 'SUCCESS' &&
         row.attempts_left > 0;
       if (!claimable) return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       this.#apply(log_id, {
@@ -94,6 +95,11 @@ export class MemoryTables implements IndexStore {
   readonly records: RecordStore = {
     put: async (record) => {
       this.retryLog.set(record.retry_log_id, record);
+    },
+    putIfAbsent: async (record) => {
+      if (this.retryLog.has(record.retry_log_id)) return false;
+      this.retryLog.set(record.retry_log_id, record);
+      return true;
     },
     find: async (log_id, attempt) => this.retryLog.get(retryLogId(log_id, attempt)),
   };

@@ -1,5 +1,6 @@
 import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
+import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { MAX_DELAY_MS, messageFor } from '../model/queue-message.ts';
 import type { Random } from '../model/random.ts';
@@ -89,9 +90,11 @@ async function read(
   { log_id, attempt }: DeliveryEvent,
   { rows, records }: DeliveryEventDeps,
 ): Promise<EventSubject | undefined> {
-  const [row, record] = await Promise.all([rows.read(log_id), records.find(log_id, attempt)]);
+  const [row, found] = await Promise.all([rows.read(log_id), records.find(log_id, attempt)]);
   if (row === undefined) return undefined;
-  const newest = attempt === row.last_attempt ? record : await records.find(log_id, row.last_attempt);
+  const owed = owedRecord(row);
+  const record = found ?? (owed?.retry_attempt === attempt ? owed : undefined);
+  const newest = attempt === row.last_attempt ? record : ((await records.find(log_id, row.last_attempt)) ?? owed);
   return { row, ...(record && { record }), ...(newest && { newest }) };
 }
 

@@ -164,7 +164,15 @@ function planFailure(
         next_retry_at: due,
         ...queuedFor(due, now),
       },
-      remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id']),
+      remove: present(row, [
+        'sent_at',
+        'delivered_at',
+        'failure_reason',
+        'dead_message_id',
+        'dead_run_id',
+        // The record above is written first.
+        'record_due',
+      ]),
     },
   };
 }

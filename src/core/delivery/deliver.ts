@@ -8,6 +8,7 @@ import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
 import { leavingIndex } from './leaving-index.ts';
+import { repairRecord } from './repair-record.ts';
 import { takeOver } from './take-over.ts';
 
 export interface DeliverDeps extends ConductDeps, ConcludeDeps {
@@ -53,6 +54,7 @@ async function considerRow(
   deps: DeliverDeps,
   alone: boolean,
 ): Promise<DeliveryOutcome> {
+  if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
   const malformed = row && leavingIndex(row, received.message, deps.clock());
   if (row && malformed) return left(await deps.rows.change(row, malformed.change), malformed.why);
   const plan = planClaim(

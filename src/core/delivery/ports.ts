@@ -8,7 +8,7 @@ import type { RowChange } from '../model/row-change.ts';
  */
 export interface ClaimStore {
   /**
-   * Claims the row if it is due as the message says, is not claimed, and has an attempt left.
+   * Claims the row if it is due as the message says, is neither claimed nor delivered, and has an attempt left.
    * @param claim_id a token of this claim alone
    * @returns the row as claimed or, without a claim, as it is; no row when there is none
    */
@@ -27,6 +27,8 @@ export interface ClaimStore {
 /** NotificationRetryLog. */
 export interface RecordStore {
   put(record: RetryRecord): Promise<void>;
+  /** Puts the record unless its attempt has one. @returns false when it has one, which stays as it is */
+  putIfAbsent(record: RetryRecord): Promise<boolean>;
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
 }
 

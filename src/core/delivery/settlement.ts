@@ -1,9 +1,10 @@
-import type { NotificationRow } from '../model/notification.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { workQueueOf } from '../model/work-index.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
+import { recordDue } from './repair-record.ts';
 
 /** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
 export const ROW_TEXT = 100;
@@ -72,6 +73,18 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
       };
     }
   }
+}
+
+/**
+ * The settlement of an accepted attempt whose record RetryLog has not taken: the row keeps what the record says, and
+ * stays in the work index until the record is written (repair-record.ts).
+ */
+export function settlementOwing(attempt: EndedAttempt, record: RetryRecord): RowChange {
+  const { set, remove = [] } = settlementOf(attempt);
+  return {
+    set: { ...set, work_at: attempt.ended.toISOString(), record_due: recordDue(record) },
+    remove: remove.filter((name) => name !== 'work_queue'),
+  };
 }
 
 function uncount(row: NotificationRow): Partial<NotificationRow> {

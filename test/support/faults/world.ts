@@ -20,7 +20,7 @@ import { workPartitions } from '../../../src/core/model/work/work-partitions.ts'
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { Provider, type Script } from './provider.ts';
-import { Crash, type FaultPlan, through, Worker } from './worker.ts';
+import { Crash, eventually, type FaultPlan, through, Worker } from './worker.ts';
 
 export const CLAIM_MS = 65_000;
 const VISIBILITY_MS = 360_000;
@@ -56,6 +56,8 @@ export class World {
   readonly reports: DeliveryReport[] = [];
   /** Whether the lanes seem to hold messages at each sweep, as under a steady load. */
   alwaysBusy = false;
+  /** While true, RetryLog refuses every call. */
+  recordsRefused = false;
   /** Worker processes that died. */
   deaths = 0;
   #runs = 0;
@@ -103,7 +105,7 @@ export class World {
   }
 
   async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     const lanes = {
       backlog: async () => (this.alwaysBusy ? 1 : this.queue.messages.length),
       send: async (messages: readonly QueuedMessage[]) => {
@@ -129,7 +131,7 @@ export class World {
 
   /** One request of a producer, with the log_id as its key. @returns true when the answer is 202 */
   async handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     const notification = {
       channel: 'webhook',
       priority: 'normal',
@@ -162,7 +164,7 @@ export class World {
 
   /** One invocation of the channel function on up to ten messages. */
   async work(plan: FaultPlan = {}, messages = this.queue.receive(10)): Promise<Worker> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
     const reports = await deliverBatch(messages, this.#deps(worker));
     if (worker.dead) {
@@ -184,7 +186,7 @@ export class World {
 
   /** One invocation of the function of delivery events. @returns true when the event need not come back */
   async tell(event: DeliveryEvent, plan: FaultPlan = {}): Promise<boolean> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     try {
       const { rows: _, records, retries, policy, clock, random } = this.#deps(worker);
       const rows = through(worker, 'rows', this.tables.eventRows);
@@ -206,6 +208,7 @@ export class World {
   /** Moves the time on, with a sweep per hour and without faults, until no work is left. */
   async settleDown(plan: FaultPlan = {}): Promise<void> {
     this.provider.down = false;
+    this.recordsRefused = false;
     for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
       if (quarter % 4 === 0) await this.sweep();
       await this.drain(plan);
@@ -246,7 +249,12 @@ export class World {
 
   #acceptedUnrecorded(log_id: string): number {
     const recorded = this.records(log_id).filter(({ retry_status }) => retry_status === 'SUCCESS').length;
-    return (this.provider.accepted.get(log_id) ?? 0) - recorded;
+    const owed = this.tables.row(log_id)?.record_due === undefined ? 0 : 1;
+    return (this.provider.accepted.get(log_id) ?? 0) - recorded - owed;
+  }
+
+  #worker(plan: FaultPlan): Worker {
+    return new Worker(plan, (port) => this.recordsRefused && port.startsWith('records.'));
   }
 
   #deps(worker: Worker): DeliverBatchDeps {
@@ -275,11 +283,6 @@ export class World {
       sendTimeout: () => new AbortController().signal,
     };
   }
-}
-
-/** The world's clock stands still while a worker works: waiting only lets the other workers act. */
-async function eventually(): Promise<void> {
-  for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
 function ignoreFaults(error: unknown): void {

@@ -24,7 +24,7 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
   const Statement =
     `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +
     'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
-    "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND attempts_left>0 RETURNING ALL NEW *";
+    "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND send_status<>'SUCCESS' AND attempts_left>0 RETURNING ALL NEW *";
   const executeClaim = gather<Claim, StatementResult>(
     (claims) =>
       executeStatements(
