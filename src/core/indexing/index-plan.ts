@@ -59,7 +59,8 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
   if (typeof tenant_id !== 'string' || nameless) {
     return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
-  const history = historyKeys({ ...row, log_id, tenant_id }, timeOf(row, 'created_at') ?? now);
+  const created = timeOf(row, 'created_at') ?? now;
+  const history = historyKeys({ ...row, log_id, tenant_id }, created, delivered ? created : keptFrom(row, now));
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
   if (delivered) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   if (faults.length > 0) {
@@ -126,6 +127,12 @@ function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolic
     work_queue: workQueueOf('due', priority, log_id),
     work_at: dueTime(row, begun, now).toISOString(),
   };
+}
+
+/** A row that waits for its time, or for its writer, is kept for two years from then on. */
+function keptFrom(row: ForeignRow, now: Date): Date {
+  const times = [now, timeOf(row, 'next_retry_at') ?? now, timeOf(row, 'scheduled_at') ?? now];
+  return new Date(Math.max(...times.map((time) => time.getTime())));
 }
 
 /** A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear. */
