@@ -134,6 +134,14 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().rows.read(row.log_id)).not.toHaveProperty('first_attempt_at');
   });
 
+  it('changes a row whose writer has set the columns that it does not use to NULL', async () => {
+    const row = fresh();
+    await store().put({ ...row, give_up: null, is_deleted: null, delivery_by_attempt: null });
+    const read = await store().rows.read(row.log_id);
+    if (!read) throw new Error('the row is missing');
+    expect(await store().rows.change(read, { set: { error_message: 'in time' } })).toBe(true);
+  });
+
   it('keeps one retry record however often it is put', async () => {
     const row = fresh();
     const record = recordOf(row, 2);
@@ -165,6 +173,9 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['last_attempt', 9],
     ['work_queue', 'due#urgent#0'],
     ['work_at', UNTIL],
+    ['delivery_by_attempt', { 0: 'delivered' }],
+    ['give_up', 'INVALID_RECIPIENT'],
+    ['is_deleted', true],
   ])('changes nothing when %s has changed since', async (column, value) => {
     const row = await put();
     await store().put({ ...row, [column]: value });

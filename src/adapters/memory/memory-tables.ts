@@ -19,7 +19,7 @@ import type { Clock } from '../../core/model/time.ts';
 import { readEntries } from '../../core/model/work/work-rules.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
-import { EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 
 type StoredRow = Record<string, unknown>;
 
@@ -69,7 +69,7 @@ export class MemoryTables implements IndexStore {
     },
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      if (!this.#isAsRead(was, STATE_COLUMNS)) return this.#wasApplied(was.log_id, change);
+      if (!this.#isAsRead(was, CLAIM_COLUMNS)) return this.#wasApplied(was.log_id, change);
       this.#apply(was.log_id, change);
       return true;
     },

@@ -54,13 +54,18 @@ export interface Settled {
   readonly record_error?: unknown;
 }
 
-/** Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. */
+/**
+ * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. The message
+ * is queued first, so that no death leaves a row that waits for a message nobody sent. If the row is not settled then,
+ * the message meets another due time, and is dropped (docs/decisions/0075).
+ */
 export async function settleAttempt(attempt: EndedAttempt, message: QueueMessage, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;
   const { verdict, message: successor } = await failOver(row, attempt.verdict, run_id, deps);
-  if (!(await deps.rows.settle(row, settlementOf({ ...attempt, verdict })))) return { settled: false, verdict };
   const next = successor ?? nearRetry(message, verdict, deps);
-  return { settled: true, verdict, ...(next && (await queueAt(next, deps))) };
+  const queued = next ? await queueAt(next, deps) : {};
+  const change = settlementOf({ ...attempt, verdict }, next !== undefined && !('requeue_error' in queued));
+  return { settled: await deps.rows.settle(row, change), verdict, ...queued };
 }
 
 export function dispositionOf(verdict: Verdict): Disposition {
@@ -131,10 +136,13 @@ function nearRetry(message: QueueMessage, verdict: Verdict, { clock }: SettleDep
   return wait > MAX_DELAY_MS ? undefined : { ...plain, due: verdict.next_retry_at };
 }
 
+/** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
+const SETTLED_AFTER_SECONDS = 1;
+
 async function queueAt(message: QueueMessage, { retries, clock }: SettleDeps): Promise<{ requeue_error?: unknown }> {
   const wait = epochMs(message.due) - clock().getTime();
   try {
-    await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(0, Math.ceil(wait / 1000))));
+    await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000))));
     return {};
   } catch (requeue_error) {
     // The row is in the work index, so the next sweep finds it. Reporting a failure would repeat the claim.

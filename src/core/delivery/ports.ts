@@ -18,7 +18,10 @@ export interface ClaimStore {
     claim_id: string,
   ): Promise<{ claimed: boolean; row?: NotificationRow }>;
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if the row is still as it was read, else returns false. */
+  /**
+   * Applies the change if the row's state is still as it was read, with what events and its writer say about further
+   * attempts; else returns false.
+   */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
   /** Ends the attempt that the row was claimed for; returns false if the claim was lost. */
   settle(row: NotificationRow, change: RowChange): Promise<boolean>;

@@ -15,8 +15,9 @@ const DEAD_LETTER_ATTRIBUTES = ['failure_reason', 'dead_message_id', 'dead_run_i
 /**
  * The change that ends an attempt. It removes one attribute at most, because the PartiQL dialects agree on no more,
  * except when a forced attempt ends a dead notification or a delivery event has set `give_up`.
+ * @param queued whether the message of a near retry is in its lane, so that no look ahead needs to send it
  */
-export function settlementOf(attempt: EndedAttempt): RowChange {
+export function settlementOf(attempt: EndedAttempt, queued = true): RowChange {
   const { row, verdict, result } = attempt;
   const common = {
     // Releases the claim, and leaves 24 bytes more of the kilobyte that a write unit covers.
@@ -45,7 +46,7 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
           send_status: 'RETRY',
           next_retry_at: verdict.next_retry_at,
           work_at: verdict.next_retry_at,
-          ...queuedFor(verdict.next_retry_at, attempt.ended),
+          ...(queued && queuedFor(verdict.next_retry_at, attempt.ended)),
         },
         remove: obsolete,
       };

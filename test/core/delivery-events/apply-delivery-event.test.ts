@@ -66,7 +66,7 @@ describe('a delivery event', () => {
     const { tell, queued, row } = accepted();
     await tell(eventOf(PERMANENT));
     const message = { log_id: 'log-1', due: row()?.work_at, run_id: 'sweep-1', channel: 'email', version: 1 };
-    expect(queued).toEqual([[expect.objectContaining(message), 0]]);
+    expect(queued).toEqual([[expect.objectContaining(message), 1]]);
   });
 
   it('leaves a row that is due later to the sweep', async () => {

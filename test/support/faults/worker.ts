@@ -19,6 +19,8 @@ export interface FaultPlan {
   readonly burst?: { readonly from: number; readonly length: number };
   /** Numbers of the calls that take long: every other worker acts meanwhile. */
   readonly slow?: ReadonlySet<number>;
+  /** What others do right before the call of this number. */
+  readonly before?: { readonly call: number; readonly others: () => Promise<unknown> };
   /** Dies at every send of one of these notifications. */
   readonly poison?: ReadonlySet<string>;
 }
@@ -42,6 +44,7 @@ export class Worker {
     const call = this.calls++;
     if (this.#plan.crash_at === 2 * call) this.#die();
     if (this.#plan.slow?.has(call)) await eventually();
+    if (this.#plan.before?.call === call) await this.#plan.before.others();
     if (this.dead) throw new Crash('dead');
     if (port !== 'send' && (this.#throttles(call) || this.#refused(port))) throw new Throttled('slow down');
     const repeated = port !== 'send' && this.#plan.repeated?.has(call);
