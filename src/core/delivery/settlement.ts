@@ -1,9 +1,10 @@
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
-import type { RowChange } from '../model/row-change.ts';
+import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { workQueueOf } from '../model/work-index.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
+import { errorDetails } from './policy/error-details.ts';
 import { recordDue } from './repair-record.ts';
 
 /** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
@@ -18,10 +19,30 @@ const DEAD_LETTER_ATTRIBUTES = ['failure_reason', 'dead_message_id', 'dead_run_i
  * @param queued whether the message of a near retry is in its lane, so that no look ahead needs to send it
  */
 export function settlementOf(attempt: EndedAttempt, queued = true): RowChange {
+  const change = stateAfter(attempt, queued);
+  return { ...change, set: { ...change.set, ...detailsAfter(attempt, change) } };
+}
+
+/** `error_details`, which takes what the other columns leave of the write unit. */
+function detailsAfter({ row, result, ended }: EndedAttempt, change: RowChange): Partial<NotificationRow> {
+  if (change.set.send_status === 'SUCCESS') return row.error_details ? { error_details: '' } : {};
+  if (result?.ok !== false) return {};
+  const { error_type, response_code, message } = result;
+  return errorDetails(withChange(row, change), {
+    type: error_type,
+    ...(response_code !== undefined && { code: clip(response_code, 20) }),
+    message,
+    attempt: row.last_attempt,
+    at: ended.toISOString(),
+  });
+}
+
+function stateAfter(attempt: EndedAttempt, queued: boolean): RowChange {
   const { row, verdict, result } = attempt;
   const common = {
-    // Releases the claim, and leaves 24 bytes more of the kilobyte that a write unit covers.
+    // Releases the claim, and leaves 30 bytes more of the kilobyte that a write unit covers.
     claim_until: '',
+    claim_id: '',
     first_attempt_at: attempt.first_attempt_at,
     retry_count: Math.max(0, row.send_attempts - 1),
     ...rowAnswer(attempt),
