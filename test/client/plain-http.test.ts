@@ -21,7 +21,10 @@ it.each([
   create(url);
   create(`${url}/other`);
   expect(emitted).toEqual([
-    [expect.stringContaining(`to ${new URL(url).origin} without encryption`), { code: 'NOTIFICATION_CLIENT_PLAIN_HTTP' }],
+    [
+      expect.stringContaining(`to ${new URL(url).origin} without encryption`),
+      { code: 'NOTIFICATION_CLIENT_PLAIN_HTTP' },
+    ],
   ]);
   expect(JSON.stringify(emitted)).not.toContain('nrk_');
 });

@@ -44,7 +44,10 @@ it.each(['too-old', 'too-many-retries'] as const)(
     const [file = ''] = await spooled(2);
     const spool = world.spool();
     const { header, payload } = await spool.read('spool', file);
-    await spool.write('spool', file, { header: { ...header, givenUp: { at: world.now.toISOString(), because } }, payload });
+    await spool.write('spool', file, {
+      header: { ...header, givenUp: { at: world.now.toISOString(), because } },
+      payload,
+    });
     expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 0, givenUp: [{ file, because }] });
     expect(world.api.asked).toEqual([]);
     expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);

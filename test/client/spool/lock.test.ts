@@ -151,7 +151,9 @@ describe('the lock of a spool', () => {
     const gone = await lock();
     rmSync(join(directory, '.lock'));
     await gone();
-    const stuck = await lockSpool(directory, { fs: faultyFs((_, name) => (name === 'unlink' ? errno('EIO') : undefined)) });
+    const stuck = await lockSpool(directory, {
+      fs: faultyFs((_, name) => (name === 'unlink' ? errno('EIO') : undefined)),
+    });
     await stuck();
   });
 
