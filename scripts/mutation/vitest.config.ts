@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: process.env['MUTATION_TESTS']?.split(',') ?? [],
-    // Processes that are killed at random say nothing about one mutant, and take long.
-    exclude: ['test/client/spool/chaos.test.ts'],
+    // A death at each call, or at random, takes too long to be repeated for each mutant.
+    exclude: ['test/client/spool/{chaos,faults}.test.ts'],
     globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
     env: { POWERTOOLS_METRICS_DISABLED: 'true' },
