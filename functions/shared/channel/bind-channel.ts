@@ -35,7 +35,11 @@ export function bindChannel(
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
   const keys = createSecretsAndKeys(env);
-  const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
+  const credentials = createIntegrationCredentials(keys.secrets, {
+    ...keys.integrationNames,
+    onOldName: (secret, rename_to) =>
+      observability.logger.warn('the secret of an integration has its old name', { secret, rename_to }),
+  });
   const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
   let loading: Promise<LaneAccess> | undefined;
   const lanes = () => {

@@ -33,7 +33,9 @@ export function createEmailSender({ client, credentials, from, configurationSet 
       if (!loaded.ok) return loaded;
       const to = mailbox(delivery.content.recipient);
       if (to === undefined) return BAD_ADDRESS;
-      const body = await convertContent(delivery.content, bodyOf);
+      const body = await convertContent(delivery.content, (content) =>
+        bodyOf(content, { html: loaded.credential?.allow_html ?? false }),
+      );
       if (!body.ok) return body;
       const configuration = loaded.credential?.configuration_set ?? configurationSet;
       const command = new SendEmailCommand({

@@ -45,10 +45,16 @@ interface LoadOptions {
 const CONFIG_ID = /^[\w+=.@-]{1,100}$/;
 const MAX_REMEMBERED = 500;
 
-export function createIntegrationCredentials(
-  source: SecretSource,
-  { prefix }: { readonly prefix: string },
-): IntegrationCredentials {
+export interface SecretNames {
+  /** The name of a secret is this prefix and the integration_config_id. */
+  readonly prefix: string;
+  /** The prefix of secrets from the time before each channel had its own. They are found if there is no new one. */
+  readonly oldPrefix?: string | undefined;
+  /** Called once per secret that has its old name. */
+  readonly onOldName?: (oldName: string, name: string) => void;
+}
+
+export function createIntegrationCredentials(source: SecretSource, names: SecretNames): IntegrationCredentials {
   /** The parsed credential of each text, so that a text is parsed once. */
   const parsed = new Map<string, { text: string; shape: unknown; result: Parsed<unknown> }>();
 
@@ -61,6 +67,22 @@ export function createIntegrationCredentials(
     return result;
   }
 
+  const reported = new Set<string>();
+  const { prefix, oldPrefix, onOldName } = names;
+
+  /** The text of the integration's secret, and the name under which it was found or is missing. */
+  async function find(id: string, fresh: boolean): Promise<{ name: string; text: string | undefined }> {
+    const name = `${prefix}${id}`;
+    const text = await source.get(name, { fresh });
+    if (text !== undefined || oldPrefix === undefined) return { name, text };
+    const oldName = `${oldPrefix}${id}`;
+    const old = await source.get(oldName, { fresh });
+    if (old === undefined) return { name, text };
+    if (!reported.has(oldName)) onOldName?.(oldName, name);
+    reported.add(oldName);
+    return { name: oldName, text: old };
+  }
+
   return {
     async load(shape, owner, { fresh = false, optional = false } = {}) {
       const { integration_config_id: id } = owner;
@@ -68,9 +90,9 @@ export function createIntegrationCredentials(
       if (!CONFIG_ID.test(id)) {
         return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
       }
-      const name = `${prefix}${id}`;
-      const text = await read(source, name, fresh);
-      if (typeof text === 'object') return text;
+      const found = await asRefusal(() => find(id, fresh));
+      if ('ok' in found) return found;
+      const { name, text } = found;
       if (text === undefined) {
         if (owner.chosen_by_tenant) return notUsable(name);
         return optional
@@ -88,9 +110,8 @@ export function createIntegrationCredentials(
     async mayUse(owner) {
       const { integration_config_id: id } = owner;
       if (id === undefined || !CONFIG_ID.test(id)) return true;
-      const name = `${prefix}${id}`;
       try {
-        const text = await source.get(name, { fresh: false });
+        const { name, text } = await find(id, false);
         return text === undefined
           ? !owner.chosen_by_tenant
           : isTheirs(parsed.get(name)?.text === text ? parsed.get(name)?.result.owned_by : ownerIn(text), owner);
@@ -104,7 +125,7 @@ export function createIntegrationCredentials(
       const { integration_config_id: id } = owner;
       if (id === undefined || !CONFIG_ID.test(id)) return undefined;
       try {
-        const text = await source.get(`${prefix}${id}`, { fresh: false });
+        const { text } = await find(id, false);
         if (text === undefined || !isTheirs(ownerIn(text), owner)) return undefined;
         return v.parse(terms, parseJsonObject(text)).retry;
       } catch {
@@ -184,9 +205,9 @@ const TYPE_OF: Readonly<Record<SecretFault, ProviderErrorType>> = {
   temporary: 'AUTH_TEMPORARY',
 };
 
-async function read(source: SecretSource, name: string, fresh: boolean): Promise<string | undefined | Refused> {
+async function asRefusal<T>(read: () => Promise<T>): Promise<T | Refused> {
   try {
-    return await source.get(name, { fresh });
+    return await read();
   } catch (error) {
     if (!(error instanceof SecretUnavailableError)) throw error;
     return refused(TYPE_OF[error.fault], error.message);

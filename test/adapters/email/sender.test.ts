@@ -25,7 +25,10 @@ beforeEach(async () => {
     maxAttempts: 1,
     credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
   });
-  const credentials = credentialsOf({ shop: { from: 'shop@example.com', configuration_set: 'shop-events' } });
+  const credentials = credentialsOf({
+    shop: { from: 'shop@example.com', configuration_set: 'shop-events' },
+    rich: { allow_html: true },
+  });
   sender = createEmailSender({ client, credentials, from: 'noreply@example.com', configurationSet: 'events' });
 });
 afterEach(async () => {
@@ -80,6 +83,30 @@ describe('an e-mail', () => {
       'Message.Body.Html.Data': '<h1>期限</h1>\n<p><strong>soon</strong> <a href="https://example.com">more</a></p>\n',
       'Message.Body.Text.Data': body,
     });
+  });
+
+  const htmlOf = async (body: string, fields = {}) => {
+    await sender.send(to({ body, format: 'MARKDOWN' }, fields), NEVER);
+    return sent()['Message.Body.Html.Data'];
+  };
+
+  it.each([
+    ['a <b onclick="x()">b</b>', '<p>a &lt;b onclick=&quot;x()&quot;&gt;b&lt;/b&gt;</p>\n'],
+    ['<script>a && b</script>\n', '&lt;script&gt;a &amp;&amp; b&lt;/script&gt;\n'],
+    ['[a **b**](javascript:alert(1))', '<p>a <strong>b</strong></p>\n'],
+    ['[a](JAVA&#x09;SCRIPT:alert(1)) ![i](data:image/svg+xml,x)', '<p>a i</p>\n'],
+    ['[a](javascript&colon;alert(1)) [b](javascript&#58;alert(1))', '<p>a b</p>\n'],
+    ['[a](b.html?c=d:e) [f](#g:h)', '<p><a href="b.html?c=d:e">a</a> <a href="#g:h">f</a></p>\n'],
+    [
+      '[a](//example.com) [b](mailto:x@example.com)',
+      '<p><a href="//example.com">a</a> <a href="mailto:x@example.com">b</a></p>\n',
+    ],
+  ])('in Markdown shows HTML and dangerous links of others as text: %s', async (body, html) => {
+    expect(await htmlOf(body)).toBe(html);
+  });
+
+  it('in Markdown has HTML as HTML if its integration allows it', async () => {
+    expect(await htmlOf('a <b>b</b>', { integration_config_id: 'rich' })).toBe('<p>a <b>b</b></p>\n');
   });
 
   it('that cannot be converted is refused before the call', async () => {

@@ -1,8 +1,10 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
 
 interface Statement {
+  readonly Effect: 'Allow' | 'Deny';
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
   readonly Condition?: unknown;
@@ -26,7 +28,8 @@ function permissionsOf(role: string): Map<string, string> {
   const statements: Statement[] = policies.flatMap(({ properties }) => Object(properties['PolicyDocument']).Statement);
   expect(statements.length).toBeGreaterThan(0);
   const permissions = new Map<string, string>();
-  for (const { Action, Resource } of statements) {
+  for (const { Effect, Action, Resource } of statements) {
+    if (Effect === 'Deny') continue;
     for (const action of [Action].flat()) {
       permissions.set(action, `${permissions.get(action) ?? ''}${JSON.stringify(Resource)}`);
     }
@@ -41,7 +44,9 @@ describe('no role', () => {
     );
 
     expect(statements.flatMap(({ Action }) => Action).filter((action) => action.includes('*'))).toEqual([]);
-    const wild = statements.filter(({ Resource }) => JSON.stringify(Resource).includes('*'));
+    const wild = statements.filter(
+      ({ Effect, Resource }) => Effect === 'Allow' && JSON.stringify(Resource).includes('*'),
+    );
     expect(new Set(wild.flatMap(({ Action }) => Action))).toEqual(
       new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams', 'ses:SendEmail']),
     );
@@ -109,6 +114,28 @@ describe('a channel function', () => {
     }
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
   });
+
+  it.each(CHANNELS)(
+    'for %s reads its own integration secrets and those with an old name, but none of another channel',
+    (channel) => {
+      const role = `${channel.charAt(0).toUpperCase()}${channel.slice(1)}SenderRole`;
+      const [policy] = resourcesOf(template, 'AWS::IAM::Policy').filter(({ properties }) =>
+        JSON.stringify(properties['Roles']).includes(role),
+      );
+      const statements: Statement[] = Object(policy?.properties['PolicyDocument']).Statement;
+      const secrets = statements
+        .filter(({ Action }) => Action === 'secretsmanager:GetSecretValue')
+        .map(({ Effect, Resource }) => [
+          Effect,
+          [Resource].flat().map((one) => /:secret:notification-retry\/dev\/(.*?)"/.exec(JSON.stringify(one))?.[1]),
+        ]);
+      const others = CHANNELS.filter((other) => other !== channel).map((other) => `integrations/${other}/*`);
+      expect(secrets).toEqual([
+        ['Allow', ['integrations/*']],
+        ['Deny', others],
+      ]);
+    },
+  );
 
   it('decrypts recipients, but cannot encrypt new ones or delete anything', () => {
     const permissions = permissionsOf('SlackSenderRole');
