@@ -34,7 +34,7 @@ export function bindChannel(
   observability.logger.appendPersistentKeys({ channel });
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
-  const keys = createSecretsAndKeys(env);
+  const keys = createSecretsAndKeys(env, dynamodb);
   const credentials = createIntegrationCredentials(keys.secrets, {
     ...keys.integrationNames,
     onOldName: (secret, rename_to) =>
@@ -59,7 +59,7 @@ export function bindChannel(
       deliver: {
         rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
-        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
+        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
         sender: { ...createSender(credentials), retryTerms: credentials.retryTerms },
         retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {
