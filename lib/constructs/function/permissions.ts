@@ -30,7 +30,7 @@ export function encryptRecipients(recipientKey: Key): PolicyStatement[] {
 /** The rights to read and change the breakers, and no other item of PipelineState. */
 export function useBreakers(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
-    actions: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+    actions: ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
     conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND] } },
   });
