@@ -39,6 +39,7 @@ export class DueIndexer extends Construct {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
         RETRY_POLICY: retryPolicyJson(config),
+        TIME_ZONE: config.timeZone,
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies DueIndexerEnv,

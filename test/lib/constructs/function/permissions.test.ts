@@ -129,7 +129,7 @@ describe('a channel function', () => {
       PolicyDocument: {
         Statement: Match.arrayWith([
           Match.objectLike({
-            Action: ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
+            Action: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
             Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
           }),
         ]),
@@ -267,5 +267,22 @@ describe('the API’s functions', () => {
       'dynamodb:GetItem',
     ]);
     expect(permissions.get('dynamodb:GetItem')).toContain('ApiKeys');
+  });
+});
+
+describe('the reconciler', () => {
+  it('reads the whole log, adds index keys and content, keeps its cursor, and decrypts nothing', () => {
+    const permissions = permissionsOf('ReconcilerReconcilerRole');
+
+    expect([...permissions.keys()].filter((action) => /^(dynamodb|lambda|sqs):/.test(action)).sort()).toEqual([
+      'dynamodb:GetItem',
+      'dynamodb:PutItem',
+      'dynamodb:Scan',
+      'dynamodb:UpdateItem',
+      'lambda:InvokeFunction',
+    ]);
+    expect(permissions.get('dynamodb:Scan')).toMatch(/TablesLog/);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog/);
+    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
   });
 });
