@@ -21,6 +21,10 @@ export interface StageConfig {
   readonly integrationConfigurationSets: readonly string[];
   /** When the dispatcher sweeps: EventBridge cron or rate, UTC; every hour at minute 30 (batch-952 §1). */
   readonly schedule: string;
+  /** A scheduled sweep fills a lane with what it takes in so many minutes, 1 to 60; 5. */
+  readonly laneMinutes: number;
+  /** Minutes between two looks for rows of others that are urgent or important and due, 0 to 60; 5, and 0 for none. */
+  readonly urgentSweepMinutes: number;
   /** The unit of backoff in seconds, 1 to 86,400; 300 (batch-952 §5.1). */
   readonly baseIntervalSeconds: number;
   /** Retries after the first send, per priority, 0 to 100 (batch-952 §5.2). */
@@ -37,6 +41,12 @@ export interface StageConfig {
   readonly webhookPorts: readonly number[];
   /** When the monitor measures: EventBridge cron or rate, UTC; every five minutes. */
   readonly monitorSchedule: string;
+  /** The zone of times that writers write without one: a name such as Asia/Tokyo; UTC. */
+  readonly timeZone: string;
+  /** When the reconciler looks for rows that were never taken in: EventBridge cron or rate, UTC, or `off`; daily. */
+  readonly reconcileSchedule: string;
+  /** Read units that it may use per second; 50. */
+  readonly reconcileReadUnits: number;
   /** Addresses that get alarms and notices, once they confirm SNS's message. Others subscribe to the topic. */
   readonly alarmEmails: readonly string[];
   readonly alarms: AlarmThresholds;
@@ -75,7 +85,7 @@ export interface ReservedConcurrency {
 export interface AlarmThresholds {
   /** Growth of a channel's dead-letter queue (retry-and-idempotency-design.md §6). */
   readonly deadLettersPerHour: number;
-  /** Percentage of a channel's attempts in 15 minutes that fail, if there are at least retryFailureMinimum attempts. */
+  /** Percentage of a channel's retries in 15 minutes that fail, if there are at least retryFailureMinimum of them. */
   readonly retryFailurePercent: number;
   readonly retryFailureMinimum: number;
   /** Time from queue to attempt, on average of five minutes. */
@@ -88,6 +98,10 @@ export interface AlarmThresholds {
   readonly functionErrors: number;
   /** Throttles of any one function in five minutes. */
   readonly functionThrottles: number;
+  /** How long rows of others may wait in the stream; 15. */
+  readonly indexerLagMinutes: number;
+  /** Rows that storage refused for the moment, in five minutes; 0. */
+  readonly indexerFailures: number;
   readonly openBreakers: number;
   /** Percentage of an hour's requests that repeat their key, if at least idempotentRepeatMinimum have a key. */
   readonly idempotentRepeatPercent: number;

@@ -61,6 +61,7 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     await dead('replay-dead');
     return [['replay', '--include-stopped', '--yes']];
   },
+  reconcile: async () => [['reconcile', '--dry-run']],
   'dlq list': async () => {
     await dead('dlq-list');
     return [['dlq', 'list']];
@@ -83,11 +84,30 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   'keys revoke': async () => [['keys', 'revoke', await key()]],
 };
 
+/** Where a service answers that the stand-ins lack. */
+interface Endpoints {
+  readonly sqs?: string;
+  readonly lambda?: string;
+}
+
 /** Runs command lines as on AWS, and returns the actions of their calls. */
-async function actionsOf(lines: readonly CommandLine[], sqsEndpoint?: string): Promise<string[]> {
+async function actionsOf(lines: readonly CommandLine[], endpoints: Endpoints = {}): Promise<string[]> {
   const { actions, clients } = recordingActions(ops.deployment);
-  const sqs = { ...clients.sqs, ...(sqsEndpoint !== undefined && { endpoint: sqsEndpoint }) };
-  const findDeployment = async () => ({ ...ops.deployment, clients: { dynamodb: clients.dynamodb, sqs } });
+  const { region, credentials } = ops.deployment.clients.sqs;
+  const findDeployment = async () => ({
+    ...ops.deployment,
+    reconciler: 'the-reconciler',
+    clients: {
+      dynamodb: clients.dynamodb,
+      sqs: { ...clients.sqs, ...(endpoints.sqs && { endpoint: endpoints.sqs }) },
+      lambda: {
+        ...clients.lambda,
+        ...(region && { region }),
+        ...(credentials && { credentials }),
+        ...(endpoints.lambda && { endpoint: endpoints.lambda }),
+      },
+    },
+  });
   for (const line of lines) {
     const { code, err } = await ops.run(line, { findDeployment, answer: 'y' });
     expect(code, `${line.join(' ')}: ${err}`).toBe(0);
@@ -111,6 +131,21 @@ async function startMovingSqs() {
   return server;
 }
 
+/** A reconciler that has nothing to do. */
+async function startReconciler() {
+  const server = await startLoopback();
+  const counts = { scanned: 0, missed: 0, taken_in: 0, set_aside: 0, failed: 0 };
+  server.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(counts));
+  };
+  return server;
+}
+
+const SERVERS: Readonly<Record<string, readonly [keyof Endpoints, typeof startReconciler]>> = {
+  'dlq redrive': ['sqs', startMovingSqs],
+  reconcile: ['lambda', startReconciler],
+};
+
 describe('the rights of the operator commands', () => {
   it('are listed for every command', async () => {
     const names = async (...group: string[]) => {
@@ -130,9 +165,11 @@ describe('the rights of the operator commands', () => {
 
   it.each(Object.entries(SCENARIOS))('`%s` are those of the calls that it makes', async (name, prepare) => {
     const lines = await prepare();
-    const server = name === 'dlq redrive' ? await startMovingSqs() : undefined;
+    const [service, start] = SERVERS[name] ?? [];
+    const server = await start?.();
     try {
-      expect(DOCUMENTED.get(name)).toEqual(await actionsOf(lines, server?.url));
+      const endpoints = service === undefined || server === undefined ? {} : { [service]: server.url };
+      expect(DOCUMENTED.get(name)).toEqual(await actionsOf(lines, endpoints));
     } finally {
       await server?.close();
     }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
+import { heldSince, opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import type { Admission } from '../../../src/core/delivery/provider-gate.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
@@ -78,6 +80,35 @@ describe('a breaker', () => {
     expect(transitions).toEqual(['opened']);
   });
 
+  it.each(['NETWORK_TIMEOUT', 'UNKNOWN'] as const)('opens by failures without an answer: %s', async (error_type) => {
+    const { worker, batch, memory } = setUp();
+    expect(await batch(worker(), rows(3), refused(error_type))).toEqual(Array(3).fill('uncounted'));
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', error_type });
+  });
+
+  it('opens at exactly the share of failures that the policy names, and not below', async () => {
+    for (const [accepted, state] of [
+      [2, 'open'],
+      [3, undefined],
+    ] as const) {
+      const { worker, batch, memory } = setUp({ policy: { ...POLICY, min_samples: 5, failure_share: 0.8 } });
+      const gate = worker();
+      await batch(gate, rows(accepted), OK);
+      await batch(gate, rows(8), DOWN);
+      expect(memory.breakers.get(ID)?.state, `${accepted} accepted`).toBe(state);
+    }
+  });
+
+  it('opens whatever rate limits come among the failures, which count neither way', async () => {
+    const { worker, batch, memory } = setUp();
+    const gate = worker();
+    await batch(gate, rows(20), refused('RATE_LIMITED', '429'));
+    await batch(gate, rows(2), DOWN);
+    expect(memory.breakers.size).toBe(0);
+    await batch(gate, rows(1), DOWN);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open' });
+  });
+
   it.each([
     ['too few notifications fail', rows(2), DOWN],
     [
@@ -115,6 +146,20 @@ describe('a breaker', () => {
       expect(isHold(held) && seconds(time.clock(), held.until)).toBeGreaterThan(29);
     }
     expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
+  });
+
+  it('holds on every worker, however many other providers are down', async () => {
+    const { outage, worker, batch, memory } = setUp();
+    await outage();
+    const breaker = memory.breakers.get(ID);
+    const other = (i: number) => `webhook#A${String(i).padStart(5, '0')}`;
+    memory.breakers.clear();
+    // As in the table, sorted by id: those of others come first.
+    for (let i = 0; i < 3_000; i++) if (breaker) memory.breakers.set(other(i), { ...breaker, id: other(i) });
+    if (breaker) memory.breakers.set(ID, breaker);
+    const gate = worker();
+    expect(await batch(gate, [row()], OK)).toEqual([expect.objectContaining({ do: 'hold', breaker: ID })]);
+    expect(await batch(gate, [row({ integration_config_id: 'Z9' })], OK)).toEqual(['counted']);
   });
 
   it('for a host holds the tenant whose receiver there is down, and no other tenant on that host', async () => {
@@ -249,6 +294,71 @@ describe('a breaker', () => {
     });
   });
 
+  it('lets a notification go when its slot shows that the provider is back, which this worker does not know yet', async () => {
+    const { outage, worker, batch, memory } = setUp();
+    const late = await outage();
+    expect(isHold((await batch(late, [row()], OK))[0])).toBe(true);
+    await batch(worker(), [row()], OK, true);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+    expect(await batch(late, [row()], OK)).toEqual(['counted']);
+  });
+
+  it('drains for as long as its lines are, from the time of its last probe', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await batch(gate, [...rows(20), ...rows(4, { priority: 'urgent' })], OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], OK);
+    const { lines, drained_at = '' } = memory.breakers.get(ID) ?? {};
+    expect(lines?.standard.slots).toBeGreaterThanOrEqual(20);
+    // The longer line, at two a second.
+    const end = Date.parse(lines?.standard.from ?? '') + ((lines?.standard.slots ?? 0) * SECOND) / 2;
+    expect(Date.parse(drained_at)).toBe(end);
+    expect(end).toBeGreaterThan(time.clock().getTime());
+  });
+
+  it('that opens anew begins with the shortest interval, and counts what it holds from then', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await batch(gate, rows(6), OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], DOWN);
+    expect(memory.breakers.get(ID)).toMatchObject({ interval_ms: 60 * SECOND });
+    await time.run(time.pause(60 * SECOND));
+    await batch(gate, [row()], OK);
+    await time.run(time.pause(600 * SECOND));
+    await batch(gate, rows(3), DOWN);
+    const breaker = memory.breakers.get(ID);
+    expect(breaker).toMatchObject({ state: 'open', interval_ms: 30 * SECOND, slots_before: 6 });
+    expect(breaker).not.toHaveProperty('drained_at');
+    expect(breaker && heldSince(breaker)).toBe(0);
+    await batch(gate, rows(4), OK);
+    const held = memory.breakers.get(ID);
+    expect(held && heldSince(held)).toBe(4);
+    expect(held?.lines.standard.slots).toBe(10);
+  });
+
+  it('that opens while it drains keeps its doubled interval and when it first opened, and no end of the draining', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    const since = memory.breakers.get(ID)?.since;
+    await batch(gate, rows(20), OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], OK);
+    const drained = memory.breakers.get(ID);
+    expect(drained).toHaveProperty('drained_at');
+    await batch(gate, rows(6), DOWN);
+    const again = memory.breakers.get(ID);
+    expect(again).toMatchObject({ state: 'open', since, interval_ms: 60 * SECOND });
+    expect(again).not.toHaveProperty('drained_at');
+    expect(Date.parse(again?.probe_at ?? '')).toBeGreaterThanOrEqual(time.clock().getTime() + 59 * SECOND);
+    const next = await batch(gate, [row()], OK);
+    // The line goes on behind the slots that it gave out before.
+    const [slot] = next.filter(isHold);
+    const line = Date.parse(drained?.lines.standard.from ?? '') + ((drained?.lines.standard.slots ?? 0) * SECOND) / 2;
+    expect(Date.parse(slot?.until ?? '')).toBeGreaterThanOrEqual(line);
+  });
+
   it('lets an operator’s forced attempt through, and uses its answer', async () => {
     const { outage, batch, memory } = setUp();
     const gate = await outage();
@@ -258,20 +368,33 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('reads its store once for many notifications, and not again for a while', async () => {
-    let reads = 0;
+  it.each([
+    ['few', 10, { first: [1, 2], read: [0, 0] }],
+    ['more than one read shows', 500, { first: [1, 2], read: [1, 2] }],
+  ])('reads its store once for many notifications, and not again for a while, with %s breakers', async (...given) => {
+    const [, others, expected] = given;
     const { memory, worker, batch, time } = setUp();
-    const list = () => {
-      reads += 1;
-      return memory.store.list();
+    const from = opened({ id: 'x', error_type: 'UNKNOWN' }, undefined, { now: T0, policy: POLICY });
+    for (let i = 0; i < others; i++) memory.breakers.set(`email#${i}`, { ...from, id: `email#${i}` });
+    const calls = { first: 0, read: 0 };
+    const store: BreakerStore = {
+      ...memory.store,
+      first: (limit) => {
+        calls.first += 1;
+        return memory.store.first(limit);
+      },
+      read: (id, options) => {
+        calls.read += 1;
+        return memory.store.read(id, options);
+      },
     };
-    const gate = worker({ store: { ...memory.store, list } });
+    const gate = worker({ store });
     await batch(gate, rows(50), OK);
     await batch(gate, rows(50), OK);
-    expect(reads).toBe(1);
+    expect(calls).toEqual({ first: expected.first[0], read: expected.read[0] });
     await time.run(time.pause(5 * SECOND));
     await batch(gate, rows(50), OK);
-    expect(reads).toBe(2);
+    expect(calls).toEqual({ first: expected.first[1], read: expected.read[1] });
   });
 
   it('stops no delivery when its store fails, and reports the fault', async () => {
@@ -279,7 +402,7 @@ describe('a breaker', () => {
       throw new Error('throttled');
     };
     const { worker, batch, faults, outage, memory } = setUp();
-    const blind = worker({ store: { list: fail, write: fail, takeSlot: fail } });
+    const blind = worker({ store: { list: fail, first: fail, read: fail, write: fail, takeSlot: fail } });
     expect(await batch(blind, rows(4), DOWN)).toEqual(['counted', 'counted', 'counted', 'counted']);
     expect(faults.length).toBeGreaterThan(0);
     await outage();

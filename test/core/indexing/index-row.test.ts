@@ -27,7 +27,101 @@ const sample = {
   integration_config_id: 'IC001',
   priority_level: 'HIGH',
 };
+const HOUR = 3_600_000;
 const index = (row: Record<string, unknown>) => planIndex(row, T0, DEFAULT_RETRY_POLICY);
+
+describe('the plan for a row', () => {
+  const planned = (changes: Record<string, unknown>) => {
+    const plan = index({ ...sample, ...changes });
+    if (plan.do !== 'index') throw new Error(`expected to index it: ${plan.do}`);
+    return plan;
+  };
+
+  it.each([
+    [{ send_status: 'PENDING', send_attempts: 0 }, -1],
+    [{ send_status: 'FAILED', send_attempts: 0 }, 0],
+    [{ send_attempts: 3 }, 2],
+    [{ send_attempts: 3, last_attempt: 7 }, 7],
+    [{ send_attempts: 3, last_attempt: 1 }, 2],
+  ])('continues the numbers of attempts: %j', (changes, last_attempt) => {
+    expect(planned(changes).set).toMatchObject({ last_attempt });
+  });
+
+  it('files it by the time that its writer created it, else by now', () => {
+    const created = planned({ created_at: '2025-06-01T08:00:00Z' }).set;
+    expect(created['tenant_created_at']).toBe('TENANT001#2025-06-01T08:00:00.000Z');
+    expect(created['history_bucket']).toMatch(/^2025-06-01#/);
+    expect(planned({ created_at: null }).set['tenant_created_at']).toBe(`TENANT001#${T0.toISOString()}`);
+  });
+
+  it.each([
+    ['a subject', 'Hello', { subject: 'Hello' }],
+    ['an empty subject', '', {}],
+    ['no subject', null, {}],
+  ])('keeps %s with the content', (_, subject, expected) => {
+    const { content, remove } = planned({ subject });
+    expect(Object.fromEntries(Object.entries(content ?? {}).filter(([name]) => name === 'subject'))).toEqual(expected);
+    expect(remove).toContain('subject');
+  });
+});
+
+describe('a row that was never attempted', () => {
+  const pending = { ...sample, send_status: 'PENDING', send_attempts: 0, priority: 'normal' };
+  const windowOf = (row: Record<string, unknown>) => {
+    const plan = index(row);
+    return plan.do === 'index' ? plan.set['first_attempt_at'] : plan.do;
+  };
+
+  it.each([
+    ['a scheduled time that has passed', { scheduled_at: at(-8 * HOUR).toISOString() }, at(-8 * HOUR).toISOString()],
+    ['a scheduled time to come', { scheduled_at: at(HOUR).toISOString() }, at(HOUR).toISOString()],
+    ['no scheduled time', { scheduled_at: null }, undefined],
+    [
+      'a first attempt that its writer counts otherwise',
+      { scheduled_at: at(-8 * HOUR).toISOString(), first_attempt_at: at(-HOUR).toISOString() },
+      at(-HOUR).toISOString(),
+    ],
+  ])('expires a window after its scheduled time: %s', (_, times, start) => {
+    expect(windowOf({ ...pending, ...times })).toBe(start);
+  });
+
+  it('is the only one that the scheduled time can expire', () => {
+    expect(windowOf({ ...sample, scheduled_at: at(-8 * HOUR).toISOString() })).toBe(T0.toISOString());
+  });
+});
+
+describe('times without a zone', () => {
+  const row = {
+    ...sample,
+    send_status: 'PENDING',
+    send_attempts: 0,
+    created_at: '2030-01-01 08:00:00',
+    scheduled_at: '2030-01-01 09:00:00',
+    sent_at: '2030-01-01T00:00:00Z',
+  };
+  const set = (time_zone?: string) => {
+    const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, time_zone);
+    return plan.do === 'index' ? plan.set : plan;
+  };
+
+  it('are read in UTC unless the stage says otherwise, and stay as they are', () => {
+    expect(set()).toMatchObject({
+      work_at: '2030-01-01T09:00:00.000Z',
+      history_bucket: expect.stringMatching('2030-01-01'),
+    });
+    expect(Object.keys(set())).not.toContain('scheduled_at');
+  });
+
+  it('are read in the stage’s zone, and kept in UTC for whoever reads them next', () => {
+    expect(set('Asia/Tokyo')).toMatchObject({
+      work_at: '2030-01-01T00:00:00.000Z',
+      scheduled_at: '2030-01-01T00:00:00.000Z',
+      created_at: '2029-12-31T23:00:00.000Z',
+      tenant_created_at: 'TENANT001#2029-12-31T23:00:00.000Z',
+    });
+    expect(Object.keys(set('Asia/Tokyo'))).not.toContain('sent_at');
+  });
+});
 
 describe('a failure_reason', () => {
   const given = { ...sample, failure_reason: 'EXPIRED' };

@@ -106,6 +106,30 @@ describe('a sweep', () => {
     expect(result).toMatchObject({ ahead: 1 });
   });
 
+  it('between two sweeps sends what is urgent or important and became due since the last such run', async () => {
+    const due = (minutes: number) => ({ work_at: at(-minutes * MINUTE).toISOString() });
+    const rows = [
+      row('urgent', { priority: 'urgent', ...due(4) }),
+      row('important', { priority: 'important', ...due(1) }),
+      row('indexed-late', { priority: 'urgent', ...due(5.5) }),
+      row('queued', {
+        priority: 'urgent',
+        ...due(2),
+        queued_for: at(-2 * MINUTE)
+          .toISOString()
+          .slice(11, 19),
+      }),
+      row('of-the-run-before', { priority: 'urgent', ...due(7) }),
+      row('to-come', { priority: 'urgent', ...due(-1) }),
+      row('normal', due(1)),
+      row('info', { priority: 'info', ...due(1) }),
+    ];
+    const { run, ids } = setUp(rows, { backlog: { 'webhook-express': 500 } });
+    const { result } = await run({ express_minutes: 5 });
+    expect(ids()).toEqual(['indexed-late', 'urgent', 'important']);
+    expect(result).toMatchObject({ due: 3, dispatched: 3, skipped: 0, ahead: 0 });
+  });
+
   it('writes and sends nothing in a dry run, and reports what it would do', async () => {
     const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
     const { result } = await run({ dry_run: true, limit: 1 });
@@ -163,11 +187,50 @@ describe('a sweep', () => {
     }
   });
 
+  it('takes no more rows for queued than a busy lane has messages: the oldest', async () => {
+    const rows = Array.from({ length: 6 }, (_, i) => row(`n-${i}`, { work_at: at(-2 * HOUR + i).toISOString() }));
+    const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 4 } });
+    expect((await run()).result).toMatchObject({ due: 6, dispatched: 2, skipped: 4 });
+    expect(ids()).toEqual(['n-4', 'n-5']);
+  });
+
+  it('walks each of the partitions to its end, however uneven they are', async () => {
+    const [long, short] = [0, 1].map((shard) => `due#normal#${shard}`);
+    const rows = [
+      ...Array.from({ length: 700 }, (_, i) =>
+        row(`long-${i}`, { work_queue: `${long}`, work_at: at(-i).toISOString() }),
+      ),
+      row('short', { work_queue: `${short}` }),
+    ];
+    const { deps, ids } = setUp(rows);
+    let pages = 0;
+    let cursor: Awaited<ReturnType<typeof sweep>>['next'];
+    do {
+      pages = 0;
+      const run = { run_id: 'sweep-1', ...(cursor && { from: cursor }) };
+      cursor = (await sweep({}, run, { ...deps, outOfTime: () => pages++ > 0 })).next;
+    } while (cursor);
+    expect(new Set(ids()).size).toBe(701);
+    expect(ids()).toHaveLength(701);
+  });
+
+  it('that continues keeps what it knew of its lanes', async () => {
+    const old = row('old', { priority: 'info', work_at: at(-2 * HOUR).toISOString() });
+    const urgent = row('urgent', { priority: 'urgent' });
+    const { deps, ids } = setUp([old, urgent], { backlog: { 'webhook-standard': 3 } });
+    const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => ids().length > 0 });
+    expect(first.next).toMatchObject({ busy: ['webhook-standard'], last_sweep: at(-HOUR).toISOString() });
+    const empty = { ...deps.lanes, backlog: async () => 0 };
+    const from = JSON.parse(JSON.stringify(first.next));
+    const second = await sweep({}, { run_id: 'sweep-1', from }, { ...deps, lanes: empty });
+    expect(second.result).toMatchObject({ due: 1, dispatched: 0, skipped: 1 });
+  });
+
   it('sends what a busy lane may have lost again, in every third interval of its age', async () => {
     const aged = Array.from({ length: 12 }, (_, i) =>
       row(`n-${String(i).padStart(2, '0')}`, { work_at: at(-(i + 0.5) * HOUR).toISOString() }),
     );
-    const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 7 } });
+    const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 700 } });
     await run();
     expect(ids().sort()).toEqual(['n-00', 'n-03', 'n-06', 'n-09']);
   });
@@ -189,6 +252,34 @@ describe('a sweep', () => {
   it('counts a message that the queue refuses as skipped: the next sweep finds its notification', async () => {
     const { run } = setUp([row('a'), row('b')], { refuse: ({ message }) => message.log_id === 'b' });
     expect((await run()).result).toMatchObject({ due: 2, dispatched: 1, skipped: 1 });
+  });
+
+  it('counts delays from now, also when it continues: no message comes later than its time', async () => {
+    const rows = [
+      row('first', { priority: 'urgent', work_at: at(-MINUTE).toISOString() }),
+      row('overtaken', { work_at: at(5 * MINUTE).toISOString() }),
+      row('overtaken-and-queued', {
+        work_at: at(6 * MINUTE).toISOString(),
+        queued_for: at(6 * MINUTE)
+          .toISOString()
+          .slice(11, 19),
+      }),
+      row('ahead', { work_at: at(14 * MINUTE).toISOString() }),
+    ];
+    const { deps, sent } = setUp(rows);
+    const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => sent.length > 0 });
+    const later = () => at(10 * MINUTE);
+    const second = await sweep(
+      {},
+      { run_id: 'sweep-1', ...(first.next && { from: first.next }) },
+      { ...deps, clock: later },
+    );
+    expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
+      ['first', 0],
+      ['overtaken', 0],
+      ['ahead', 4 * 60],
+    ]);
+    expect(second.result).toMatchObject({ due: 1, dispatched: 1, skipped: 0, ahead: 1 });
   });
 
   it('with a limit queues nothing ahead', async () => {

@@ -7,7 +7,11 @@ interface Call {
   readonly input: object;
 }
 
-const SERVICES: Readonly<Record<string, string>> = { DynamoDBClient: 'dynamodb', SQSClient: 'sqs' };
+const SERVICES: Readonly<Record<string, string>> = {
+  DynamoDBClient: 'dynamodb',
+  SQSClient: 'sqs',
+  LambdaClient: 'lambda',
+};
 
 /** The clients of a deployment, recording the IAM actions of their calls, whether they succeed or not. */
 export function recordingActions({ clients }: Deployment) {
@@ -17,7 +21,11 @@ export function recordingActions({ clients }: Deployment) {
   };
   const ignore = () => {};
   const logger = { trace: ignore, debug: ignore, warn: ignore, info: record, error: record };
-  return { actions, clients: { dynamodb: { ...clients.dynamodb, logger }, sqs: { ...clients.sqs, logger } } };
+  const { dynamodb, sqs, lambda } = clients;
+  return {
+    actions,
+    clients: { dynamodb: { ...dynamodb, logger }, sqs: { ...sqs, logger }, lambda: { ...lambda, logger } },
+  };
 }
 
 /** The actions that IAM judges a call by: AWS's service authorization reference. */
@@ -28,6 +36,8 @@ function actionsOf({ commandName, input }: Call): string[] {
     case 'DeleteMessageBatch':
     case 'ChangeMessageVisibilityBatch':
       return [name.replace('Batch', '')];
+    case 'Invoke':
+      return ['InvokeFunction'];
     // SQS moves the messages with the rights of whoever asked for it.
     case 'StartMessageMoveTask':
       return [name, 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'SendMessage'];
