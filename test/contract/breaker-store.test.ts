@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { chunks } from '../../src/adapters/batching/chunks.ts';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { MAX_WRITES, putItems } from '../../src/adapters/dynamodb/table/batch.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { type Breaker, closed, draining, opened, reopened } from '../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY as POLICY } from '../../src/core/breaker/breaker-policy.ts';
@@ -11,13 +14,21 @@ let serial = 0;
 const AT = { now: NOW, policy: POLICY };
 const fresh = () => opened({ id: `webhook#IC${++serial}`, error_type: 'SERVER_OVERLOAD' }, undefined, AT);
 
-function suite(store: () => BreakerStore): void {
+interface BreakersUnderTest {
+  readonly store: BreakerStore;
+  /** Puts breakers of 4 KB. */
+  fill(breakers: readonly Breaker[]): Promise<void>;
+}
+
+function suite(created: () => BreakersUnderTest): void {
+  const store = () => created().store;
   const find = async ({ id }: Breaker) => (await store().list()).find((breaker) => breaker.id === id);
 
   it('keeps a breaker as it was written', async () => {
     const breaker = fresh();
     expect(await store().write(breaker)).toBe(true);
     expect(await find(breaker)).toEqual(breaker);
+    expect(await store().first(100)).toEqual({ breakers: [breaker], all: true });
     const back = draining(breaker, AT);
     expect(await store().write(back)).toBe(true);
     expect(await find(breaker)).toEqual(back);
@@ -52,18 +63,49 @@ function suite(store: () => BreakerStore): void {
     expect((await find(breaker))?.lines).toMatchObject({ standard: { slots: 12 }, express: { slots: 3 } });
   });
 
+  it('finds each of more breakers than fit into one page, and says when the first ones are not all', async () => {
+    // More than 1 MB: DynamoDB answers with less than asked for.
+    const many = Array.from({ length: 300 }, (_, i) => ({ ...fresh(), id: `email#${String(i).padStart(3, '0')}` }));
+    await created().fill(many);
+    const last = fresh();
+    await store().write(last);
+    const first = await store().first(100);
+    expect(first).toMatchObject({ all: false });
+    expect(first.breakers).toHaveLength(100);
+    const listed = new Set((await store().list()).map(({ id }) => id));
+    expect([...many, last].filter(({ id }) => !listed.has(id))).toEqual([]);
+    for (const newest of [true, false]) {
+      const read = [last.id, 'slack#none', many[299]?.id ?? ''].map((id) => store().read(id, { newest }));
+      expect(await Promise.all(read)).toEqual([last, undefined, expect.objectContaining(many[299] ?? {})]);
+    }
+  });
+
   it('gives no slot of an unknown breaker', async () => {
     expect(await store().takeSlot('slack#none', 'express')).toBeUndefined();
   });
 }
 
 describe('breakers in memory', () => {
-  const { store } = new MemoryBreakers();
-  suite(() => store);
+  const memory = new MemoryBreakers();
+  const fill: BreakersUnderTest['fill'] = async (breakers) => {
+    for (const breaker of breakers) memory.breakers.set(breaker.id, breaker);
+  };
+  suite(() => ({ store: memory.store, fill }));
 });
 
-describeOnDynamoDb(
+describeOnDynamoDb<BreakersUnderTest>(
   'breakers',
-  ({ client, tables }) => createBreakerStore(client, tables.pipeline_state, () => new Date()),
+  ({ client, tables: { pipeline_state: table } }) => ({
+    store: createBreakerStore(client, table, () => new Date()),
+    async fill(breakers) {
+      const items = breakers.map(({ lines, ...rest }) =>
+        toItem({
+          ...{ ...rest, kind: 'breaker', expires_at: NOW.getTime() / 1000 + 60, padding: 'x'.repeat(4_000) },
+          ...{ express_from: lines.express.from, standard_from: lines.standard.from },
+        }),
+      );
+      for (const some of chunks(items, MAX_WRITES)) await putItems(client, table, some);
+    },
+  }),
   suite,
 );

@@ -54,7 +54,7 @@ export function readSecrets({ recipientKey }: Encryption): PolicyStatement {
 /** The rights to read and change the breakers, and no other item of PipelineState. */
 export function useBreakers(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
-    actions: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+    actions: ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
     conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND] } },
   });

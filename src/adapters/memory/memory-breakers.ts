@@ -8,6 +8,13 @@ export class MemoryBreakers {
   readonly store: BreakerStore = {
     list: async () => [...this.breakers.values()],
 
+    first: async (limit) => {
+      const breakers = [...this.breakers.values()].slice(0, limit);
+      return { breakers, all: breakers.length === this.breakers.size };
+    },
+
+    read: async (id) => this.breakers.get(id),
+
     write: async (breaker) => {
       const stored = this.breakers.get(breaker.id);
       if (stored !== undefined && stored.version !== breaker.version - 1) return false;

@@ -40,7 +40,7 @@ export class BreakerGate implements ProviderGate {
   async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
     const id = providerKey(row);
     if (id === undefined) return PASS_THROUGH.admit(row, forced);
-    await this.#breakers.refresh(FRESH_MS);
+    await this.#breakers.refresh(id, FRESH_MS);
     const breaker = this.#openBreaker(id);
     if (breaker === undefined) return this.#send(id, row);
     if ((await this.#deps.mayUse?.(row)) === false) return PASS_THROUGH.admit(row, forced);

@@ -57,7 +57,7 @@ export class OutageDetector {
   async openIfDown(id: string, error_type: ProviderErrorType): Promise<void> {
     const others = this.#underWay.ended(id);
     if (others !== undefined) await Promise.race([others, this.#deps.pause(BATCH_WAIT_MS)]);
-    await this.#breakers.refresh(FRESH_AT_A_FAILURE_MS);
+    await this.#breakers.refreshNewest(id, FRESH_AT_A_FAILURE_MS);
     if (this.#breakers.phase(id) === 'open' || !this.#isDown(id)) return;
     const opening = this.#opening.get(id) ?? this.#open(id, error_type).finally(() => this.#opening.delete(id));
     this.#opening.set(id, opening);

@@ -5,8 +5,12 @@ import type { BreakerPolicy } from './breaker-policy.ts';
 
 /** PipelineState, as the breakers need it. */
 export interface BreakerStore {
-  /** All breakers of the last day or two, closed ones included. */
+  /** All breakers that changed in the last two days, closed ones included. */
   list(): Promise<readonly Breaker[]>;
+  /** Up to `limit` breakers, in one small read; `all` when there are no others. May be a second old. */
+  first(limit: number): Promise<{ readonly breakers: readonly Breaker[]; readonly all: boolean }>;
+  /** @param options `newest`: as the last transition left it; else it may be a second old, for half the price */
+  read(id: string, options: { readonly newest: boolean }): Promise<Breaker | undefined>;
   /**
    * Makes a transition: sets everything but the lines' slots, which only takeSlot counts.
    * @returns false when the stored breaker is not the version before: another worker was faster
@@ -25,12 +29,23 @@ export interface SharedBreakersDeps {
   readonly onTransition?: (to: 'opened' | 'closed', breaker: Breaker) => void;
 }
 
+/**
+ * Breakers in the read that all workers repeat. As long as there are no more, that read shows which providers have no
+ * breaker; beyond, each worker reads the breakers of the providers that it sends to (docs/decisions/0081).
+ */
+const READ_TOGETHER = 100;
+
+/** Most providers of which a worker keeps the time of the last read, to bound its memory. */
+const MAX_TIMES = 2_000;
+
 /** The breakers as one worker knows them: read from time to time, and updated by its own transitions. */
 export class SharedBreakers {
   readonly #deps: SharedBreakersDeps;
   readonly #known = new Map<string, Breaker>();
-  #readAt = Number.NEGATIVE_INFINITY;
-  #reading: Promise<void> | undefined;
+  /** By provider, and for the first breakers together. */
+  readonly #readAt = new Map<string, number>();
+  readonly #reading = new Map<string, Promise<void>>();
+  #knowsAll = false;
 
   constructor(deps: SharedBreakersDeps) {
     this.#deps = deps;
@@ -55,14 +70,17 @@ export class SharedBreakers {
   }
 
   /**
-   * Reads the breakers, unless the last read is younger than `max_age_ms`. Callers at the same moment share one read.
+   * Reads what the store says of the provider, unless the last read is younger than `max_age_ms`. Callers at the same
+   * moment share one read.
    */
-  async refresh(max_age_ms: number): Promise<void> {
-    if (this.#reading === undefined && this.#deps.clock().getTime() - this.#readAt < max_age_ms) return;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    await this.#reading;
+  async refresh(id: string, max_age_ms: number): Promise<void> {
+    await this.#readOnce(TOGETHER, max_age_ms, () => this.#readFirst());
+    if (!this.#knowsAll) await this.#readOnce(id, max_age_ms, () => this.#read(id, false));
+  }
+
+  /** The same, with the last transition of all workers. */
+  async refreshNewest(id: string, max_age_ms: number): Promise<void> {
+    await this.#readOnce(`newest ${id}`, max_age_ms, () => this.#read(id, true));
   }
 
   async open(id: string, error_type: Breaker['error_type']): Promise<void> {
@@ -91,20 +109,42 @@ export class SharedBreakers {
         this.learn(breaker);
         return true;
       }
-      await this.refresh(0);
+      await this.refreshNewest(breaker.id, 0);
     } catch (error) {
       this.#deps.onFault?.(error);
     }
     return false;
   }
 
-  async #read(): Promise<void> {
+  async #readFirst(): Promise<void> {
+    const { breakers, all } = await this.#deps.store.first(READ_TOGETHER);
+    this.#knowsAll = all;
+    for (const breaker of breakers) this.learn(breaker);
+  }
+
+  async #read(id: string, newest: boolean): Promise<void> {
+    const breaker = await this.#deps.store.read(id, { newest });
+    if (breaker !== undefined) this.learn(breaker);
+  }
+
+  async #readOnce(key: string, max_age_ms: number, read: () => Promise<void>): Promise<void> {
+    const now = this.#deps.clock().getTime();
+    const readAt = this.#readAt.get(key) ?? Number.NEGATIVE_INFINITY;
+    if (!this.#reading.has(key) && now - readAt < max_age_ms) return;
+    const reading = this.#reading.get(key) ?? this.#start(key, now, read);
+    await reading;
+  }
+
+  #start(key: string, now: number, read: () => Promise<void>): Promise<void> {
+    if (this.#readAt.size >= MAX_TIMES) this.#readAt.clear();
     // A failed read counts, too: slow storage must not be read for every notification.
-    this.#readAt = this.#deps.clock().getTime();
-    try {
-      for (const breaker of await this.#deps.store.list()) this.learn(breaker);
-    } catch (error) {
-      this.#deps.onFault?.(error);
-    }
+    this.#readAt.set(key, now);
+    const reading = read()
+      .catch((error: unknown) => this.#deps.onFault?.(error))
+      .finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
   }
 }
+
+const TOGETHER = 'first breakers';

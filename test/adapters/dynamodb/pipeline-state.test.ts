@@ -105,5 +105,10 @@ describe('the count of open breakers', () => {
     }
     await store(-30 * 86_400_000).write(breaker('teams#old', 'open'));
     expect(openByChannel(await store(0).list(), T0)).toEqual({ email: 1, slack: 2, teams: 0, webhook: 0 });
+    // A worker knows an expired breaker that the table still has: its next version can be written.
+    const old = await store(0).read('teams#old', { newest: true });
+    expect((await store(0).first(100)).breakers).toContainEqual(old);
+    expect(await store(0).write({ ...breaker('teams#old', 'open'), version: (old?.version ?? 0) + 1 })).toBe(true);
+    expect(openByChannel(await store(0).list(), T0)).toMatchObject({ teams: 1 });
   });
 });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
+import { opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
 import type { Admission } from '../../../src/core/delivery/provider-gate.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
@@ -115,6 +117,20 @@ describe('a breaker', () => {
       expect(isHold(held) && seconds(time.clock(), held.until)).toBeGreaterThan(29);
     }
     expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
+  });
+
+  it('holds on every worker, however many other providers are down', async () => {
+    const { outage, worker, batch, memory } = setUp();
+    await outage();
+    const breaker = memory.breakers.get(ID);
+    const other = (i: number) => `webhook#A${String(i).padStart(5, '0')}`;
+    memory.breakers.clear();
+    // As in the table, sorted by id: those of others come first.
+    for (let i = 0; i < 3_000; i++) if (breaker) memory.breakers.set(other(i), { ...breaker, id: other(i) });
+    if (breaker) memory.breakers.set(ID, breaker);
+    const gate = worker();
+    expect(await batch(gate, [row()], OK)).toEqual([expect.objectContaining({ do: 'hold', breaker: ID })]);
+    expect(await batch(gate, [row({ integration_config_id: 'Z9' })], OK)).toEqual(['counted']);
   });
 
   it('for a host holds the tenant whose receiver there is down, and no other tenant on that host', async () => {
@@ -258,20 +274,33 @@ describe('a breaker', () => {
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
   });
 
-  it('reads its store once for many notifications, and not again for a while', async () => {
-    let reads = 0;
+  it.each([
+    ['few', 10, { first: [1, 2], read: [0, 0] }],
+    ['more than one read shows', 500, { first: [1, 2], read: [1, 2] }],
+  ])('reads its store once for many notifications, and not again for a while, with %s breakers', async (...given) => {
+    const [, others, expected] = given;
     const { memory, worker, batch, time } = setUp();
-    const list = () => {
-      reads += 1;
-      return memory.store.list();
+    const from = opened({ id: 'x', error_type: 'UNKNOWN' }, undefined, { now: T0, policy: POLICY });
+    for (let i = 0; i < others; i++) memory.breakers.set(`email#${i}`, { ...from, id: `email#${i}` });
+    const calls = { first: 0, read: 0 };
+    const store: BreakerStore = {
+      ...memory.store,
+      first: (limit) => {
+        calls.first += 1;
+        return memory.store.first(limit);
+      },
+      read: (id, options) => {
+        calls.read += 1;
+        return memory.store.read(id, options);
+      },
     };
-    const gate = worker({ store: { ...memory.store, list } });
+    const gate = worker({ store });
     await batch(gate, rows(50), OK);
     await batch(gate, rows(50), OK);
-    expect(reads).toBe(1);
+    expect(calls).toEqual({ first: expected.first[0], read: expected.read[0] });
     await time.run(time.pause(5 * SECOND));
     await batch(gate, rows(50), OK);
-    expect(reads).toBe(2);
+    expect(calls).toEqual({ first: expected.first[1], read: expected.read[1] });
   });
 
   it('stops no delivery when its store fails, and reports the fault', async () => {
@@ -279,7 +308,7 @@ describe('a breaker', () => {
       throw new Error('throttled');
     };
     const { worker, batch, faults, outage, memory } = setUp();
-    const blind = worker({ store: { list: fail, write: fail, takeSlot: fail } });
+    const blind = worker({ store: { list: fail, first: fail, read: fail, write: fail, takeSlot: fail } });
     expect(await batch(blind, rows(4), DOWN)).toEqual(['counted', 'counted', 'counted', 'counted']);
     expect(faults.length).toBeGreaterThan(0);
     await outage();

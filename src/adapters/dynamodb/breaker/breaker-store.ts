@@ -1,4 +1,9 @@
-import { type DynamoDBClient, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  type DynamoDBClient,
+  QueryCommand,
+  type QueryCommandOutput,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Breaker } from '../../../core/breaker/breaker.ts';
 import type { BreakerStore } from '../../../core/breaker/shared-breakers.ts';
@@ -6,6 +11,7 @@ import type { Lane } from '../../../core/model/channels.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
+import { getItems, MAX_GETS } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import type { Item } from '../table/item.ts';
 import { updateExpression } from '../table/update-expression.ts';
@@ -21,24 +27,34 @@ interface TakenSlot {
 /** BreakerStore on PipelineState: one item per breaker. */
 export function createBreakerStore(client: DynamoDBClient, table: string, clock: Clock): BreakerStore {
   const takeSlots = slotTaker(client, table);
+  const readNewest = reader(client, table, true);
+  const readRecent = reader(client, table, false);
 
   return {
     async list() {
-      const { Items = [] } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: 'kind = :kind',
-          FilterExpression: 'expires_at > :now',
-          ExpressionAttributeValues: {
-            ':kind': { S: BREAKER_KIND },
-            ':now': { N: String(Math.floor(clock().getTime() / 1000)) },
-          },
-          // A worker that lost a transition must see the state that the winner wrote.
-          ConsistentRead: true,
-        }),
-      );
-      return Items.map(fromItem);
+      const items: Item[] = [];
+      const now = { N: String(Math.floor(clock().getTime() / 1000)) };
+      let page: QueryCommandOutput | undefined;
+      do {
+        page = await client.send(
+          new QueryCommand({
+            ...ofBreakers(table, { ':now': now }),
+            FilterExpression: 'expires_at > :now',
+            ...(page?.LastEvaluatedKey && { ExclusiveStartKey: page.LastEvaluatedKey }),
+          }),
+        );
+        items.push(...(page.Items ?? []));
+      } while (page.LastEvaluatedKey !== undefined);
+      return items.map(fromItem);
     },
+
+    async first(limit) {
+      const query = new QueryCommand({ ...ofBreakers(table), Limit: limit });
+      const { Items = [], LastEvaluatedKey } = await client.send(query);
+      return { breakers: Items.map(fromItem), all: LastEvaluatedKey === undefined };
+    },
+
+    read: (id, { newest }) => (newest ? readNewest : readRecent)(id),
 
     async write(breaker) {
       const { id, lines, drained_at, ...rest } = breaker;
@@ -74,6 +90,29 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
 }
 
 const keyOf = (id: string) => ({ kind: { S: BREAKER_KIND }, id: { S: id } });
+
+function ofBreakers(table: string, values: Item = {}) {
+  return {
+    TableName: table,
+    KeyConditionExpression: 'kind = :kind',
+    ExpressionAttributeValues: { ':kind': { S: BREAKER_KIND }, ...values },
+  };
+}
+
+/** One call reads all breakers that are asked for at the same moment. */
+function reader(client: DynamoDBClient, table: string, consistent: boolean) {
+  return gather<string, Breaker | undefined>(
+    async (ids) => {
+      const items = await getItems(client, table, ids.map(keyOf), { consistent });
+      const byId = new Map(items.map((item) => [item['id']?.S, item]));
+      return ids.map((id) => {
+        const item = byId.get(id);
+        return item && fromItem(item);
+      });
+    },
+    { max: MAX_GETS, keyOf: (id) => id },
+  );
+}
 
 /** A waiting line of a breaker. */
 interface Line {

@@ -159,7 +159,7 @@ describe('a channel function', () => {
       PolicyDocument: {
         Statement: Match.arrayWith([
           Match.objectLike({
-            Action: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+            Action: ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
             Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
           }),
         ]),
