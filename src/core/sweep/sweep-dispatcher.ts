@@ -1,6 +1,6 @@
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
 import { isQueued, messageFor } from '../model/queue-message.ts';
-import { epochMs } from '../model/time.ts';
+import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
 import { isInBacklog } from './backlog.ts';
 import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
@@ -8,6 +8,7 @@ import type { Tally } from './sweep-result.ts';
 
 export interface DispatcherDeps {
   readonly lanes: SweepLanes;
+  readonly clock: Clock;
   /** Milliseconds between two scheduled sweeps. */
   readonly interval_ms: number;
   readonly onDispatched?: (messages: readonly QueuedMessage[]) => void;
@@ -49,9 +50,12 @@ export class Dispatcher {
   async dispatch(items: readonly DueItem[]): Promise<void> {
     const outgoing: QueuedMessage[] = [];
     const options = runOptionsOf(this.#request);
+    // A sweep that continues may reach an item long after it began, when its time has come.
+    const now = this.#deps.clock().getTime();
     for (const item of items) {
-      const wait = Math.max(0, epochMs(item.work_at) - this.#run.now.getTime());
-      if (!this.#matches(item) || (wait > 0 && isQueued(item))) continue;
+      const work_at = epochMs(item.work_at);
+      const wait = Math.max(0, work_at - now);
+      if (!this.#matches(item) || (work_at > this.#run.now.getTime() && isQueued(item))) continue;
       if (wait === 0) this.#tally.sawDue(item);
       if (!this.#mayTake(item)) {
         if (wait === 0) this.#tally.skippedDue(1);

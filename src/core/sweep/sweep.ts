@@ -1,5 +1,4 @@
 import { PRIORITIES } from '../model/priorities.ts';
-import type { Clock } from '../model/time.ts';
 import { type PartitionCursors, readPartitions } from '../model/work/work-partitions.ts';
 import { allShards, type DueIndex, type WorkState } from '../model/work-index.ts';
 import { busyLanes } from './backlog.ts';
@@ -27,7 +26,6 @@ export interface SweepCursor {
 export interface SweepDeps extends DispatcherDeps, MalformedDeps {
   readonly index: DueIndex;
   readonly sweeps: SweepHistory;
-  readonly clock: Clock;
   /** True when the time that is left does not suffice for another page. */
   readonly outOfTime?: () => boolean;
 }

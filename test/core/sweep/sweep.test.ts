@@ -191,6 +191,32 @@ describe('a sweep', () => {
     expect((await run()).result).toMatchObject({ due: 2, dispatched: 1, skipped: 1 });
   });
 
+  it('counts delays from now, also when it continues: no message comes later than its time', async () => {
+    const rows = [
+      row('first', { priority: 'urgent', work_at: at(-MINUTE).toISOString() }),
+      row('overtaken', { work_at: at(5 * MINUTE).toISOString() }),
+      row('overtaken-and-queued', {
+        work_at: at(6 * MINUTE).toISOString(),
+        queued_for: at(6 * MINUTE).toISOString().slice(11, 19),
+      }),
+      row('ahead', { work_at: at(14 * MINUTE).toISOString() }),
+    ];
+    const { deps, sent } = setUp(rows);
+    const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => sent.length > 0 });
+    const later = () => at(10 * MINUTE);
+    const second = await sweep(
+      {},
+      { run_id: 'sweep-1', ...(first.next && { from: first.next }) },
+      { ...deps, clock: later },
+    );
+    expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
+      ['first', 0],
+      ['overtaken', 0],
+      ['ahead', 4 * 60],
+    ]);
+    expect(second.result).toMatchObject({ due: 1, dispatched: 1, skipped: 0, ahead: 1 });
+  });
+
   it('with a limit queues nothing ahead', async () => {
     const { run, ids } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
     await run({ limit: 5 });
