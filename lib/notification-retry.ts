@@ -6,6 +6,7 @@ import type { StageConfig, StageConfigInput } from './config/stage-config.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
 import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';
+import { Reconciler } from './constructs/indexing/reconciler.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
 import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
@@ -34,6 +35,7 @@ export class NotificationRetry extends Construct {
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
+  readonly reconciler: Reconciler;
   readonly deliveryEvents: DeliveryEvents;
   readonly alerts: Alerts;
   readonly monitor: Monitor;
@@ -74,6 +76,7 @@ export class NotificationRetry extends Construct {
     }
     this.sweep = new Sweep(this, 'Sweep', { config, tables, encryption, channels });
     this.dueIndexer = new DueIndexer(this, 'DueIndexer', { config, tables, encryption });
+    this.reconciler = new Reconciler(this, 'Reconciler', { config, tables, encryption });
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
@@ -85,6 +88,7 @@ export class NotificationRetry extends Construct {
       channels,
       sweep: this.sweep,
       dueIndexer: this.dueIndexer,
+      reconciler: this.reconciler,
       deliveryEvents: this.deliveryEvents,
       encryption,
       alerts: this.alerts,
@@ -102,7 +106,7 @@ export class NotificationRetry extends Construct {
   /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */
   private addMonitoring(config: StageConfig): void {
     const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
-    const subjects = { config, channels: this.channels, functions, indexingFailures: this.dueIndexer.failures };
+    const subjects = { config, channels: this.channels, functions, indexing: this.dueIndexer };
     const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
     new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }

@@ -29,6 +29,7 @@ const COUNTED = [
   ['indexed', 'RowsIndexed'],
   ['set_aside', 'RowsSetAside'],
   ['outdated', 'RowsOutdated'],
+  ['failed', 'RowsFailed'],
 ] as const;
 
 /** Only the newest image of each row. The records stay in the order of the stream. */
@@ -54,7 +55,10 @@ async function indexRecord(
     else if (outcome === 'outdated') logger.info('row has changed since; its later image counts', line);
     return { outcome, sequence };
   } catch (error) {
-    logger.error('row could not be indexed; the stream is read again from here', { log_id, error: error as Error });
+    logger.error(`row ${log_id} could not be indexed; the stream is read again from here`, {
+      log_id,
+      error: error as Error,
+    });
     return { outcome: 'failed', sequence };
   }
 }
@@ -70,7 +74,12 @@ function bind() {
     sealer,
     hashKey,
   });
-  const deps: IndexDeps = { store, policy: env.RETRY_POLICY, clock: () => new Date() };
+  const deps: IndexDeps = {
+    store,
+    policy: env.RETRY_POLICY,
+    time_zone: env.TIME_ZONE,
+    clock: () => new Date(),
+  };
   return withObservability(createHandler(deps, observability), observability);
 }
 

@@ -3,6 +3,7 @@ import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts
 import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { isTimeZone } from '../../src/core/model/time.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
 import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
@@ -29,6 +30,8 @@ const address = v.pipe(v.string(sender), v.email(sender));
 const configurationSet = explain('must be 1 to 64 of A-Z, a-z, 0-9, _ and -');
 const sesName = v.pipe(v.string(configurationSet), v.regex(/^[A-Za-z0-9_-]{1,64}$/, configurationSet));
 
+const zone = explain('must be a time zone, such as Asia/Tokyo');
+
 const breaker = section({
   minSamples: v.optional(wholeBetween(1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.min_samples),
   failureShare: v.optional(numberBetween(0.1, 1, 'share of failures'), DEFAULT_BREAKER_POLICY.failure_share),
@@ -47,6 +50,8 @@ const alarms = section({
   oldestDueMinutes: v.exactOptional(numberBetween(1, 10_080, 'minutes')),
   functionErrors: v.optional(wholeBetween(0, 1_000_000, 'errors'), 0),
   functionThrottles: v.optional(wholeBetween(0, 1_000_000, 'throttles'), 0),
+  indexerLagMinutes: v.optional(numberBetween(1, 1440, 'minutes'), 15),
+  indexerFailures: v.optional(wholeBetween(0, 1_000_000, 'rows'), 0),
   openBreakers: v.optional(wholeBetween(0, 1_000_000, 'breakers'), 0),
   idempotentRepeatPercent: v.optional(numberBetween(0, 100, '%'), 50),
   idempotentRepeatMinimum: v.optional(wholeBetween(1, 1_000_000, 'requests'), 20),
@@ -80,6 +85,9 @@ const KEYS = section({
   reservedConcurrency: v.exactOptional(reservedConcurrency),
   webhookPorts: v.optional(v.array(wholeBetween(1, 65_535, 'port'), explain('must be a list of ports')), []),
   monitorSchedule: scheduleExpression('rate(5 minutes)'),
+  timeZone: v.optional(v.pipe(v.string(zone), v.check(isTimeZone, zone)), 'UTC'),
+  reconcileSchedule: scheduleExpression('rate(1 day)', ['off']),
+  reconcileReadUnits: v.optional(wholeBetween(1, 10_000, 'read units a second'), 50),
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
   alarms: v.optional(alarms, {}),
   api: v.optional(api, {}),
@@ -129,12 +137,13 @@ function perLane(channel: Channel) {
   return v.optional(lanes, {});
 }
 
-function scheduleExpression(standard: string) {
+/** @param words allowed in place of an expression */
+function scheduleExpression(standard: string, words: readonly string[] = []) {
   return v.optional(
     v.pipe(
       v.string(explain('must be a schedule expression, such as cron(30 * * * ? *)')),
       v.rawCheck(({ dataset, addIssue }) => {
-        const fault = dataset.typed ? scheduleFault(dataset.value) : undefined;
+        const fault = dataset.typed && !words.includes(dataset.value) ? scheduleFault(dataset.value) : undefined;
         if (fault !== undefined) addIssue({ message: fault });
       }),
     ),

@@ -37,6 +37,12 @@ export interface StageConfig {
   readonly webhookPorts: readonly number[];
   /** When the monitor measures: EventBridge cron or rate, UTC; every five minutes. */
   readonly monitorSchedule: string;
+  /** The zone of times that writers write without one: a name such as Asia/Tokyo; UTC. */
+  readonly timeZone: string;
+  /** When the reconciler looks for rows that were never taken in: EventBridge cron or rate, UTC, or `off`; daily. */
+  readonly reconcileSchedule: string;
+  /** Read units that it may use per second; 50. */
+  readonly reconcileReadUnits: number;
   /** Addresses that get alarms and notices, once they confirm SNS's message. Others subscribe to the topic. */
   readonly alarmEmails: readonly string[];
   readonly alarms: AlarmThresholds;
@@ -88,6 +94,10 @@ export interface AlarmThresholds {
   readonly functionErrors: number;
   /** Throttles of any one function in five minutes. */
   readonly functionThrottles: number;
+  /** How long rows of others may wait in the stream; 15. */
+  readonly indexerLagMinutes: number;
+  /** Rows that storage refused for the moment, in five minutes; 0. */
+  readonly indexerFailures: number;
   readonly openBreakers: number;
   /** Percentage of an hour's requests that repeat their key, if at least idempotentRepeatMinimum have a key. */
   readonly idempotentRepeatPercent: number;

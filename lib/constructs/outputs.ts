@@ -6,6 +6,7 @@ import type { StageConfig } from '../config/stage-config.ts';
 import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { retryPolicyJson } from './function/retry-policy-config.ts';
 import type { DueIndexer } from './indexing/due-indexer.ts';
+import type { Reconciler } from './indexing/reconciler.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
 import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
@@ -19,6 +20,7 @@ export interface OutputsProps {
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
+  readonly reconciler: Reconciler;
   readonly deliveryEvents: DeliveryEvents;
   readonly encryption: Encryption;
   readonly alerts: Alerts;
@@ -32,7 +34,7 @@ export interface OutputsProps {
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, props: OutputsProps) {
     super(scope, id);
-    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts, api } = props;
+    const { config, tables, channels, sweep, dueIndexer, reconciler, deliveryEvents, encryption, alerts, api } = props;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
 
@@ -52,6 +54,7 @@ export class Outputs extends Construct {
       'URL of the queue of unapplied events of SES',
     );
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
+    this.output('ReconcilerFunction', reconciler.function.functionName, 'Function that ops reconcile invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
     this.output('AlertsTopic', alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');

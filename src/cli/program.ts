@@ -5,6 +5,7 @@ import { addDlqDrop } from './commands/dead-letters/drop.ts';
 import { addDlqList } from './commands/dead-letters/list.ts';
 import { addDlqRedrive } from './commands/dead-letters/redrive.ts';
 import { addDlqShow } from './commands/dead-letters/show.ts';
+import { addReconcile } from './commands/indexing/reconcile.ts';
 import { addKeysCreate } from './commands/keys/create.ts';
 import { addKeysList } from './commands/keys/list.ts';
 import { addKeysRevoke } from './commands/keys/revoke.ts';
@@ -50,6 +51,7 @@ Examples:
   addRetry(program, context);
   addCancel(program, context);
   addReplay(program, context);
+  addReconcile(program, context);
   const dlq = program.command('dlq').description('the dead-letter queues').usage('<command> [options]');
   addDlqList(dlq, context);
   addDlqShow(dlq, context);

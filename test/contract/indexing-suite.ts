@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { IMAGE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
-import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { type PageCursor, workQueueOf } from '../../src/core/model/work-index.ts';
 import { T0 } from '../support/rows.ts';
 import { fresh, type StoreUnderTest } from './store-under-test.ts';
 
@@ -34,5 +34,44 @@ export function indexingSuite(store: () => StoreUnderTest): void {
     await store().put({ ...image, [column]: 'changed' });
     expect(await store().indexStore.index(image, set, [])).toBe(false);
     expect((await store().get(image.log_id))?.['work_queue']).not.toBe(set.work_queue);
+  });
+
+  it('finds every row that was never taken in by a scan, page by page, and leaves out what is ours', async () => {
+    const { indexStore, put, scan } = store();
+    const foreign = Array.from({ length: 300 }, () => ({
+      log_id: fresh().log_id,
+      tenant_id: 't',
+      send_status: 'FAILED',
+    }));
+    const ours = { updated_by: 'notification-retry' };
+    const left = [
+      { ...fresh(), ...ours },
+      { ...fresh(), ...ours, work_queue: undefined, failure_reason: 'EXPIRED' },
+      { ...fresh(), ...ours, send_status: 'SUCCESS', work_queue: undefined, history_bucket: '2026-01-01#0' },
+    ].map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)));
+    for (const row of [...foreign, ...left]) await put(row);
+    const found = new Set<unknown>();
+    let scanned = 0;
+    let pages = 0;
+    let next: PageCursor | undefined;
+    do {
+      const page = await scan.page(next);
+      for (const row of page.rows) found.add(row['log_id']);
+      scanned += page.scanned;
+      pages += 1;
+      expect(page.read_units).toBeGreaterThan(0);
+      next = page.next;
+    } while (next !== undefined);
+    expect(pages).toBeGreaterThan(1);
+    expect(scanned).toBeGreaterThanOrEqual(303);
+    expect(foreign.filter(({ log_id }) => !found.has(log_id))).toEqual([]);
+    expect(left.filter((row) => found.has(row['log_id']))).toEqual([]);
+    const [row] = foreign;
+    const log_id = row?.log_id ?? '';
+    expect(await scan.read(log_id)).toEqual({ row, sequence: '0' });
+    const owner = { log_id, tenant_id: 't', expires_at: 4_000_000_000, sequence: '170000000000000000001' };
+    await indexStore.putContent(owner, { recipient: 'r', body: 'b', format: 'PLAIN' });
+    expect(await scan.read(log_id)).toEqual({ row, sequence: owner.sequence });
+    expect(await scan.read('nobody')).toBeUndefined();
   });
 }

@@ -2,6 +2,7 @@ import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
 import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
 import type { ContentStore } from '../../src/core/delivery/send.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
+import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
@@ -14,6 +15,7 @@ export interface StoreUnderTest {
   readonly contents: ContentStore;
   readonly dueIndex: DueIndex;
   readonly indexStore: IndexStore;
+  readonly scan: RowScan;
   readonly successors: SuccessorStore;
   /** Puts a row as any writer could. */
   put(row: ForeignRow): Promise<void>;

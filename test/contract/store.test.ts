@@ -4,6 +4,7 @@ import { createContentStore } from '../../src/adapters/dynamodb/delivery/content
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { claimSuite } from './claim-suite.ts';
@@ -26,6 +27,7 @@ describe('storage in memory', () => {
     contents: tables.contents,
     dueIndex: tables.dueIndex,
     indexStore: tables,
+    scan: tables.scan,
     successors: tables.successors,
     put: async (row) => void tables.log.set(String(row['log_id']), { ...row }),
     get: async (log_id) => tables.log.get(log_id),
@@ -40,6 +42,7 @@ describeOnDynamoDb<StoreUnderTest>(
     contents: createContentStore(client, tables.notification_content, sealer),
     dueIndex: createDueIndex(client, tables.notification_log),
     indexStore: createIndexStore({ client, tables, sealer, hashKey }),
+    scan: createRowScan(client, tables),
     successors: createSuccessorStore(client, tables),
     put,
     get,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-config.ts';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
 import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
+import { isTimeZone } from '../../../src/core/model/time.ts';
 
 /**
  * The environment of each function: the name, shape and meaning of every variable are declared only here.
@@ -10,6 +11,7 @@ import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
 
 const name = v.pipe(v.string(), v.minLength(1));
 const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole number of seconds'), v.transform(Number));
+const timeZone = v.pipe(v.string(), v.check(isTimeZone, 'must be a time zone, such as Asia/Tokyo'));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
 const queueUrls = v.object(v.entriesFromList(LANES, v.pipe(v.string(), v.url())));
 /** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
@@ -43,11 +45,24 @@ export const dueIndexerEnv = v.object({
   /** The tenants' data keys, by which recipients are encrypted. */
   DATA_KEYS_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
+  /** Zone of the times that writers write without one. */
+  TIME_ZONE: v.optional(timeZone, 'UTC'),
   /** KMS key that wraps the data keys. */
   RECIPIENT_KEY_ARN: v.optional(name),
   /** Secret with the key of the hash by which recipients are searched. */
   RECIPIENT_HASH_SECRET: v.optional(name),
   ...localOnly,
+});
+
+export const reconcilerEnv = v.object({
+  ...dueIndexerEnv.entries,
+  PIPELINE_STATE_TABLE: name,
+  /** Read units that the scan of NotificationLog may use per second. */
+  READ_UNITS_PER_SECOND: v.pipe(
+    v.string(),
+    v.regex(/^[1-9]\d*$/, 'must be a whole number, 1 or more'),
+    v.transform(Number),
+  ),
 });
 
 export const monitorEnv = v.object({
@@ -141,6 +156,7 @@ type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string }
 type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof localOnly>;
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
 export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
+export type ReconcilerEnv = Deployed<typeof reconcilerEnv>;
 export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;

@@ -40,6 +40,7 @@ export class DueIndexer extends Construct {
         NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
         DATA_KEYS_TABLE: tables.dataKeys.tableName,
         RETRY_POLICY: retryPolicyJson(config),
+        TIME_ZONE: config.timeZone,
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies DueIndexerEnv,

@@ -16,17 +16,11 @@ const DEFAULTS = {
 const LONGEST_HOURS = 168;
 
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
-export function alarmTable(config: StageConfig, { channels, functions, indexingFailures }: AlarmSubjects): AlarmSpec[] {
+export function alarmTable(config: StageConfig, { channels, functions, indexing }: AlarmSubjects): AlarmSpec[] {
   const specs: AlarmSpec[] = [
     ...channelAlarms(config, channels),
     ...pipelineAlarms(config),
-    {
-      name: 'rows-not-taken-in',
-      severity: 'critical',
-      meaning: 'Rows that others wrote could not be taken in for a day',
-      metric: indexingFailures.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: FIVE_MINUTES }),
-      threshold: 0,
-    },
+    ...indexingAlarms(config, indexing),
     ...functionAlarms(config, functions),
   ];
   return specs.map((spec) => ({ ...DEFAULTS, ...spec }));
@@ -118,6 +112,43 @@ function pipelineAlarms(config: StageConfig): AlarmSpec[] {
         alarms.idempotentRepeatMinimum,
       ),
       threshold: alarms.idempotentRepeatPercent,
+    },
+  ];
+}
+
+function indexingAlarms(config: StageConfig, { indexer, failures }: AlarmSubjects['indexing']): AlarmSpec[] {
+  const { alarms } = config;
+  const metrics = new ServiceMetrics(config);
+  return [
+    {
+      name: 'rows-not-taken-in',
+      severity: 'critical',
+      meaning: 'Rows that others wrote could not be taken in for a day',
+      metric: failures.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: FIVE_MINUTES }),
+      threshold: 0,
+    },
+    {
+      name: 'indexer-lag',
+      severity: 'critical',
+      meaning: `Rows that others wrote wait more than ${alarms.indexerLagMinutes} minutes to be taken in`,
+      // Lambda's age of the newest record that it has passed on, in milliseconds.
+      metric: indexer.metric('IteratorAge', { statistic: 'Maximum', period: FIVE_MINUTES }),
+      threshold: alarms.indexerLagMinutes * 60_000,
+    },
+    {
+      name: 'indexer-failures',
+      severity: 'warning',
+      meaning: 'Storage has refused rows that others wrote for ten minutes',
+      metric: metrics.single('RowsFailed', 'Sum', FIVE_MINUTES),
+      threshold: alarms.indexerFailures,
+      evaluationPeriods: 2,
+    },
+    {
+      name: 'rows-missed',
+      severity: 'critical',
+      meaning: 'The reconciler found rows that the due-indexer never took in',
+      metric: metrics.single('RowsMissed', 'Sum', HOUR),
+      threshold: 0,
     },
   ];
 }

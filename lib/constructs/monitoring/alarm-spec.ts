@@ -22,6 +22,6 @@ export interface AlarmSpec
 export interface AlarmSubjects {
   readonly channels: Channels;
   readonly functions: readonly ServiceFunction[];
-  /** The queue of rows that the due-indexer gave up. */
-  readonly indexingFailures: Queue;
+  /** The due-indexer, and the queue of rows that it gave up. */
+  readonly indexing: { readonly indexer: ServiceFunction; readonly failures: Queue };
 }

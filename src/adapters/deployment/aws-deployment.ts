@@ -21,6 +21,8 @@ const outputs = v.object({
   RetryPolicy: retryPolicyFromJson,
   /** Absent from stacks that were deployed before operators could search by recipient. */
   RecipientHashSecret: v.optional(text),
+  /** Absent from stacks that were deployed before there was a reconciler. */
+  ReconcilerFunction: v.optional(text),
 });
 
 /** The environment variable that names the stack, if it is not that of the stage `dev`. */
@@ -55,7 +57,8 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     sweep_interval_seconds: rest.SweepIntervalSeconds,
     retry_policy: rest.RetryPolicy,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
-    clients: { dynamodb: {}, sqs: {} },
+    ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
+    clients: { dynamodb: {}, sqs: {}, lambda: {} },
   };
 }
 

@@ -26,12 +26,15 @@ export interface Deployment {
    * second, and the next sweep finds what this one missed.
    */
   readonly caughtUp?: () => Promise<boolean>;
+  /** Name of the function that `ops reconcile` invokes; absent from a stack that was deployed before it. */
+  readonly reconciler?: string;
   /** The URL of the intake API, if known. */
   readonly api?: string;
   /** Options of the SDK's clients; empty on AWS, where the SDK's own defaults apply. */
   readonly clients: {
     readonly dynamodb: ClientOptions;
     readonly sqs: ClientOptions;
+    readonly lambda?: ClientOptions;
   };
 }
 

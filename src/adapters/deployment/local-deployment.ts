@@ -27,6 +27,7 @@ const endpointsFile = v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
     RetryPolicy: retryPolicyFromJson,
   }),
+  functions: v.looseObject({ reconciler: v.optional(text) }),
   secrets_file: text,
 });
 
@@ -61,10 +62,12 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
       return key;
     },
     api: endpoints.api,
+    ...(file.functions.reconciler !== undefined && { reconciler: file.functions.reconciler }),
     caughtUp: () => askCaughtUp(endpoints.api),
     clients: {
       dynamodb: { endpoint: endpoints.dynamodb, region, credentials },
       sqs: { endpoint: endpoints.sqs, region, credentials },
+      lambda: { endpoint: endpoints.api, region, credentials },
     },
   };
 }

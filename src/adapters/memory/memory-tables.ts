@@ -5,6 +5,7 @@ import { retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
+import type { RowScan } from '../../core/indexing/reconcile.ts';
 import type { ForeignRow } from '../../core/model/foreign-row.ts';
 import {
   type NotificationContent,
@@ -166,6 +167,20 @@ export class MemoryTables implements IndexStore {
     },
   };
 
+  readonly scan: RowScan = {
+    page: async (after) => {
+      const from = Number(after?.['from'] ?? 0);
+      const page = [...this.log.values()].slice(from, from + SCANNED);
+      const next = from + SCANNED < this.log.size ? { from: from + SCANNED } : undefined;
+      const rows = page.filter((row) => !isOurs(row));
+      return { rows, scanned: page.length, read_units: page.length / 10, ...(next && { next }) };
+    },
+    read: async (log_id) => {
+      const row = this.log.get(log_id);
+      return row && { row: { ...row }, sequence: this.content.get(log_id)?.sequence ?? '0' };
+    },
+  };
+
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     const row = this.log.get(String(image['log_id']));
     if (row === undefined || !isSame(row, image, IMAGE_COLUMNS)) return false;
@@ -210,6 +225,14 @@ export class MemoryTables implements IndexStore {
 
 function isSame(row: StoredRow, was: ForeignRow, columns: readonly string[]): boolean {
   return columns.every((name) => isDeepStrictEqual(row[name], was[name]));
+}
+
+/** Rows per page of a scan. */
+const SCANNED = 250;
+
+function isOurs({ updated_by, work_queue, failure_reason, send_status, history_bucket }: StoredRow): boolean {
+  const ours = updated_by === UPDATED_BY && (typeof work_queue === 'string' || typeof failure_reason === 'string');
+  return ours || (send_status === 'SUCCESS' && history_bucket !== undefined);
 }
 
 function position({ work_at, log_id }: DueItem): string {

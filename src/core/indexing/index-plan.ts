@@ -47,8 +47,9 @@ const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NO
  * others"). The content always moves out of the row, because the recipient must not stay in the clear
  * (his-notification-log-table.md: 暗号化必須); only faulty content stays, for its writer to correct. A delivered row is
  * never set aside: SUCCESS is final.
+ * @param time_zone of times without one; UTC unless given
  */
-export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
+export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy, time_zone?: string): IndexPlan {
   const { log_id, tenant_id } = row;
   if (typeof log_id !== 'string' || row['is_deleted'] === true || isGivenUp(row)) return { do: 'ignore' };
   const inline = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);
@@ -62,8 +63,12 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
   if (typeof tenant_id !== 'string' || nameless) {
     return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
-  const created = timeOf(row, 'created_at') ?? now;
-  const history = historyKeys({ ...row, log_id, tenant_id }, created, delivered ? created : keptFrom(row, now));
+  const taking = { now, policy, time_zone };
+  const created = timeOf(row, 'created_at', time_zone) ?? now;
+  const history = {
+    ...historyKeys({ ...row, log_id, tenant_id }, created, delivered ? created : keptFrom(row, taking)),
+    ...inUtc(row, time_zone),
+  };
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
   if (delivered) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   if (faults.length > 0) {
@@ -73,7 +78,7 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   return {
     do: 'index',
-    set: { ...history, ...workKeys(row, log_id, now, policy), ...hostOf(row), ...written },
+    set: { ...history, ...workKeys(row, log_id, taking), ...hostOf(row), ...written },
     ...moved,
     remove: [
       ...moved.remove,
@@ -107,6 +112,17 @@ function planIndexed(row: ForeignRow, now: Date): IndexPlan {
   return faults.length === 0 ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
 }
 
+/** Times that others read again: the stage's zone is known here only. */
+const WRITTEN_TIMES = ['created_at', 'scheduled_at', 'sent_at', 'next_retry_at'] as const;
+
+/** The row's times that have no zone, in UTC; none in a stage whose writers write UTC. */
+function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRow {
+  const read = (zone: string | undefined) =>
+    WRITTEN_TIMES.map((column) => [column, timeOf(row, column, zone)?.toISOString()] as const);
+  const asUtc = new Map(read(undefined));
+  return Object.fromEntries(read(time_zone).filter(([column, time]) => time !== asUtc.get(column)));
+}
+
 function isContent(column: string): boolean {
   return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((candidate) => candidate === column);
 }
@@ -116,13 +132,19 @@ function moveContent(row: ForeignRow) {
   return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
 }
 
-/** The retention window starts with the first attempt; if the row does not say when that was, the window starts now. */
-function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolicy): Partial<NotificationRow> {
+/** When a row is taken in, and by which rules. */
+interface Taking {
+  readonly now: Date;
+  readonly policy: RetryPolicy;
+  readonly time_zone: string | undefined;
+}
+
+function workKeys(row: ForeignRow, log_id: string, taking: Taking): Partial<NotificationRow> {
   const priority = priorityOf(row);
   const send_attempts = attemptsMade(row);
-  const limit = numberOf(row, 'max_retry_count') ?? policy.priorities[priority].max_retries;
+  const limit = numberOf(row, 'max_retry_count') ?? taking.policy.priorities[priority].max_retries;
   const begun = send_attempts > 0;
-  const first_attempt_at = (timeOf(row, 'first_attempt_at') ?? (begun ? now : undefined))?.toISOString();
+  const first_attempt_at = windowStart(row, begun, taking)?.toISOString();
   return {
     channel: channelOf(row),
     priority,
@@ -132,7 +154,7 @@ function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolic
     last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
     ...(first_attempt_at !== undefined && { first_attempt_at }),
     work_queue: workQueueOf('due', priority, log_id),
-    work_at: dueTime(row, begun, now).toISOString(),
+    work_at: dueTime(row, begun, taking).toISOString(),
   };
 }
 
@@ -142,9 +164,17 @@ function emptyColumns(row: ForeignRow, removed: readonly string[]): string[] {
 }
 
 /** A row that waits for its time, or for its writer, is kept for two years from then on. */
-function keptFrom(row: ForeignRow, now: Date): Date {
-  const times = [now, timeOf(row, 'next_retry_at') ?? now, timeOf(row, 'scheduled_at') ?? now];
+function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
+  const times = [now, ...['next_retry_at', 'scheduled_at'].map((column) => timeOf(row, column, time_zone) ?? now)];
   return new Date(Math.max(...times.map((time) => time.getTime())));
+}
+
+/**
+ * The retention window starts with the first attempt; if the row does not say when that was, the window starts now. A
+ * row that was never attempted expires a window after its scheduled time (docs/decisions/0083).
+ */
+function windowStart(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date | undefined {
+  return timeOf(row, 'first_attempt_at', time_zone) ?? (begun ? now : timeOf(row, 'scheduled_at', time_zone));
 }
 
 /** A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear. */
@@ -155,8 +185,9 @@ function hostOf({ integration_config_id, recipient_address }: ForeignRow): Pick<
 }
 
 /** Never in the past: a sweep decides by the due time whether a row is new since the last sweep. */
-function dueTime(row: ForeignRow, begun: boolean, now: Date): Date {
-  const wanted = timeOf(row, 'next_retry_at') ?? (begun ? undefined : timeOf(row, 'scheduled_at')) ?? now;
+function dueTime(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date {
+  const scheduled = begun ? undefined : timeOf(row, 'scheduled_at', time_zone);
+  const wanted = timeOf(row, 'next_retry_at', time_zone) ?? scheduled ?? now;
   return wanted > now ? wanted : now;
 }
 
@@ -192,9 +223,9 @@ function fallbackOf(row: ForeignRow): Pick<NotificationContent, 'fallback'> {
   return { fallback: { recipient, ...(typeof integration === 'string' && { integration_config_id: integration }) } };
 }
 
-function timeOf(row: ForeignRow, column: string): Date | undefined {
+function timeOf(row: ForeignRow, column: string, time_zone: string | undefined): Date | undefined {
   const value = row[column];
-  return typeof value === 'string' ? parseTime(value) : undefined;
+  return typeof value === 'string' ? parseTime(value, time_zone) : undefined;
 }
 
 function numberOf(row: ForeignRow, column: string): number | undefined {

@@ -45,6 +45,8 @@ export class RowUnstorableError extends Error {
 export interface IndexDeps {
   readonly store: IndexStore;
   readonly policy: RetryPolicy;
+  /** The zone of times without one, such as `Asia/Tokyo`; UTC unless given. */
+  readonly time_zone?: string;
   readonly clock: Clock;
 }
 
@@ -61,7 +63,7 @@ export interface IndexOutcome {
 export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexOutcome> {
   const now = deps.clock();
   try {
-    const plan = planned(image.row, now, deps.policy);
+    const plan = planned(image.row, now, deps);
     return await carryOut(await withContentChecked(plan, image.row, now, deps.store), image, deps.store);
   } catch (error) {
     if (!(error instanceof RowUnstorableError)) throw error;
@@ -70,11 +72,21 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
 }
 
 /** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */
-function planned(row: ForeignRow, now: Date, policy: RetryPolicy): IndexPlan {
+function planned(row: ForeignRow, now: Date, { policy, time_zone }: IndexDeps): IndexPlan {
   try {
-    return planIndex(row, now, policy);
+    return planIndex(row, now, policy, time_zone);
   } catch (cause) {
     throw new RowUnstorableError('a value that cannot be read', { cause });
+  }
+}
+
+/** What is to be done with the row, before its content and storage are asked. */
+export function planRow(row: ForeignRow, now: Date, deps: IndexDeps): IndexPlan['do'] {
+  try {
+    return planned(row, now, deps).do;
+  } catch (error) {
+    if (!(error instanceof RowUnstorableError)) throw error;
+    return 'set_aside';
   }
 }
 

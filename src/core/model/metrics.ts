@@ -11,7 +11,7 @@ export interface MetricDefinition {
    * The function that emits the metric, a folder under functions/, and its dimension `service`; `send`: each
    * channel's.
    */
-  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'monitor' | 'delivery-events' | 'api-intake';
+  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'reconciler' | 'monitor' | 'delivery-events' | 'api-intake';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
@@ -21,6 +21,7 @@ const send = { from: 'send', by: ['channel'], unit: 'Count' } as const;
 const sendByError = { ...send, by: ['channel', 'error_type'] } as const;
 const sweep = { from: 'dispatcher', by: [], unit: 'Count' } as const;
 const indexer = { from: 'due-indexer', by: [], unit: 'Count' } as const;
+const reconciler = { from: 'reconciler', by: [], unit: 'Count' } as const;
 const monitor = { from: 'monitor', by: ['channel'], unit: 'Count' } as const;
 const events = { from: 'delivery-events', by: ['channel'], unit: 'Count' } as const;
 const intake = { from: 'api-intake', by: [], unit: 'Count' } as const;
@@ -53,6 +54,10 @@ export const METRICS = {
   RowsIndexed: { ...indexer, meaning: 'rows of other writers that entered the work index' },
   RowsSetAside: { ...indexer, meaning: 'rows of other writers that break a rule' },
   RowsOutdated: { ...indexer, meaning: 'rows of other writers that have changed since; the later image counts' },
+  RowsFailed: { ...indexer, meaning: 'rows of other writers that storage refused for the moment; they are read again' },
+  // Reconciler; dry runs are not counted
+  RowsScanned: { ...reconciler, meaning: 'rows of NotificationLog that the reconciler looked at' },
+  RowsMissed: { ...reconciler, meaning: 'rows among these that the due-indexer never took in' },
   // Monitor
   OldestDueAge: { ...monitor, unit: 'Seconds', meaning: 'how long the oldest due notification has been due' },
   DeadNotifications: { ...monitor, meaning: 'notifications that wait for an operator' },

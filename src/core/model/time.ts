@@ -6,14 +6,48 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/;
 
 /**
  * Reads a time as the source documents write it: ISO-8601 with a zone, or `2025-06-01 10:30:00` without one
- * (his-notification-log-table.md, sample data), which is taken as UTC. Undefined for any other format, and for a day
- * that does not exist.
+ * (his-notification-log-table.md, sample data). Undefined for any other format, and for a day that does not exist.
+ * @param zone of a time without one: a name of the IANA time zone database
  */
-export function parseTime(text: string): Date | undefined {
-  const iso = ISO_WITH_ZONE.test(text) ? text : WITHOUT_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : undefined;
+export function parseTime(text: string, zone = 'UTC'): Date | undefined {
+  const zoned = ISO_WITH_ZONE.test(text);
+  const iso = zoned ? text : WITHOUT_ZONE.test(text) ? `${text.replace(' ', 'T')}Z` : undefined;
   if (iso === undefined) return undefined;
   const time = new Date(iso);
-  return Number.isNaN(time.getTime()) || !isDay(iso.slice(0, 10)) ? undefined : time;
+  if (Number.isNaN(time.getTime()) || !isDay(iso.slice(0, 10))) return undefined;
+  return zoned || zone === 'UTC' ? time : inZone(time, zone);
+}
+
+/**
+ * The time at which clocks in the zone show what `shown` shows in UTC: the first of two, and for an hour that they skip
+ * as if they went on unchanged.
+ */
+function inZone(shown: Date, zone: string): Date {
+  const guess = new Date(shown.getTime() - offsetMs(shown, zone));
+  const offset = offsetMs(guess, zone);
+  const time = new Date(shown.getTime() - offset);
+  return offsetMs(time, zone) === offset || time > guess ? time : guess;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** How far clocks in the zone are ahead of UTC at the time. */
+function offsetMs(time: Date, zone: string): number {
+  const format = formats.get(zone) ?? new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
+  formats.set(zone, format);
+  const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign, hours, minutes = '00'] = /([+-])(\d{2}):?(\d{2})?/.exec(name) ?? [];
+  const ms = (Number(hours ?? 0) * 60 + Number(minutes)) * 60_000;
+  return sign === '-' ? -ms : ms;
+}
+
+/** Whether the name is one of a time zone. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
 }
 
 /** JavaScript reads 30 February as 2 March. */

@@ -27,7 +27,66 @@ const sample = {
   integration_config_id: 'IC001',
   priority_level: 'HIGH',
 };
+const HOUR = 3_600_000;
 const index = (row: Record<string, unknown>) => planIndex(row, T0, DEFAULT_RETRY_POLICY);
+
+describe('a row that was never attempted', () => {
+  const pending = { ...sample, send_status: 'PENDING', send_attempts: 0, priority: 'normal' };
+  const windowOf = (row: Record<string, unknown>) => {
+    const plan = index(row);
+    return plan.do === 'index' ? plan.set['first_attempt_at'] : plan.do;
+  };
+
+  it.each([
+    ['a scheduled time that has passed', { scheduled_at: at(-8 * HOUR).toISOString() }, at(-8 * HOUR).toISOString()],
+    ['a scheduled time to come', { scheduled_at: at(HOUR).toISOString() }, at(HOUR).toISOString()],
+    ['no scheduled time', { scheduled_at: null }, undefined],
+    [
+      'a first attempt that its writer counts otherwise',
+      { scheduled_at: at(-8 * HOUR).toISOString(), first_attempt_at: at(-HOUR).toISOString() },
+      at(-HOUR).toISOString(),
+    ],
+  ])('expires a window after its scheduled time: %s', (_, times, start) => {
+    expect(windowOf({ ...pending, ...times })).toBe(start);
+  });
+
+  it('is the only one that the scheduled time can expire', () => {
+    expect(windowOf({ ...sample, scheduled_at: at(-8 * HOUR).toISOString() })).toBe(T0.toISOString());
+  });
+});
+
+describe('times without a zone', () => {
+  const row = {
+    ...sample,
+    send_status: 'PENDING',
+    send_attempts: 0,
+    created_at: '2030-01-01 08:00:00',
+    scheduled_at: '2030-01-01 09:00:00',
+    sent_at: '2030-01-01T00:00:00Z',
+  };
+  const set = (time_zone?: string) => {
+    const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, time_zone);
+    return plan.do === 'index' ? plan.set : plan;
+  };
+
+  it('are read in UTC unless the stage says otherwise, and stay as they are', () => {
+    expect(set()).toMatchObject({
+      work_at: '2030-01-01T09:00:00.000Z',
+      history_bucket: expect.stringMatching('2030-01-01'),
+    });
+    expect(Object.keys(set())).not.toContain('scheduled_at');
+  });
+
+  it('are read in the stage’s zone, and kept in UTC for whoever reads them next', () => {
+    expect(set('Asia/Tokyo')).toMatchObject({
+      work_at: '2030-01-01T00:00:00.000Z',
+      scheduled_at: '2030-01-01T00:00:00.000Z',
+      created_at: '2029-12-31T23:00:00.000Z',
+      tenant_created_at: 'TENANT001#2029-12-31T23:00:00.000Z',
+    });
+    expect(Object.keys(set('Asia/Tokyo'))).not.toContain('sent_at');
+  });
+});
 
 describe('a failure_reason', () => {
   const given = { ...sample, failure_reason: 'EXPIRED' };

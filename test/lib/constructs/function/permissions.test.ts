@@ -159,7 +159,7 @@ describe('a channel function', () => {
       PolicyDocument: {
         Statement: Match.arrayWith([
           Match.objectLike({
-            Action: ['dynamodb:Query', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
+            Action: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
             Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
           }),
         ]),
@@ -303,7 +303,7 @@ describe('the API’s functions', () => {
 });
 
 describe('the key that wraps data keys', () => {
-  const SEALING = ['IndexerRole', 'IntakeApiIntakeRole'];
+  const SEALING = ['IndexerRole', 'ReconcilerReconcilerRole', 'IntakeApiIntakeRole'];
   const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole'];
   const ofPurpose = { StringEquals: { 'kms:EncryptionContext:purpose': 'recipient' } };
   const onRecipientKey = (role: string) =>
@@ -329,5 +329,22 @@ describe('the key that wraps data keys', () => {
       .filter((policy) => ![...SEALING, ...OPENING].some((role) => policy.includes(role)));
     expect(others.length).toBeGreaterThan(3);
     for (const policy of others) expect(policy).not.toMatch(/RecipientKey|TablesDataKeys/);
+  });
+});
+
+describe('the reconciler', () => {
+  it('reads the whole log, adds index keys and content, keeps its cursor, and decrypts nothing', () => {
+    const permissions = permissionsOf('ReconcilerReconcilerRole');
+
+    expect([...permissions.keys()].filter((action) => /^(dynamodb|lambda|sqs):/.test(action)).sort()).toEqual([
+      'dynamodb:GetItem',
+      'dynamodb:PutItem',
+      'dynamodb:Scan',
+      'dynamodb:UpdateItem',
+      'lambda:InvokeFunction',
+    ]);
+    expect(permissions.get('dynamodb:Scan')).toMatch(/TablesLog/);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/TablesLog/);
+    expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
   });
 });

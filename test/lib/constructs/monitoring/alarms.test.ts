@@ -29,6 +29,8 @@ beforeAll(() => {
     'notification-retry.alarms.functionErrors': 3,
     'notification-retry.alarms.functionThrottles': 4,
     'notification-retry.alarms.openBreakers': 1,
+    'notification-retry.alarms.indexerLagMinutes': 30,
+    'notification-retry.alarms.indexerFailures': 6,
     'notification-retry.alarms.idempotentRepeatPercent': 60,
     'notification-retry.alarms.idempotentRepeatMinimum': 77,
     'notification-retry.alarmEmails': ['oncall@your-domain.jp'],
@@ -76,6 +78,8 @@ describe('an alarm', () => {
     ['function-errors-dispatcher', 'functionErrors', 0, 3],
     ['function-throttles-send-webhook', 'functionThrottles', 0, 4],
     ['breaker-open', 'openBreakers', 0, 1],
+    ['indexer-lag', 'indexerLagMinutes', 900_000, 1_800_000],
+    ['indexer-failures', 'indexerFailures', 0, 6],
     ['idempotent-repeats', 'idempotentRepeatPercent', 50, 60],
   ])('%s takes its threshold from alarms.%s', (name, _, standard, given) => {
     expect(alarmNamed(name).Threshold).toBe(standard);
@@ -100,6 +104,16 @@ describe('an alarm', () => {
         });
       }
     }
+  });
+
+  it('watches the age of the stream, what storage refuses the indexer, and what the reconciler finds', () => {
+    expect(alarmNamed('indexer-lag')).toMatchObject({
+      Namespace: 'AWS/Lambda',
+      MetricName: 'IteratorAge',
+      Dimensions: [{ Name: 'FunctionName', Value: { Ref: expect.stringContaining('DueIndexer') } }],
+    });
+    expect(alarmNamed('indexer-failures')).toMatchObject({ MetricName: 'RowsFailed', EvaluationPeriods: 2 });
+    expect(alarmNamed('rows-missed')).toMatchObject({ MetricName: 'RowsMissed', Threshold: 0 });
   });
 
   it('measures a dead-letter queue by its depth, because no counter of SQS has the messages that it moves itself', () => {

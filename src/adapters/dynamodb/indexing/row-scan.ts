@@ -1,0 +1,56 @@
+import { type DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { RowScan } from '../../../core/indexing/reconcile.ts';
+import { UPDATED_BY } from '../../../core/model/notification.ts';
+import { type Item, toForeignRow } from '../table/item.ts';
+import { readItem } from '../table/read-item.ts';
+
+/** Rows per page: about 20 read units of ours, and few enough to take in between two looks at the clock. */
+const PAGE_SIZE = 250;
+
+interface Tables {
+  readonly notification_log: string;
+  readonly notification_content: string;
+}
+
+/**
+ * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows that the pipeline wrote last, with
+ * work or with a reason why there is none, and delivered rows that are in the history.
+ */
+export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
+  return {
+    async page(after) {
+      const { Items, ScannedCount, ConsumedCapacity, LastEvaluatedKey } = await client.send(
+        new ScanCommand({
+          TableName: tables.notification_log,
+          Limit: PAGE_SIZE,
+          FilterExpression:
+            'NOT (updated_by = :us AND (attribute_type(work_queue, :text) OR attribute_type(failure_reason, :text))) ' +
+            'AND NOT (send_status = :delivered AND attribute_exists(history_bucket))',
+          ExpressionAttributeValues: { ':us': { S: UPDATED_BY }, ':text': { S: 'S' }, ':delivered': { S: 'SUCCESS' } },
+          ReturnConsumedCapacity: 'TOTAL',
+          ...(after && { ExclusiveStartKey: after as Item }),
+        }),
+      );
+      return {
+        rows: (Items ?? []).map(toForeignRow),
+        scanned: ScannedCount ?? 0,
+        read_units: ConsumedCapacity?.CapacityUnits ?? 0,
+        ...(LastEvaluatedKey && { next: LastEvaluatedKey }),
+      };
+    },
+
+    async read(log_id) {
+      // In this order: content that the indexer stores after this read is recognised as later.
+      const { Item } = await client.send(
+        new GetItemCommand({
+          TableName: tables.notification_content,
+          Key: { log_id: { S: log_id } },
+          ConsistentRead: true,
+          ProjectionExpression: 'image_sequence',
+        }),
+      );
+      const row = await readItem(client, tables.notification_log, log_id);
+      return row && { row: toForeignRow(row), sequence: Item?.['image_sequence']?.N ?? '0' };
+    },
+  };
+}

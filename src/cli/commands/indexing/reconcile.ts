@@ -1,0 +1,93 @@
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { DeploymentNotFoundError } from '../../../adapters/deployment/deployment.ts';
+import type { ReconcileAnswer } from '../../../adapters/lambda/reconcile-event.ts';
+import { reconcilePart } from '../../../adapters/lambda/reconcile-part.ts';
+import { EXIT_FAILED } from '../../../terminal/errors.ts';
+import { showProgress } from '../../../terminal/progress.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+
+type Cursor = NonNullable<ReconcileAnswer['next']>;
+
+interface ReconcileOptions {
+  readonly dryRun?: boolean;
+  readonly after?: Cursor;
+}
+
+/** Seconds that the function scans per call: short enough to show progress. */
+const PART_SECONDS = 45;
+
+export function addReconcile(program: Command, context: CliContext): void {
+  const command = program
+    .command('reconcile')
+    .description('look for rows that the due-indexer never took in, and take them in')
+    .option('--dry-run', 'only count them')
+    .option('--after <CURSOR>', 'go on where an interrupted run stopped', parseCursor)
+    .addHelpText(
+      'after',
+      `
+The command reads the whole table NotificationLog, as slowly as reconcileReadUnits of the stage allows. The reconciler
+does the same by its schedule, daily by default.
+
+scanned    rows of the table
+missed     rows that should have been taken in
+taken in   of these: indexed now
+set aside  of these: malformed, FAILED with FORMAT_ERROR
+failed     of these: storage failed, see the log of the reconciler
+
+Examples:
+  npm run ops -- reconcile --dry-run
+  npm run ops -- reconcile --json`,
+    );
+  onDeployment<ReconcileOptions>(command, context, runReconcile);
+}
+
+async function runReconcile(session: Session, { dryRun = false, after }: ReconcileOptions): Promise<number> {
+  const { deployment, terminal, json } = session;
+  if (deployment.reconciler === undefined) {
+    throw new DeploymentNotFoundError('The stack has no output ReconcilerFunction: deploy it anew.');
+  }
+  const lambda = new LambdaClient({ ...deployment.clients.lambda, maxAttempts: 1 });
+  const progress = showProgress(session);
+  const total = { scanned: 0, missed: 0, taken_in: 0, set_aside: 0, failed: 0 };
+  let next = after;
+  try {
+    progress.step('Scanning NotificationLog');
+    do {
+      const part = { dry_run: dryRun, seconds: PART_SECONDS, ...(next && { after: next }) };
+      const { next: reached, ...counts } = await reconcilePart(lambda, deployment.reconciler, part);
+      for (const [name, count] of Object.entries(counts)) total[name as keyof typeof total] += count;
+      next = reached;
+      progress.update({ verb: 'scanned', done: total.scanned, summary: `${total.missed} missed` });
+    } while (next !== undefined);
+  } catch (error) {
+    if (next !== undefined) progress.note(`Go on with: npm run ops -- reconcile --after ${toText(next)}`);
+    throw error;
+  } finally {
+    progress.end();
+    lambda.destroy();
+  }
+  if (json) terminal.print(`${JSON.stringify({ dry_run: dryRun, ...total })}\n`);
+  else terminal.print(describe(total, dryRun));
+  return total.failed > 0 ? EXIT_FAILED : 0;
+}
+
+function describe({ scanned, missed, taken_in, set_aside, failed }: ReconcileAnswer, dryRun: boolean): string {
+  const done = dryRun ? '' : `: ${taken_in} taken in, ${set_aside} set aside, ${failed} failed`;
+  return `${scanned} rows scanned, ${missed} missed${done}\n`;
+}
+
+function toText(cursor: Cursor): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+function parseCursor(text: string): Cursor {
+  try {
+    const cursor: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (typeof cursor === 'object' && cursor !== null && !Array.isArray(cursor)) return { ...cursor };
+  } catch {
+    // The error below says what would be right.
+  }
+  throw new InvalidArgumentError('It must be the cursor that an interrupted run printed.');
+}
