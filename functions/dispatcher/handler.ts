@@ -9,6 +9,7 @@ import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
+import { isBetweenSweeps } from '../../src/core/sweep/sweep-request.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
@@ -52,7 +53,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
         cursor: { ...next, after: [...next.after], busy: [...next.busy] },
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
-    if (result.dry_run || request.ahead) return result;
+    if (result.dry_run || isBetweenSweeps(request)) return result;
     const duration_ms = deps.clock().getTime() - started.getTime();
     count(metrics, 'SweepDue', result.due);
     count(metrics, 'SweepDispatched', result.dispatched);

@@ -251,6 +251,19 @@ describe('the sweep', () => {
     });
   });
 
+  it('queues every five minutes what others made urgent, unless the sweeps are as frequent or the stage does not want it', () => {
+    const express = (context: Readonly<Record<string, unknown>>) =>
+      resourcesOf(templateOf({ stage: 'dev', ...context }), 'AWS::Events::Rule')
+        .filter(({ properties }) => JSON.stringify(properties).includes('express_minutes'))
+        .map(({ properties }) => [properties['ScheduleExpression'], Object(properties['Targets'])[0].Input]);
+    expect(express({})).toEqual([['rate(5 minutes)', '{"express_minutes":5}']]);
+    expect(express({ 'notification-retry.urgentSweepMinutes': 1 })).toEqual([
+      ['rate(1 minute)', '{"express_minutes":1}'],
+    ]);
+    expect(express({ 'notification-retry.urgentSweepMinutes': 0 })).toEqual([]);
+    expect(express({ 'notification-retry.schedule': 'rate(5 minutes)' })).toEqual([]);
+  });
+
   it('queues ahead between the runs, as far as SQS can delay a message', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       ScheduleExpression: 'cron(0,15,45 * * * ? *)',
@@ -343,6 +356,7 @@ describe('the outputs', () => {
       'PipelineStateTable',
       'RecipientHashSecret',
       'RecipientKey',
+      'ReconcilerFunction',
       'RetryPolicy',
       'SweepIntervalSeconds',
     ]);

@@ -22,7 +22,7 @@ export interface SweepProps {
   readonly channels: Channels;
 }
 
-/** BATCH-952: the schedule and its dispatcher. Between sweeps, a second rule queues ahead what is due soon. */
+/** BATCH-952: the schedule and its dispatcher. Between sweeps, other rules queue what is due soon, or urgent. */
 export class Sweep extends Construct {
   readonly dispatcher: ServiceFunction;
   readonly schedule: Rule;
@@ -41,14 +41,26 @@ export class Sweep extends Construct {
         }),
       ],
     });
-    const lookahead = lookaheadSchedule(props.config.schedule);
-    if (lookahead === undefined) return;
-    new Rule(this, 'Lookahead', {
-      description: `notification-retry ${props.config.stage}: queue ahead what is due before the next sweep`,
-      schedule: Schedule.expression(lookahead),
+    const { schedule, stage, urgentSweepMinutes } = props.config;
+    const lookahead = lookaheadSchedule(schedule);
+    if (lookahead !== undefined) {
+      this.between('Lookahead', lookahead, { ahead: true }, `${stage}: queue ahead what is due before the next sweep`);
+    }
+    if (urgentSweepMinutes > 0 && urgentSweepMinutes * 60 < sweepIntervalSeconds(schedule)) {
+      const rate = `rate(${urgentSweepMinutes} minute${urgentSweepMinutes === 1 ? '' : 's'})`;
+      const request = { express_minutes: urgentSweepMinutes };
+      this.between('Express', rate, request, `${stage}: queue what is urgent or important and has become due`);
+    }
+  }
+
+  /** A rule that runs the dispatcher between two sweeps. */
+  private between(id: string, schedule: string, request: SweepRequest, description: string): void {
+    new Rule(this, id, {
+      description: `notification-retry ${description}`,
+      schedule: Schedule.expression(schedule),
       targets: [
         new LambdaFunction(this.dispatcher, {
-          event: RuleTargetInput.fromObject({ ahead: true } satisfies SweepRequest),
+          event: RuleTargetInput.fromObject(request),
           retryAttempts: 3,
           maxEventAge: Duration.minutes(5),
         }),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
 import { PRIORITIES } from '../../core/model/priorities.ts';
 import type { SweepCursor } from '../../core/sweep/sweep.ts';
-import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
+import { isBetweenSweeps, type SweepRequest } from '../../core/sweep/sweep-request.ts';
 
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
 
@@ -27,6 +27,7 @@ const sweepEvent = v.strictObject({
   dry_run: v.optional(v.boolean()),
   force_retry: v.optional(v.boolean()),
   ahead: v.optional(v.boolean()),
+  express_minutes: v.optional(positive),
   run_id: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(100))),
   cursor: v.optional(cursor),
 });
@@ -51,10 +52,10 @@ export function parseSweepEvent(event: unknown): {
     throw new Error(`The sweep's options are wrong: ${faults.join('; ')}`);
   }
   const { cursor: from, run_id, ...options } = parsed.output;
-  const request = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const request: SweepRequest = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return {
     request,
-    scheduled: options.ahead || run_id?.startsWith('sweep-') || false,
+    scheduled: isBetweenSweeps(request) || run_id?.startsWith('sweep-') || false,
     ...(from && { from: from as SweepCursor }),
     ...(run_id !== undefined && { run_id }),
   };

@@ -3,14 +3,14 @@ import type { SweepLanes } from '../model/lanes.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
-import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
+import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
 
 /**
- * Lanes that still hold messages, as `<channel>-<lane>`. None for a dry run, which sends nothing, and none for a
- * lookahead or a run with overrides, whose messages are in no lane yet.
+ * Lanes that still hold messages, as `<channel>-<lane>`. None for a dry run, which sends nothing, and none for a run
+ * between two sweeps or with overrides, whose messages are in no lane yet.
  */
 export async function busyLanes(request: SweepRequest, lanes: SweepLanes): Promise<Set<string>> {
-  if (request.dry_run || request.ahead || runOptionsOf(request)) return new Set();
+  if (request.dry_run || isBetweenSweeps(request) || runOptionsOf(request)) return new Set();
   const asked = CHANNELS.filter((channel) => request.channel === undefined || channel === request.channel).flatMap(
     (channel) => LANES.map((lane) => ({ channel, lane })),
   );

@@ -3,7 +3,7 @@ import { isQueued, messageFor } from '../model/queue-message.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
 import { isInBacklog } from './backlog.ts';
-import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
+import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
 import type { Tally } from './sweep-result.ts';
 
 export interface DispatcherDeps {
@@ -34,6 +34,8 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   /** Items that the sweep's limit counts; a dry run takes items, too. */
   #taken: number;
+  /** Items that are due later than this are left out when a message for them is queued; epoch milliseconds. */
+  readonly #queuedAfter: number;
 
   constructor(request: SweepRequest, run: DispatcherRun, tally: Tally, deps: DispatcherDeps) {
     this.#request = request;
@@ -41,6 +43,8 @@ export class Dispatcher {
     this.#tally = tally;
     this.#deps = deps;
     this.#taken = run.sent;
+    // A sweep repairs what was queued and never sent; a run between two sweeps does not.
+    this.#queuedAfter = isBetweenSweeps(request) ? Number.NEGATIVE_INFINITY : run.now.getTime();
   }
 
   get sent(): number {
@@ -55,7 +59,7 @@ export class Dispatcher {
     for (const item of items) {
       const work_at = epochMs(item.work_at);
       const wait = Math.max(0, work_at - now);
-      if (!this.#matches(item) || (work_at > this.#run.now.getTime() && isQueued(item))) continue;
+      if (!this.#matches(item) || (work_at > this.#queuedAfter && isQueued(item))) continue;
       if (wait === 0) this.#tally.sawDue(item);
       if (!this.#mayTake(item)) {
         if (wait === 0) this.#tally.skippedDue(1);

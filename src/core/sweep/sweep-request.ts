@@ -17,6 +17,16 @@ export interface SweepRequest {
   readonly force_retry?: boolean;
   /** A lookahead between two sweeps that are more than 15 minutes apart: it only queues ahead (docs/decisions/0064). */
   readonly ahead?: boolean;
+  /**
+   * A run between two sweeps, every so many minutes: it only queues what is urgent or important and became due since
+   * the run before (docs/decisions/0084).
+   */
+  readonly express_minutes?: number;
+}
+
+/** A run between two sweeps, which is none itself: it leaves no record, and no lane counts as busy for it. */
+export function isBetweenSweeps({ ahead, express_minutes }: SweepRequest): boolean {
+  return ahead === true || express_minutes !== undefined;
 }
 
 /** What the run overrides in its messages; undefined when it overrides nothing. */

@@ -1,4 +1,5 @@
 import { PRIORITIES } from '../model/priorities.ts';
+import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type PartitionCursors, readPartitions } from '../model/work/work-partitions.ts';
 import { allShards, type DueIndex, type WorkState } from '../model/work-index.ts';
 import { busyLanes } from './backlog.ts';
@@ -78,9 +79,10 @@ function lastCompleted({ sweeps }: SweepDeps): Promise<string | undefined> {
 /** The partitions in the order to walk them; those of one priority and state together. */
 function queuesOf(request: SweepRequest): string[][] {
   const states: WorkState[] = request.force_retry ? ['due', 'dead'] : ['due'];
-  return PRIORITIES.filter((priority) => request.priority === undefined || priority === request.priority).flatMap(
-    (priority) => states.map((state) => allShards(state, priority)),
-  );
+  const { priority: wanted, express_minutes } = request;
+  return PRIORITIES.filter((priority) => wanted === undefined || priority === wanted)
+    .filter((priority) => express_minutes === undefined || PRIORITY_POLICY[priority].lane === 'express')
+    .flatMap((priority) => states.map((state) => allShards(state, priority)));
 }
 
 interface Walk {

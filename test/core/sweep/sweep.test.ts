@@ -106,6 +106,30 @@ describe('a sweep', () => {
     expect(result).toMatchObject({ ahead: 1 });
   });
 
+  it('between two sweeps sends what is urgent or important and became due since the last such run', async () => {
+    const due = (minutes: number) => ({ work_at: at(-minutes * MINUTE).toISOString() });
+    const rows = [
+      row('urgent', { priority: 'urgent', ...due(4) }),
+      row('important', { priority: 'important', ...due(1) }),
+      row('indexed-late', { priority: 'urgent', ...due(5.5) }),
+      row('queued', {
+        priority: 'urgent',
+        ...due(2),
+        queued_for: at(-2 * MINUTE)
+          .toISOString()
+          .slice(11, 19),
+      }),
+      row('of-the-run-before', { priority: 'urgent', ...due(7) }),
+      row('to-come', { priority: 'urgent', ...due(-1) }),
+      row('normal', due(1)),
+      row('info', { priority: 'info', ...due(1) }),
+    ];
+    const { run, ids } = setUp(rows, { backlog: { 'webhook-express': 500 } });
+    const { result } = await run({ express_minutes: 5 });
+    expect(ids()).toEqual(['indexed-late', 'urgent', 'important']);
+    expect(result).toMatchObject({ due: 3, dispatched: 3, skipped: 0, ahead: 0 });
+  });
+
   it('writes and sends nothing in a dry run, and reports what it would do', async () => {
     const { run, sent } = setUp([row('a'), row('b'), row('soon', { work_at: at(MINUTE).toISOString() })]);
     const { result } = await run({ dry_run: true, limit: 1 });
@@ -197,7 +221,9 @@ describe('a sweep', () => {
       row('overtaken', { work_at: at(5 * MINUTE).toISOString() }),
       row('overtaken-and-queued', {
         work_at: at(6 * MINUTE).toISOString(),
-        queued_for: at(6 * MINUTE).toISOString().slice(11, 19),
+        queued_for: at(6 * MINUTE)
+          .toISOString()
+          .slice(11, 19),
       }),
       row('ahead', { work_at: at(14 * MINUTE).toISOString() }),
     ];
