@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
@@ -7,7 +8,7 @@ import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
-import { type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
+import { isWalked, type ShortLanes, type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
 import { isBetweenSweeps } from '../../src/core/sweep/sweep-request.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
@@ -18,7 +19,9 @@ import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DispatcherDeps
-  extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed' | 'sweeps'> {
+  extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed' | 'sweeps' | 'short_lanes'> {
+  /** For scheduled sweeps; what an operator asks for is sent at once. */
+  readonly short_lanes: ShortLanes;
   readonly newId: () => string;
   readonly log: SweepLog;
   /** Invokes this function again with the event, without waiting for the result. */
@@ -27,6 +30,9 @@ export interface DispatcherDeps
 
 /** Milliseconds reserved for sending the last page and for starting the next invocation. */
 const RESERVE_MS = 30_000;
+
+/** Messages that a lane may hold whatever it takes: a few seconds of a fast one, some minutes of a slow one. */
+const LEAST_PER_LANE = 500;
 
 /** Runs a sweep for the schedule and for the job: both have the same options and the same answer (design §8). */
 export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observability) {
@@ -41,11 +47,15 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     };
     const onSetAsideFailed: SweepDeps['onSetAsideFailed'] = ({ log_id }, error) =>
       logger.error('malformed row could not be set aside', { log_id, error: error as Error });
+    const everything = Object.values(request).every((option) => option === undefined);
+    const { short_lanes, ...rest } = deps;
+    const bound = scheduled && everything && { short_lanes };
     const { result, next } = await sweep(
       request,
       { run_id, ...(from && { from }) },
-      { ...deps, sweeps: deps.log, outOfTime, onSetAside, onSetAsideFailed },
+      { ...rest, ...bound, sweeps: deps.log, outOfTime, onSetAside, onSetAsideFailed },
     );
+    const complete = isWalked(next);
     if (next)
       await deps.continueWith({
         ...request,
@@ -59,12 +69,11 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     count(metrics, 'SweepDispatched', result.dispatched);
     count(metrics, 'SweepSkipped', result.skipped);
     count(metrics, 'SweepDuration', duration_ms);
-    if (scheduled && next === undefined) count(metrics, 'Sweeps');
+    if (scheduled && complete && (from === undefined || !isWalked(from))) count(metrics, 'Sweeps');
     const { due, dispatched, skipped } = result;
-    const everything = Object.values(request).every((option) => option === undefined);
     const started_at = from?.started ?? started.toISOString();
     await deps.log
-      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete: next === undefined, everything })
+      .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete, everything })
       // A failure here would repeat the whole sweep; without the record, the next sweep only skips less.
       .catch((error: unknown) => logger.warn('the sweep could not be recorded', { run_id, error: error as Error }));
     return result;
@@ -86,6 +95,7 @@ function bind() {
     }),
     clock: () => new Date(),
     interval_ms: env.SWEEP_INTERVAL_SECONDS * 1000,
+    short_lanes: { seconds: env.LANE_SECONDS, least: LEAST_PER_LANE, pause: (ms) => setTimeout(ms) },
     newId: randomUUID,
     continueWith: async (event) => {
       const FunctionName = process.env['AWS_LAMBDA_FUNCTION_NAME'];

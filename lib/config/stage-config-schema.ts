@@ -74,6 +74,7 @@ const KEYS = section({
   integrationSenders: v.optional(list(address, 'e-mail addresses'), []),
   integrationConfigurationSets: v.optional(list(sesName, 'names of SES configuration sets'), []),
   schedule: scheduleExpression('cron(30 * * * ? *)'),
+  laneMinutes: v.optional(wholeBetween(1, 60, 'minutes'), 5),
   urgentSweepMinutes: v.optional(wholeBetween(0, 60, 'minutes; 0: off'), 5),
   baseIntervalSeconds: v.optional(numberBetween(1, 86_400, 'seconds'), DEFAULT_RETRY_POLICY.base_interval_ms / 1000),
   maxRetries: perPriority(wholeBetween(0, 100, 'retries'), (priority) => PRIORITY_POLICY[priority].max_retries),

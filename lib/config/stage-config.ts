@@ -21,6 +21,8 @@ export interface StageConfig {
   readonly integrationConfigurationSets: readonly string[];
   /** When the dispatcher sweeps: EventBridge cron or rate, UTC; every hour at minute 30 (batch-952 §1). */
   readonly schedule: string;
+  /** A scheduled sweep fills a lane with what it takes in so many minutes, 1 to 60; 5. */
+  readonly laneMinutes: number;
   /** Minutes between two looks for rows of others that are urgent or important and due, 0 to 60; 5, and 0 for none. */
   readonly urgentSweepMinutes: number;
   /** The unit of backoff in seconds, 1 to 86,400; 300 (batch-952 §5.1). */

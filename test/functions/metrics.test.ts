@@ -50,6 +50,7 @@ beforeAll(async () => {
     STACK_NAME: 'stack',
     SWEEP_INTERVAL_SECONDS: '3600',
     READ_UNITS_PER_SECOND: '50',
+    LANE_SECONDS: '300',
     LANE_QUEUES: JSON.stringify({ email: urls, slack: urls, teams: urls, webhook: urls }),
     LOCAL_SECRETS_FILE: '/none',
     RETRY_POLICY: JSON.stringify({
@@ -129,6 +130,7 @@ async function dispatcher(): Promise<Emitted[]> {
         lanes: { backlog: async () => 0, send: async () => [] },
         clock: () => T0,
         interval_ms: 3_600_000,
+        short_lanes: { seconds: 300, least: 500, pause: async () => {} },
         newId: () => 'id',
         continueWith: async () => {},
         log: {

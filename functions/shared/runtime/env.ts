@@ -37,6 +37,8 @@ export const dispatcherEnv = v.object({
   LANE_QUEUES: allQueueUrls,
   /** Seconds between two scheduled sweeps: a lane with a backlog gets only what became due in this time. */
   SWEEP_INTERVAL_SECONDS: seconds,
+  /** A scheduled sweep fills a lane with what it takes in this time. */
+  LANE_SECONDS: seconds,
 });
 
 export const dueIndexerEnv = v.object({

@@ -81,6 +81,7 @@ export class Sweep extends Construct {
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         SWEEP_INTERVAL_SECONDS: String(sweepIntervalSeconds(config.schedule)),
+        LANE_SECONDS: String(config.laneMinutes * 60),
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),

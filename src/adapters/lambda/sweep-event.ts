@@ -11,6 +11,13 @@ const cursor = v.object({
   after: v.array(v.union([v.literal('end'), v.null(), v.record(v.string(), v.unknown())])),
   started: v.pipe(v.string(), v.isoTimestamp()),
   busy: v.array(v.string()),
+  unmet: v.exactOptional(v.record(v.string(), v.number())),
+  rooms: v.exactOptional(
+    v.record(
+      v.string(),
+      v.object({ limit: v.number(), messages: v.number(), before: v.number(), at: v.number(), held: v.number() }),
+    ),
+  ),
   last_sweep: v.exactOptional(v.pipe(v.string(), v.isoTimestamp())),
   sent: v.pipe(v.number(), v.integer(), v.minValue(0)),
 });

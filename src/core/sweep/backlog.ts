@@ -6,16 +6,16 @@ import type { DueItem } from '../model/work-index.ts';
 import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
 
 /**
- * Lanes that still hold messages, as `<channel>-<lane>`. None for a dry run, which sends nothing, and none for a run
- * between two sweeps or with overrides, whose messages are in no lane yet.
+ * The messages that lanes hold, by `<channel>-<lane>`. None is asked for a dry run, which sends nothing, nor for a
+ * run between two sweeps or with overrides, whose messages are in no lane yet.
  */
-export async function busyLanes(request: SweepRequest, lanes: SweepLanes): Promise<Set<string>> {
-  if (request.dry_run || isBetweenSweeps(request) || runOptionsOf(request)) return new Set();
+export async function lanesInUse(request: SweepRequest, lanes: SweepLanes): Promise<Map<string, number>> {
+  if (request.dry_run || isBetweenSweeps(request) || runOptionsOf(request)) return new Map();
   const asked = CHANNELS.filter((channel) => request.channel === undefined || channel === request.channel).flatMap(
     (channel) => LANES.map((lane) => ({ channel, lane })),
   );
   const counts = await Promise.all(asked.map(({ channel, lane }) => lanes.backlog(channel, lane)));
-  return new Set(asked.filter((_, i) => (counts[i] ?? 0) > 0).map(({ channel, lane }) => `${channel}-${lane}`));
+  return new Map(asked.map(({ channel, lane }, i) => [`${channel}-${lane}`, counts[i] ?? 0]));
 }
 
 /** In every so manyth interval of its age, an item is sent whatever its lane holds. */
@@ -23,8 +23,11 @@ const REPEATED_EVERY = 3;
 
 /** What a sweep knows of its lanes. */
 export interface Backlog {
-  /** Lanes that hold messages, as `<channel>-<lane>`. */
-  readonly busy: ReadonlySet<string>;
+  /**
+   * By `<channel>-<lane>`: messages of the lane whose row the sweep has not met yet. A message's row is among the
+   * oldest, as what is sent first is handled first.
+   */
+  readonly unmet: Map<string, number>;
   /** When this sweep and the last completed one began, epoch milliseconds. */
   readonly now: number;
   readonly lastSweep: number;
@@ -33,15 +36,21 @@ export interface Backlog {
 }
 
 /**
- * A lane with a backlog gets only what became due since the last completed sweep began: that one sent what is older.
- * But a message may have been refused or lost, and the number of messages does not show whose they are. So what stays
- * due is sent again every few intervals; a second message for a row costs one failed claim (docs/decisions/0073).
+ * Whether a message for the item is in its lane already. The last completed sweep sent what had become due by then, as
+ * far as the lane had room: so of these items, as many are in a lane as it has messages. But a message may have been
+ * refused or lost, and their number does not show whose they are. So what stays due is sent again every few intervals;
+ * a second message for a row costs one failed claim (docs/decisions/0073).
  */
-export function isInBacklog(
-  { channel, priority, work_at }: DueItem,
-  { busy, now, lastSweep, interval }: Backlog,
-): boolean {
-  const due = epochMs(work_at);
-  if (!busy.has(`${channel}-${PRIORITY_POLICY[priority].lane}`) || due > lastSweep) return false;
+export function isInBacklog(item: DueItem, { unmet, now, lastSweep, interval }: Backlog): boolean {
+  const due = epochMs(item.work_at);
+  const lane = laneOf(item);
+  const messages = unmet.get(lane) ?? 0;
+  if (messages === 0 || due > lastSweep) return false;
+  unmet.set(lane, messages - 1);
   return Math.floor((now - due) / interval) % REPEATED_EVERY !== 0;
+}
+
+/** `<channel>-<lane>` */
+export function laneOf({ channel, priority }: Pick<DueItem, 'channel' | 'priority'>): string {
+  return `${channel}-${PRIORITY_POLICY[priority].lane}`;
 }

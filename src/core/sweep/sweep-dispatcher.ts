@@ -2,7 +2,8 @@ import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
 import { isQueued, messageFor } from '../model/queue-message.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
-import { isInBacklog } from './backlog.ts';
+import { isInBacklog, laneOf } from './backlog.ts';
+import type { LaneRooms } from './lane-room.ts';
 import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
 import type { Tally } from './sweep-result.ts';
 
@@ -18,8 +19,10 @@ export interface DispatcherRun {
   readonly run_id: string;
   /** When the sweep began. */
   readonly now: Date;
-  /** Lanes that had a backlog then. */
-  readonly busy: ReadonlySet<string>;
+  /** Messages of each lane whose row the sweep has not met yet. */
+  readonly unmet: Map<string, number>;
+  /** Absent: the lanes take everything. */
+  readonly rooms?: LaneRooms | undefined;
   /** When the last completed sweep of everything began, ISO-8601 UTC; absent when none is known. */
   readonly last_sweep?: string;
   /** Messages that earlier parts of the sweep sent. */
@@ -65,10 +68,38 @@ export class Dispatcher {
         if (wait === 0) this.#tally.skippedDue(1);
         continue;
       }
+      const { rooms } = this.#run;
+      if (wait === 0 && rooms?.take(laneOf(item)) === false) {
+        rooms.hold(laneOf(item));
+        continue;
+      }
       this.#taken += 1;
       if (this.#request.dry_run) continue;
       const message = messageFor(item, item.work_at, this.#run.run_id, options);
       outgoing.push({ message, delay_seconds: Math.ceil(wait / 1000) });
+    }
+    if (outgoing.length > 0) await this.#send(outgoing);
+  }
+
+  /**
+   * Sends what did not fit before. Both the messages from before the sweep and its own are of the first rows that it
+   * meets, so as many are left out.
+   * @param own messages of this sweep in the lanes with room
+   */
+  async refill(items: readonly DueItem[], own: Map<string, number>): Promise<void> {
+    const { rooms, unmet, now, run_id, last_sweep = '' } = this.#run;
+    const outgoing: QueuedMessage[] = [];
+    const takeFrom = (counts: Map<string, number>, lane: string) => {
+      const messages = counts.get(lane) ?? 0;
+      if (messages > 0) counts.set(lane, messages - 1);
+      return messages > 0;
+    };
+    for (const item of items) {
+      const lane = laneOf(item);
+      if (!own.has(lane) || epochMs(item.work_at) > now.getTime()) continue;
+      if ((item.work_at <= last_sweep && takeFrom(unmet, lane)) || takeFrom(own, lane) || !rooms?.take(lane)) continue;
+      rooms.release(lane);
+      outgoing.push({ message: messageFor(item, item.work_at, run_id), delay_seconds: 0 });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
   }
@@ -80,9 +111,9 @@ export class Dispatcher {
 
   #mayTake(item: DueItem): boolean {
     const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
-    const { busy, now, last_sweep } = this.#run;
+    const { unmet, now, last_sweep } = this.#run;
     const lastSweep = last_sweep === undefined ? Number.NEGATIVE_INFINITY : epochMs(last_sweep);
-    const backlog = { busy, now: now.getTime(), lastSweep, interval: this.#deps.interval_ms };
+    const backlog = { unmet, now: now.getTime(), lastSweep, interval: this.#deps.interval_ms };
     return this.#taken < limit && !isInBacklog(item, backlog);
   }
 

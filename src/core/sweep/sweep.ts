@@ -1,8 +1,9 @@
 import { PRIORITIES } from '../model/priorities.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type PartitionCursors, readPartitions } from '../model/work/work-partitions.ts';
-import { allShards, type DueIndex, type WorkState } from '../model/work-index.ts';
-import { busyLanes } from './backlog.ts';
+import { allShards, type DueIndex, type DueItem, type WorkState } from '../model/work-index.ts';
+import { lanesInUse } from './backlog.ts';
+import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-room.ts';
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import type { SweepHistory } from './sweep-record.ts';
@@ -18,6 +19,10 @@ export interface SweepCursor {
   readonly started: string;
   /** Lanes that had a backlog then, as `<channel>-<lane>`. */
   readonly busy: readonly string[];
+  /** By lane: its messages whose rows the sweep has not met yet. */
+  readonly unmet?: Readonly<Record<string, number>>;
+  /** By lane: how full it may be. */
+  readonly rooms?: Readonly<Record<string, LaneState>>;
   /** When the last completed sweep before it began; absent when none is known. */
   readonly last_sweep?: string;
   /** Messages sent so far. */
@@ -29,6 +34,17 @@ export interface SweepDeps extends DispatcherDeps, MalformedDeps {
   readonly sweeps: SweepHistory;
   /** True when the time that is left does not suffice for another page. */
   readonly outOfTime?: () => boolean;
+  /** Keeps the lanes short; absent: they take everything, as for an operator's run. */
+  readonly short_lanes?: ShortLanes;
+}
+
+export interface ShortLanes extends LaneBound {
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** Whether the sweep has walked the whole work index, and only waits for room in lanes. */
+export function isWalked(next: SweepCursor | undefined): boolean {
+  return next === undefined || next.after.length === 0;
 }
 
 /** Items per page and partition: large enough to need few requests, small enough to stop soon. */
@@ -48,27 +64,94 @@ export async function sweep(
   const { from } = run;
   const now = from ? new Date(from.started) : deps.clock();
   const tally = new Tally(run.run_id, request.dry_run ?? false);
-  const busy = from ? new Set(from.busy) : await busyLanes(request, deps.lanes);
-  const last_sweep = from || busy.size === 0 ? from?.last_sweep : await lastCompleted(deps);
-  const known = { busy, ...(last_sweep !== undefined && { last_sweep }) };
-  const dispatcher = new Dispatcher(request, { run_id: run.run_id, now, ...known, sent: from?.sent ?? 0 }, tally, deps);
+  const { unmet, rooms } = from ? lanesAt(from, deps) : await lanesNow(request, now, deps);
+  const busy = from?.busy ?? [...unmet].flatMap(([lane, messages]) => (messages > 0 ? [lane] : []));
+  const last_sweep = from || busy.length === 0 ? from?.last_sweep : await lastCompleted(deps);
+  const known = last_sweep === undefined ? {} : { last_sweep };
+  const began = { run_id: run.run_id, now, unmet, rooms, ...known, sent: from?.sent ?? 0 };
+  const dispatcher = new Dispatcher(request, began, tally, deps);
+  const cursor = (queue: number, after: PartitionCursors): SweepCursor => ({
+    ...{ queue, after, started: now.toISOString(), ...known, busy, sent: dispatcher.sent },
+    unmet: Object.fromEntries(unmet),
+    ...(rooms && { rooms: rooms.state() }),
+  });
   const queues = queuesOf(request);
+  const window = windowOf(now, request);
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
+    const each = async (items: readonly DueItem[]) => {
+      await dispatcher.dispatch(items);
+      return false;
+    };
     const stopped = await walk(
-      { partitions: queues[queue] ?? [], after, window: windowOf(now, request), writes: !request.dry_run },
-      dispatcher,
+      { partitions: queues[queue] ?? [], after, window, writes: !request.dry_run, each },
       deps,
     );
-    if (stopped) {
-      const { sent } = dispatcher;
-      return {
-        result: tally.result(),
-        next: { queue, after: stopped, started: now.toISOString(), ...known, busy: [...busy], sent },
-      };
-    }
+    if (stopped) return { result: tally.result(), next: cursor(queue, stopped) };
   }
+  if (rooms !== undefined && (await refill({ rooms, unmet, queues, now }, dispatcher, deps))) {
+    return { result: tally.result(), next: cursor(queues.length, []) };
+  }
+  tally.skippedDue(rooms?.held ?? 0);
   return { result: tally.result() };
+}
+
+interface Lanes {
+  readonly unmet: Map<string, number>;
+  readonly rooms: LaneRooms | undefined;
+}
+
+async function lanesNow(request: SweepRequest, now: Date, { lanes, short_lanes }: SweepDeps): Promise<Lanes> {
+  const unmet = await lanesInUse(request, lanes);
+  const rooms = short_lanes && new LaneRooms(short_lanes);
+  for (const [lane, messages] of unmet) rooms?.begin(lane, messages, now.getTime());
+  return { unmet, rooms };
+}
+
+function lanesAt({ busy, unmet, rooms }: SweepCursor, { short_lanes }: SweepDeps): Lanes {
+  const all = busy.map((lane) => [lane, Number.MAX_SAFE_INTEGER] as const);
+  return {
+    unmet: new Map(unmet === undefined ? all : Object.entries(unmet)),
+    rooms: short_lanes && rooms && new LaneRooms(short_lanes, rooms),
+  };
+}
+
+/** Milliseconds between two looks at full lanes. */
+const REFILL_EVERY_MS = 5_000;
+
+/**
+ * Sends what did not fit into its lane as soon as there is room, urgent first, until the next sweep takes over
+ * (docs/decisions/0082).
+ * @returns true when time ran out before
+ */
+async function refill(
+  { rooms, unmet, queues, now }: { rooms: LaneRooms; unmet: Lanes['unmet']; queues: string[][]; now: Date },
+  dispatcher: Dispatcher,
+  deps: SweepDeps,
+): Promise<boolean> {
+  const { short_lanes, clock, lanes, interval_ms } = deps;
+  const until = now.getTime() + interval_ms;
+  while (rooms.held > 0 && clock().getTime() < until) {
+    if (deps.outOfTime?.()) return true;
+    await short_lanes?.pause(REFILL_EVERY_MS);
+    for (const lane of rooms.waiting()) rooms.measure(lane, await messagesIn(lane, lanes), clock().getTime());
+    const open = new Set(rooms.refillable());
+    const own = new Map([...open].map((lane) => [lane, rooms.messages(lane).own]));
+    for (const lane of open) unmet.set(lane, rooms.messages(lane).before);
+    const empty = [...open].filter((lane) => unmet.get(lane) === 0 && own.get(lane) === 0);
+    const each = async (items: readonly DueItem[]) => {
+      await dispatcher.refill(items, own);
+      for (const lane of open) if (rooms.isFull(lane)) open.delete(lane);
+      return open.size === 0;
+    };
+    const window = { until: now.toISOString() };
+    for (const partitions of queues) {
+      if (open.size > 0 && (await walk({ partitions, after: undefined, window, writes: false, each }, deps))) break;
+    }
+    // An empty lane got everything that is still due.
+    if (!deps.outOfTime?.()) for (const lane of empty) if (open.has(lane)) rooms.releaseAll(lane);
+  }
+  return false;
 }
 
 /** Without this knowledge a busy lane gets everything that is due, which costs a failed claim per message. */
@@ -91,12 +174,13 @@ interface Walk {
   readonly window: SweepWindow;
   /** False for a dry run. */
   readonly writes: boolean;
+  /** Takes the items of a round, oldest first. @returns true when it needs no more */
+  readonly each: (items: readonly DueItem[]) => Promise<boolean>;
 }
 
-/** Dispatches the partitions round by round, a page of each. @returns where it stopped when time ran out */
+/** Walks the partitions round by round, a page of each. @returns where it stopped when time ran out */
 async function walk(
-  { partitions, after, window, writes }: Walk,
-  dispatcher: Dispatcher,
+  { partitions, after, window, writes, each }: Walk,
   deps: SweepDeps,
 ): Promise<PartitionCursors | undefined> {
   let cursors: PartitionCursors | undefined = after ?? partitions.map(() => null);
@@ -106,8 +190,8 @@ async function walk(
     const items = pages.flatMap((page) => page.items);
     const malformed = pages.flatMap((page) => page.malformed ?? []);
     if (writes) await setEntriesAside(malformed, deps);
-    await dispatcher.dispatch(items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)));
-    cursors = next;
+    const enough = await each(items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)));
+    cursors = enough ? undefined : next;
   }
   return undefined;
 }

@@ -187,11 +187,50 @@ describe('a sweep', () => {
     }
   });
 
+  it('takes no more rows for queued than a busy lane has messages: the oldest', async () => {
+    const rows = Array.from({ length: 6 }, (_, i) => row(`n-${i}`, { work_at: at(-2 * HOUR + i).toISOString() }));
+    const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 4 } });
+    expect((await run()).result).toMatchObject({ due: 6, dispatched: 2, skipped: 4 });
+    expect(ids()).toEqual(['n-4', 'n-5']);
+  });
+
+  it('walks each of the partitions to its end, however uneven they are', async () => {
+    const [long, short] = [0, 1].map((shard) => `due#normal#${shard}`);
+    const rows = [
+      ...Array.from({ length: 700 }, (_, i) =>
+        row(`long-${i}`, { work_queue: `${long}`, work_at: at(-i).toISOString() }),
+      ),
+      row('short', { work_queue: `${short}` }),
+    ];
+    const { deps, ids } = setUp(rows);
+    let pages = 0;
+    let cursor: Awaited<ReturnType<typeof sweep>>['next'];
+    do {
+      pages = 0;
+      const run = { run_id: 'sweep-1', ...(cursor && { from: cursor }) };
+      cursor = (await sweep({}, run, { ...deps, outOfTime: () => pages++ > 0 })).next;
+    } while (cursor);
+    expect(new Set(ids()).size).toBe(701);
+    expect(ids()).toHaveLength(701);
+  });
+
+  it('that continues keeps what it knew of its lanes', async () => {
+    const old = row('old', { priority: 'info', work_at: at(-2 * HOUR).toISOString() });
+    const urgent = row('urgent', { priority: 'urgent' });
+    const { deps, ids } = setUp([old, urgent], { backlog: { 'webhook-standard': 3 } });
+    const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => ids().length > 0 });
+    expect(first.next).toMatchObject({ busy: ['webhook-standard'], last_sweep: at(-HOUR).toISOString() });
+    const empty = { ...deps.lanes, backlog: async () => 0 };
+    const from = JSON.parse(JSON.stringify(first.next));
+    const second = await sweep({}, { run_id: 'sweep-1', from }, { ...deps, lanes: empty });
+    expect(second.result).toMatchObject({ due: 1, dispatched: 0, skipped: 1 });
+  });
+
   it('sends what a busy lane may have lost again, in every third interval of its age', async () => {
     const aged = Array.from({ length: 12 }, (_, i) =>
       row(`n-${String(i).padStart(2, '0')}`, { work_at: at(-(i + 0.5) * HOUR).toISOString() }),
     );
-    const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 7 } });
+    const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 700 } });
     await run();
     expect(ids().sort()).toEqual(['n-00', 'n-03', 'n-06', 'n-09']);
   });

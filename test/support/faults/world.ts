@@ -113,7 +113,7 @@ export class World {
   async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
     const worker = this.#worker(plan);
     const lanes = {
-      backlog: async () => (this.alwaysBusy ? 1 : this.queue.messages.length),
+      backlog: async () => (this.alwaysBusy ? 1_000 : this.queue.messages.length),
       send: async (messages: readonly QueuedMessage[]) => {
         for (const { message, delay_seconds } of messages) this.queue.send(message, delay_seconds);
         return [];

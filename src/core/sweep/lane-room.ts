@@ -1,0 +1,125 @@
+import type { Channel, Lane } from '../model/channels.ts';
+import type { SweepLanes } from '../model/lanes.ts';
+
+/** How full a scheduled sweep may make a lane (docs/decisions/0082). */
+export interface LaneBound {
+  /** A lane gets as many messages as it takes in this time, in seconds. */
+  readonly seconds: number;
+  /** Messages that a lane may hold whatever it takes: as long as nobody knows its throughput, and a full page. */
+  readonly least: number;
+}
+
+/** What a sweep that continues must know of a lane. */
+export interface LaneState {
+  /** Messages that the lane may hold. */
+  readonly limit: number;
+  /** Messages in the lane when it was last looked at, with those that were sent since. */
+  readonly messages: number;
+  /** Of these, messages that were there before the sweep. A lane takes them before those of the sweep. */
+  readonly before: number;
+  /** When it was looked at, epoch milliseconds. */
+  readonly at: number;
+  /** Due rows that did not fit. */
+  readonly held: number;
+}
+
+/** The room in the lanes, by `<channel>-<lane>`. */
+export class LaneRooms {
+  readonly #bound: LaneBound;
+  readonly #lanes: Map<string, { -readonly [K in keyof LaneState]: LaneState[K] }>;
+
+  constructor(bound: LaneBound, known: Readonly<Record<string, LaneState>> = {}) {
+    this.#bound = bound;
+    this.#lanes = new Map(Object.entries(known).map(([lane, state]) => [lane, { ...state }]));
+  }
+
+  /** Begins with what the lane holds now. */
+  begin(lane: string, messages: number, now: number): void {
+    this.#lanes.set(lane, { limit: this.#bound.least, messages, before: messages, at: now, held: 0 });
+  }
+
+  /** Takes a place; false when the lane is full. */
+  take(lane: string): boolean {
+    const state = this.#lanes.get(lane);
+    if (state === undefined) return true;
+    if (state.messages >= state.limit) return false;
+    state.messages += 1;
+    return true;
+  }
+
+  hold(lane: string): void {
+    const state = this.#lanes.get(lane);
+    if (state) state.held += 1;
+  }
+
+  /** A row that did not fit is sent. */
+  release(lane: string): void {
+    const state = this.#lanes.get(lane);
+    if (state && state.held > 0) state.held -= 1;
+  }
+
+  /** No row of the lane waits any more: the others have left the index. */
+  releaseAll(lane: string): void {
+    const state = this.#lanes.get(lane);
+    if (state) state.held = 0;
+  }
+
+  /** The messages in the lane: those from before the sweep, and its own. */
+  messages(lane: string): { readonly before: number; readonly own: number } {
+    const { messages = 0, before = 0 } = this.#lanes.get(lane) ?? {};
+    return { before, own: messages - before };
+  }
+
+  /**
+   * Learns from a later count how much the lane takes. A lane that is empty may take more than it had, so its limit at
+   * least doubles.
+   */
+  measure(lane: string, messages: number, now: number): void {
+    const state = this.#lanes.get(lane);
+    if (state === undefined || now <= state.at) return;
+    const taken = Math.max(0, state.messages - messages);
+    const measured = Math.ceil((taken / (now - state.at)) * 1000 * this.#bound.seconds);
+    const limit = messages === 0 ? Math.max(measured, state.limit * 2) : (measured + state.limit) / 2;
+    const before = Math.min(messages, Math.max(0, state.before - taken));
+    this.#lanes.set(lane, {
+      ...state,
+      limit: Math.max(this.#bound.least, Math.ceil(limit)),
+      messages,
+      before,
+      at: now,
+    });
+  }
+
+  isFull(lane: string): boolean {
+    const state = this.#lanes.get(lane);
+    return state !== undefined && state.messages >= state.limit;
+  }
+
+  /** Lanes with rows that did not fit, and room for half of what they may hold, so that it is worth a walk. */
+  refillable(): string[] {
+    return this.waiting().filter((lane) => {
+      const state = this.#lanes.get(lane);
+      return state !== undefined && state.messages <= state.limit / 2;
+    });
+  }
+
+  /** Lanes with rows that did not fit. */
+  waiting(): string[] {
+    return [...this.#lanes].flatMap(([lane, { held }]) => (held > 0 ? [lane] : []));
+  }
+
+  get held(): number {
+    return [...this.#lanes.values()].reduce((sum, { held }) => sum + held, 0);
+  }
+
+  /** For the cursor of a sweep that continues. */
+  state(): Record<string, LaneState> {
+    return Object.fromEntries([...this.#lanes].map(([lane, state]) => [lane, { ...state }]));
+  }
+}
+
+/** Messages in a lane. @param lane `<channel>-<lane>` */
+export function messagesIn(lane: string, lanes: SweepLanes): Promise<number> {
+  const [channel, name] = lane.split('-');
+  return lanes.backlog(channel as Channel, name as Lane);
+}
