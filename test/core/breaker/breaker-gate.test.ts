@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
-import { opened } from '../../../src/core/breaker/breaker.ts';
+import { heldSince, opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../../src/core/breaker/shared-breakers.ts';
@@ -78,6 +78,35 @@ describe('a breaker', () => {
     expect(await batch(worker(), rows(3), DOWN)).toEqual(['uncounted', 'uncounted', 'uncounted']);
     expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', error_type: 'SERVER_OVERLOAD', version: 1 });
     expect(transitions).toEqual(['opened']);
+  });
+
+  it.each(['NETWORK_TIMEOUT', 'UNKNOWN'] as const)('opens by failures without an answer: %s', async (error_type) => {
+    const { worker, batch, memory } = setUp();
+    expect(await batch(worker(), rows(3), refused(error_type))).toEqual(Array(3).fill('uncounted'));
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open', error_type });
+  });
+
+  it('opens at exactly the share of failures that the policy names, and not below', async () => {
+    for (const [accepted, state] of [
+      [2, 'open'],
+      [3, undefined],
+    ] as const) {
+      const { worker, batch, memory } = setUp({ policy: { ...POLICY, min_samples: 5, failure_share: 0.8 } });
+      const gate = worker();
+      await batch(gate, rows(accepted), OK);
+      await batch(gate, rows(8), DOWN);
+      expect(memory.breakers.get(ID)?.state, `${accepted} accepted`).toBe(state);
+    }
+  });
+
+  it('opens whatever rate limits come among the failures, which count neither way', async () => {
+    const { worker, batch, memory } = setUp();
+    const gate = worker();
+    await batch(gate, rows(20), refused('RATE_LIMITED', '429'));
+    await batch(gate, rows(2), DOWN);
+    expect(memory.breakers.size).toBe(0);
+    await batch(gate, rows(1), DOWN);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'open' });
   });
 
   it.each([
@@ -263,6 +292,75 @@ describe('a breaker', () => {
       interval_ms: 60 * SECOND,
       since: expect.any(String),
     });
+  });
+
+  it('lets a notification go when a slot shows that another worker’s probe was answered', async () => {
+    const { outage, worker, batch, time, memory } = setUp();
+    const late = await outage();
+    await batch(late, rows(20), OK);
+    await time.run(time.pause(30 * SECOND));
+    const other = worker();
+    await batch(late, [], OK);
+    await batch(other, [row()], OK);
+    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
+    // The first worker believes for some seconds more that the provider is down.
+    expect(await batch(late, [row()], OK)).toEqual(['counted']);
+  });
+
+  it('drains for as long as its lines are, from the time of its last probe', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await batch(gate, [...rows(20), ...rows(4, { priority: 'urgent' })], OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], OK);
+    const { lines, drained_at = '' } = memory.breakers.get(ID) ?? {};
+    expect(lines?.standard.slots).toBeGreaterThanOrEqual(20);
+    // The longer line, at two a second.
+    const end = Date.parse(lines?.standard.from ?? '') + ((lines?.standard.slots ?? 0) * SECOND) / 2;
+    expect(Date.parse(drained_at)).toBe(end);
+    expect(end).toBeGreaterThan(time.clock().getTime());
+  });
+
+  it('that opens anew begins with the shortest interval, and counts what it holds from then', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    await batch(gate, rows(6), OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], DOWN);
+    expect(memory.breakers.get(ID)).toMatchObject({ interval_ms: 60 * SECOND });
+    await time.run(time.pause(60 * SECOND));
+    await batch(gate, [row()], OK);
+    await time.run(time.pause(600 * SECOND));
+    await batch(gate, rows(3), DOWN);
+    const breaker = memory.breakers.get(ID);
+    expect(breaker).toMatchObject({ state: 'open', interval_ms: 30 * SECOND, slots_before: 6 });
+    expect(breaker).not.toHaveProperty('drained_at');
+    expect(breaker && heldSince(breaker)).toBe(0);
+    await batch(gate, rows(4), OK);
+    const held = memory.breakers.get(ID);
+    expect(held && heldSince(held)).toBe(4);
+    expect(held?.lines.standard.slots).toBe(10);
+  });
+
+  it('that opens while it drains keeps its doubled interval and when it first opened, and no end of the draining', async () => {
+    const { outage, batch, time, memory } = setUp();
+    const gate = await outage();
+    const since = memory.breakers.get(ID)?.since;
+    await batch(gate, rows(20), OK);
+    await time.run(time.pause(30 * SECOND));
+    await batch(gate, [row()], OK);
+    const drained = memory.breakers.get(ID);
+    expect(drained).toHaveProperty('drained_at');
+    await batch(gate, rows(6), DOWN);
+    const again = memory.breakers.get(ID);
+    expect(again).toMatchObject({ state: 'open', since, interval_ms: 60 * SECOND });
+    expect(again).not.toHaveProperty('drained_at');
+    expect(Date.parse(again?.probe_at ?? '')).toBeGreaterThanOrEqual(time.clock().getTime() + 59 * SECOND);
+    const next = await batch(gate, [row()], OK);
+    // The line goes on behind the slots that it gave out before.
+    const [slot] = next.filter(isHold);
+    const line = Date.parse(drained?.lines.standard.from ?? '') + ((drained?.lines.standard.slots ?? 0) * SECOND) / 2;
+    expect(Date.parse(slot?.until ?? '')).toBeGreaterThanOrEqual(line);
   });
 
   it('lets an operator’s forced attempt through, and uses its answer', async () => {

@@ -30,6 +30,41 @@ const sample = {
 const HOUR = 3_600_000;
 const index = (row: Record<string, unknown>) => planIndex(row, T0, DEFAULT_RETRY_POLICY);
 
+describe('the plan for a row', () => {
+  const planned = (changes: Record<string, unknown>) => {
+    const plan = index({ ...sample, ...changes });
+    if (plan.do !== 'index') throw new Error(`expected to index it: ${plan.do}`);
+    return plan;
+  };
+
+  it.each([
+    [{ send_status: 'PENDING', send_attempts: 0 }, -1],
+    [{ send_status: 'FAILED', send_attempts: 0 }, 0],
+    [{ send_attempts: 3 }, 2],
+    [{ send_attempts: 3, last_attempt: 7 }, 7],
+    [{ send_attempts: 3, last_attempt: 1 }, 2],
+  ])('continues the numbers of attempts: %j', (changes, last_attempt) => {
+    expect(planned(changes).set).toMatchObject({ last_attempt });
+  });
+
+  it('files it by the time that its writer created it, else by now', () => {
+    const created = planned({ created_at: '2025-06-01T08:00:00Z' }).set;
+    expect(created['tenant_created_at']).toBe('TENANT001#2025-06-01T08:00:00.000Z');
+    expect(created['history_bucket']).toMatch(/^2025-06-01#/);
+    expect(planned({ created_at: null }).set['tenant_created_at']).toBe(`TENANT001#${T0.toISOString()}`);
+  });
+
+  it.each([
+    ['a subject', 'Hello', { subject: 'Hello' }],
+    ['an empty subject', '', {}],
+    ['no subject', null, {}],
+  ])('keeps %s with the content', (_, subject, expected) => {
+    const { content, remove } = planned({ subject });
+    expect(Object.fromEntries(Object.entries(content ?? {}).filter(([name]) => name === 'subject'))).toEqual(expected);
+    expect(remove).toContain('subject');
+  });
+});
+
 describe('a row that was never attempted', () => {
   const pending = { ...sample, send_status: 'PENDING', send_attempts: 0, priority: 'normal' };
   const windowOf = (row: Record<string, unknown>) => {
