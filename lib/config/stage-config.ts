@@ -85,7 +85,7 @@ export interface ReservedConcurrency {
 export interface AlarmThresholds {
   /** Growth of a channel's dead-letter queue (retry-and-idempotency-design.md §6). */
   readonly deadLettersPerHour: number;
-  /** Percentage of a channel's attempts in 15 minutes that fail, if there are at least retryFailureMinimum attempts. */
+  /** Percentage of a channel's retries in 15 minutes that fail, if there are at least retryFailureMinimum of them. */
   readonly retryFailurePercent: number;
   readonly retryFailureMinimum: number;
   /** Time from queue to attempt, on average of five minutes. */

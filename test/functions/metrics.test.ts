@@ -73,13 +73,14 @@ afterAll(() => server.stop());
 async function channelFunction(): Promise<Emitted[]> {
   const tables = new MemoryTables(() => T0);
   const Records = [...Object.keys(ANSWERS), 'faulty'].map((log_id): SQSRecord => {
-    const row = dueRow({ log_id, work_at: at(-120_000).toISOString() });
+    const first = log_id === 'delivered-1' || log_id === 'stopped';
+    const row = dueRow({ log_id, work_at: at(-120_000).toISOString(), ...(first && { last_attempt: -1 }) });
     tables.log.set(log_id, { ...row });
     tables.content.set(log_id, { ...CONTENT, tenant_id: row.tenant_id });
     const attributes = { SentTimestamp: String(at(-30_000).getTime()), ApproximateReceiveCount: '1' };
     return {
       messageId: log_id,
-      body: JSON.stringify(messageFor(row)),
+      body: JSON.stringify(messageFor(row, log_id === 'retried' ? { run_id: 'manual-1' } : {})),
       attributes: attributes as SQSRecord['attributes'],
       ...{ receiptHandle: 'none', messageAttributes: {}, md5OfBody: '', eventSource: 'aws:sqs' },
       ...{ eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:other', awsRegion: 'us-east-1' },
@@ -231,11 +232,14 @@ describe('a channel function', () => {
   it.each([
     ['Attempts', [6]],
     ['Delivered', [2]],
+    ['Retries', [4]],
+    ['RetriesDelivered', [1]],
+    ['ManualRetries', [1]],
     ['Retried', [1]],
     ['Stopped', [1]],
     ['DeadLettered', [2]],
     ['Faults', [1]],
-    ['ProcessingDelay', Array(6).fill(120)],
+    ['ProcessingDelay', Array(5).fill(120)],
     ['LaneDelay', Array(6).fill(30)],
   ])('sums up its batch: %s is %j', (name, values) => {
     expect(valuesOf(emitted['send-webhook'], name)).toEqual(values);

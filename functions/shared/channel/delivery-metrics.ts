@@ -1,6 +1,7 @@
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
 import type { Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { MetricName } from '../../../src/core/model/metrics.ts';
+import type { RetryRecord } from '../../../src/core/model/notification.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
 import { count, countBy } from '../runtime/metrics.ts';
@@ -51,6 +52,7 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
     // Counted even if 0: the alarm on the ratio needs both metrics, above all in an outage.
     sums.add('Delivered', 0);
     if (verdict.status !== 'SUCCESS') sums.addBy('FailedAttempts', verdict.error_type);
+    if (record !== undefined && record.retry_attempt > 0) sumUpRetry(record, verdict, sums);
   }
   if (verdict.status === 'SUCCESS') sums.add('Delivered');
   if (held_by !== undefined) sums.add('Held');
@@ -59,6 +61,13 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
     sums.add(endOf(verdict));
     sums.addBy('GivenUp', verdict.failure_reason);
   }
+}
+
+/** First sends do not count (retry-and-idempotency-design.md §6: the success rate of automatic retries). */
+function sumUpRetry({ trigger }: RetryRecord, { status }: Verdict, sums: Sums): void {
+  sums.add('Retries');
+  sums.add('RetriesDelivered', status === 'SUCCESS' ? 1 : 0);
+  sums.add('ManualRetries', trigger === 'sweep' ? 0 : 1);
 }
 
 function endOf(verdict: Extract<Verdict, { status: 'FAILED' }>): MetricName {

@@ -42,12 +42,12 @@ function channelAlarms(config: StageConfig, channels: Channels): AlarmSpec[] {
       name: 'retry-failures',
       of: channel,
       severity: 'warning' as const,
-      meaning: `More than ${alarms.retryFailurePercent} % of the attempts on ${channel} fail`,
+      meaning: `More than ${alarms.retryFailurePercent} % of the retries on ${channel} fail`,
       metric: percentage(
         'all - delivered',
         {
-          all: metrics.of('Attempts', channel, 'Sum', QUARTER),
-          delivered: metrics.of('Delivered', channel, 'Sum', QUARTER),
+          all: metrics.of('Retries', channel, 'Sum', QUARTER),
+          delivered: metrics.of('RetriesDelivered', channel, 'Sum', QUARTER),
         },
         alarms.retryFailureMinimum,
       ),

@@ -65,6 +65,15 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
     );
   const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
     CHANNELS.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
+  const everyShare = (name: MetricName) =>
+    CHANNELS.map((channel) => {
+      const usingMetrics = {
+        [`all_${channel}`]: metrics.of('Retries', channel, 'Sum', HOUR),
+        [`part_${channel}`]: metrics.of(name, channel, 'Sum', HOUR),
+      };
+      const expression = `100 * part_${channel} / all_${channel}`;
+      return new MathExpression({ expression, usingMetrics, label: channel, period: HOUR });
+    });
   return [
     [
       total('Delivered', 'SUM', 'Sum', HOUR, Color.GREEN),
@@ -85,6 +94,19 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       graph('Messages in the dead-letter queues', [
         ...CHANNELS.map((channel) =>
           channels[channel].deadLetters.metricApproximateNumberOfMessagesVisible({
+            statistic: 'Maximum',
+            period: FIVE_MINUTES,
+            label: channel,
+          }),
+        ),
+      ]),
+    ],
+    [
+      graph('Retries delivered (%)', everyShare('RetriesDelivered')),
+      graph('Retries asked for by people (%)', everyShare('ManualRetries')),
+      graph('Oldest dead letter (s)', [
+        ...CHANNELS.map((channel) =>
+          channels[channel].deadLetters.metricApproximateAgeOfOldestMessage({
             statistic: 'Maximum',
             period: FIVE_MINUTES,
             label: channel,

@@ -30,6 +30,9 @@ export const METRICS = {
   // Channel functions
   Attempts: { ...send, meaning: 'calls to the provider' },
   Delivered: { ...send, meaning: 'attempts that the provider accepted' },
+  Retries: { ...send, meaning: 'attempts that were no first send' },
+  RetriesDelivered: { ...send, meaning: 'retries that the provider accepted' },
+  ManualRetries: { ...send, meaning: 'retries that an operator or producer asked for, redrives included' },
   Retried: { ...send, meaning: 'attempts after which another one is planned' },
   Stopped: { ...send, meaning: 'given up without a dead letter' },
   DeadLettered: { ...send, meaning: 'given up, and waiting for an operator in the DLQ' },

@@ -94,6 +94,12 @@ describe('an alarm', () => {
     },
   );
 
+  it('judges retries apart from first sends', () => {
+    const text = JSON.stringify(alarmNamed('retry-failures-email'));
+    expect(text).toContain('"MetricName":"RetriesDelivered"');
+    expect(text).not.toContain('"MetricName":"Attempts"');
+  });
+
   it('watches errors and throttles of every function', () => {
     for (const { id } of resourcesOf(template, 'AWS::Lambda::Function')) {
       for (const MetricName of ['Errors', 'Throttles']) {
