@@ -27,7 +27,8 @@ const endpointsFile = v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
     RetryPolicy: retryPolicyFromJson,
   }),
-  functions: v.looseObject({ reconciler: v.optional(text) }),
+  /** Absent in the file of an older runtime. */
+  functions: v.optional(v.looseObject({ reconciler: v.optional(text) }), {}),
   secrets_file: text,
 });
 

@@ -63,9 +63,12 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy, time_
   if (typeof tenant_id !== 'string' || nameless) {
     return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
+  const taking = { now, policy, time_zone };
   const created = timeOf(row, 'created_at', time_zone) ?? now;
-  const kept = delivered ? created : keptFrom(row, { now, time_zone });
-  const history = { ...historyKeys({ ...row, log_id, tenant_id }, created, kept), ...inUtc(row, time_zone) };
+  const history = {
+    ...historyKeys({ ...row, log_id, tenant_id }, created, delivered ? created : keptFrom(row, taking)),
+    ...inUtc(row, time_zone),
+  };
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
   if (delivered) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   if (faults.length > 0) {
@@ -75,7 +78,7 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy, time_
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
   return {
     do: 'index',
-    set: { ...history, ...workKeys(row, log_id, { now, policy, time_zone }), ...hostOf(row), ...written },
+    set: { ...history, ...workKeys(row, log_id, taking), ...hostOf(row), ...written },
     ...moved,
     remove: [
       ...moved.remove,
@@ -161,9 +164,9 @@ function emptyColumns(row: ForeignRow, removed: readonly string[]): string[] {
 }
 
 /** A row that waits for its time, or for its writer, is kept for two years from then on. */
-function keptFrom(row: ForeignRow, { now, time_zone }: Pick<Taking, 'now' | 'time_zone'>): Date {
-  const times = ['next_retry_at', 'scheduled_at'].map((column) => timeOf(row, column, time_zone) ?? now);
-  return new Date(Math.max(...[now, ...times].map((time) => time.getTime())));
+function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
+  const times = [now, ...['next_retry_at', 'scheduled_at'].map((column) => timeOf(row, column, time_zone) ?? now)];
+  return new Date(Math.max(...times.map((time) => time.getTime())));
 }
 
 /**
