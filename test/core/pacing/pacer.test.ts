@@ -56,7 +56,7 @@ describe('the limits of the account', () => {
     });
     for (let second = 0; second < 120; second += 10) {
       world.now = START + second * 1_000;
-      expect((await take(broken, 50, 'express')).slots.length).toBeLessThanOrEqual(13);
+      expect((await take(broken, 50, 'express')).slots.length).toBeLessThanOrEqual(15);
     }
     expect(world.asked).toBe(2);
   });
