@@ -8,6 +8,7 @@ const env = parseEnv(postingEnv, process.env);
 export const handler = bindChannel(
   'teams',
   env,
-  (credentials) => createTeamsSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+  (credentials) =>
+    createTeamsSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
   () => ({ receiver: teamsReceiver }),
 );

@@ -8,6 +8,7 @@ const env = parseEnv(postingEnv, process.env);
 export const handler = bindChannel(
   'webhook',
   env,
-  (credentials) => createWebhookSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+  (credentials) =>
+    createWebhookSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
   (credentials) => ({ receiver: webhookReceiver(credentials) }),
 );

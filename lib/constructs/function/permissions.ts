@@ -36,6 +36,15 @@ export function useBreakersAndBudgets(pipelineState: Table): PolicyStatement {
   });
 }
 
+/** The right to read the budgets, and no other item of PipelineState. */
+export function readBudgets(pipelineState: Table): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:GetItem'],
+    resources: [pipelineState.tableArn],
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BUDGET_KIND] } },
+  });
+}
+
 /** The right to count requests per API key. It covers no other item of PipelineState. */
 export function countRequests(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
