@@ -9,7 +9,7 @@ import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { Reconciler } from './constructs/indexing/reconciler.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
-import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
+import { accountPermission, emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
 import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
 import { postingEnvironment } from './constructs/lanes/posting-provider.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
@@ -64,7 +64,7 @@ export class NotificationRetry extends Construct {
     this.channels = {
       email: lanes('Email', 'email', {
         environment: emailEnvironment(config),
-        permissions: [emailPermission(this, config)],
+        permissions: [emailPermission(this, config), accountPermission()],
       }),
       slack: lanes('Slack', 'slack', posting),
       teams: lanes('Teams', 'teams', posting),

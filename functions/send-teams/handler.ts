@@ -1,9 +1,14 @@
+import { teamsReceiver } from '../../src/adapters/teams/receiver.ts';
 import { createTeamsSender } from '../../src/adapters/teams/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 
 const env = parseEnv(postingEnv, process.env);
 
-export const handler = bindChannel('teams', env, (credentials) =>
-  createTeamsSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+export const handler = bindChannel(
+  'teams',
+  env,
+  (credentials) =>
+    createTeamsSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+  () => ({ receiver: teamsReceiver }),
 );

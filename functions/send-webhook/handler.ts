@@ -1,9 +1,14 @@
+import { webhookReceiver } from '../../src/adapters/webhook/receiver.ts';
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 
 const env = parseEnv(postingEnv, process.env);
 
-export const handler = bindChannel('webhook', env, (credentials) =>
-  createWebhookSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+export const handler = bindChannel(
+  'webhook',
+  env,
+  (credentials) =>
+    createWebhookSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+  (credentials) => ({ receiver: webhookReceiver(credentials) }),
 );

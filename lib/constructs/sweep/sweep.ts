@@ -8,7 +8,7 @@ import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, useTableKey } from '../function/permissions.ts';
+import { allow, readBudgets, useTableKey } from '../function/permissions.ts';
 import { dispatcherReservation } from '../function/reserved-concurrency.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
@@ -89,6 +89,7 @@ export class Sweep extends Construct {
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         // Each sweep records itself, and looks for the last one that was completed.
         allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
+        readBudgets(tables.pipelineState),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),
       ],

@@ -16,6 +16,9 @@ export interface BoundServer extends HttpServer {
   serve(handle: Handle): void;
 }
 
+/** Longer than the pauses between two requests of a paced sender. Node's own default is five seconds. */
+const KEEP_ALIVE_MS = 65_000;
+
 /** Upper limit for a request. SES takes messages of up to 40 MB as base64; all other requests are smaller. */
 const MAX_BODY_BYTES = 60 * 1024 * 1024;
 
@@ -46,6 +49,8 @@ export function bind(port: number, what: string): Promise<BoundServer> {
       else sendJson(response, 500, { message });
     }
   });
+  // As AWS's endpoints do: a client that reuses a connection after some seconds must not meet one that was just closed.
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, port, what)));
     server.listen(port, '127.0.0.1', () => {

@@ -172,7 +172,7 @@ describe('the settlement of an attempt that is retried', () => {
 
   it('keeps what an earlier attempt said when a breaker held this one', () => {
     const row = claimed({ error_details: details({ attempt: 0 }) });
-    const attempt = ended(retryAt(20 * MINUTE, false), undefined, row, { held_by: 'webhook#IC1' });
+    const attempt = ended(retryAt(20 * MINUTE, false), undefined, row, { held_by: { breaker: 'webhook#IC1' } });
     expect(settlementOf(attempt)).toEqual({
       set: {
         ...RELEASED,

@@ -51,7 +51,7 @@ describe('no role', () => {
       ({ Effect, Resource }) => Effect === 'Allow' && JSON.stringify(Resource).includes('*'),
     );
     expect(new Set(wild.flatMap(({ Action }) => Action))).toEqual(
-      new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams', 'ses:SendEmail']),
+      new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams', 'ses:SendEmail', 'ses:GetAccount']),
     );
     for (const { Action, Resource } of wild) {
       if (Action === 'secretsmanager:GetSecretValue') {
@@ -72,6 +72,7 @@ describe('the dispatcher', () => {
     const permissions = permissionsOf('DispatcherRole');
 
     expect([...permissions.keys()].sort()).toEqual([
+      'dynamodb:GetItem',
       'dynamodb:Query',
       'dynamodb:UpdateItem',
       'kms:Decrypt',
@@ -85,6 +86,7 @@ describe('the dispatcher', () => {
       'sqs:SendMessage',
     ]);
     expect(permissions.get('dynamodb:Query')).toContain('/index/work_index');
+    expect(permissions.get('dynamodb:GetItem')).toMatch(/TablesPipelineState/);
     expect(permissions.get('dynamodb:UpdateItem')).toMatch(/^[^/]*Tables(PipelineState|Log)[^/]*$/);
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
     expect(permissions.get('kms:Decrypt')).not.toContain('RecipientKey');
@@ -153,14 +155,14 @@ describe('a channel function', () => {
     expect(permissions.get('dynamodb:PutItem')).not.toMatch(/PipelineState|DataKeys/);
   });
 
-  it('reads and writes no item of PipelineState but the breakers', () => {
+  it('reads and writes no item of PipelineState but breakers and budgets', () => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyName: Match.stringLikeRegexp('SlackSenderRole'),
       PolicyDocument: {
         Statement: Match.arrayWith([
           Match.objectLike({
-            Action: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
-            Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
+            Action: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
+            Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker', 'budget'] } },
           }),
         ]),
       },
