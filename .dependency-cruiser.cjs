@@ -20,6 +20,8 @@ const CORE_ROOMS = {
   operator: ['breaker', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
+  pacing: ['delivery', 'model'],
+  newsletter: ['pacing', 'intake', 'model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>
