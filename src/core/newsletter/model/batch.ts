@@ -30,7 +30,9 @@ export interface Batch {
   readonly counts: StateCounts;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
   readonly failed_by_reason: Readonly<Record<string, number>>;
-  /** The batch is not begun before (delivery window, or a provider that asks to wait). */
+  /** How many of the uncertain recipients an operator decided to leave so. */
+  readonly uncertain_left?: number;
+  /** The batch is not gone on with before (a provider that asks to wait, or a pause between tries). */
   readonly not_before?: string;
   /** The sender that works on the batch, and until when without another sign of life. */
   readonly claim_id?: string;

@@ -41,9 +41,11 @@ export interface ChunkState extends ChunkKey {
   readonly reasons: Readonly<Record<string, string>>;
   /** How often a recipient was refused for the time being, by place in the chunk. */
   readonly tries: Readonly<Record<string, number>>;
+  /** The call that left a recipient uncertain, by place in the chunk: its answer may still come. */
+  readonly unanswered: Readonly<Record<string, string>>;
   /** The provider's message ids, by place in the chunk. */
   readonly message_ids: Readonly<Record<string, string>>;
-  /** The call that was claimed last; it is open while any of its entries is claimed. */
+  /** The open call: present while entries are claimed. A chunk has one open call at most. */
   readonly call?: Call;
   /** Time of the last recorded call (the source's processed_at). */
   readonly processed_at?: string;

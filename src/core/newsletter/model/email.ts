@@ -29,15 +29,21 @@ export interface Email {
   /** Written when every batch is committed: from now on the recipients are fixed. */
   readonly prepared?: Prepared;
   /** The batches in progress, by slot: at most EMAIL_CONCURRENCY. A slot is freed or passed on by one change. */
-  readonly slots: Readonly<Record<string, string>>;
+  readonly slots: Readonly<Record<string, Slot>>;
+  /** Number of the batch at which the search for the next one starts: a hint, earlier ones may wait again. */
+  readonly next_batch?: number;
+  /** No batch gets a slot before: the pace of the delivery window, or a provider that gives no allowance. */
+  readonly next_batch_at?: string;
   /** Holder of the job while the email is prepared (updateStatusLock). */
   readonly claim_id?: string;
   readonly claim_until?: string;
   /** First time the job was started. */
   readonly submitting_at?: string;
   readonly submitted_at?: string;
-  /** End of the delivery window, fixed when the sending begins. */
+  /** End of the delivery window, fixed when the job is started first. */
   readonly delivery_deadline?: string;
+  /** Hash of the request that published it: tells a repeated request from another one with the same key. */
+  readonly request_hash?: string;
   /** What went wrong, for people: a failed email always has one. */
   readonly error?: string;
   readonly error_code?: string;
@@ -51,6 +57,13 @@ export interface Email {
   readonly expires_at: number;
 }
 
+/** A place for a batch in progress. */
+export interface Slot {
+  readonly batch_id: string;
+  /** When the message of the batch was sent last; it is sent again if nobody works on the batch. */
+  readonly since: string;
+}
+
 export interface Preparation {
   /** Place in the ordered list of members up to which everything is committed. */
   readonly after?: string;
@@ -60,7 +73,11 @@ export interface Preparation {
   readonly excluded: number;
   readonly recipients: number;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
+  /** Mails that warming allows the sending domain for this email; absent: no limit. */
+  readonly own_domain_allowed?: number;
   readonly own_domain_used: number;
+  /** Recipients without a value, by merge field without a fallback. */
+  readonly missing_fields: Readonly<Record<string, number>>;
 }
 
 export interface Prepared {

@@ -73,6 +73,8 @@ export interface BatchStore {
   read(email_id: string, batch_id: string): Promise<Batch | undefined>;
   /** All batches of an email by number, the excluded one last. */
   list(email_id: string): Promise<readonly Batch[]>;
+  /** Up to `limit` batches by number, from the given one on, without the excluded one. */
+  from(email_id: string, batch_id: string, limit: number): Promise<readonly Batch[]>;
   change(batch: Batch, change: Change<Batch>): Promise<Batch | undefined>;
   /** Removes batches that an interrupted preparation left beyond the last one. */
   remove(email_id: string, batch_ids: readonly string[]): Promise<void>;
@@ -83,7 +85,7 @@ export interface ChunkStore {
   put(chunks: readonly { readonly chunk: Chunk; readonly state: ChunkState }[]): Promise<void>;
   readChunk(key: ChunkKey): Promise<Chunk | undefined>;
   readState(key: ChunkKey): Promise<ChunkState | undefined>;
-  /** The states of a batch's chunks in order. */
+  /** The states of a batch's chunks in order; chunks beyond the batch's number are leftovers of an older preparation. */
   states(email_id: string, batch_id: string): Promise<readonly ChunkState[]>;
   change(state: ChunkState, next: Omit<ChunkState, keyof ChunkKey | 'version'>): Promise<ChunkState | undefined>;
 }

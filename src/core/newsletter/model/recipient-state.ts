@@ -29,6 +29,9 @@ export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
 
+/** Reason of an uncertain recipient that an operator decided to leave so (resolve --leave). */
+export const LEFT = 'left';
+
 const SHOWN_BY_CODE: Readonly<Record<string, ShownState>> = {
   '.': 'pending',
   '>': 'pending',
