@@ -55,5 +55,10 @@ export function whyExcluded(
   newsletter_id: string,
 ): 'suppressed' | 'unsubscribed' | undefined {
   if (facts?.suppressed !== undefined) return 'suppressed';
-  return facts?.unsubscribed[newsletter_id] === undefined ? undefined : 'unsubscribed';
+  return hasUnsubscribed(facts, newsletter_id) ? 'unsubscribed' : undefined;
+}
+
+export function hasUnsubscribed(facts: Pick<AddressFacts, 'unsubscribed'> | undefined, newsletter_id: string): boolean {
+  // A newsletter may be called `constructor`.
+  return facts !== undefined && Object.hasOwn(facts.unsubscribed, newsletter_id);
 }

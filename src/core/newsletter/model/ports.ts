@@ -3,7 +3,7 @@ import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
 import type { BatchEvents } from './delivery-bits.ts';
 import type { Email, EmailContent } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
-import type { AddressFacts, Member, MemberIdentity, StoredMember } from './member.ts';
+import type { AddressFacts, MemberIdentity, StoredMember } from './member.ts';
 import type { Newsletter } from './newsletter.ts';
 
 /**
@@ -29,6 +29,9 @@ export interface MemberStore {
   /** Creates or replaces up to 25 members with different ids and keeps uuid and created_at of those that exist. */
   upsert(members: readonly StoredMember[]): Promise<void>;
   read(tenant_id: string, member_id: string): Promise<StoredMember | undefined>;
+  /** Up to 100 members by id, in no order; an unknown id is left out. */
+  readMany(tenant_id: string, member_ids: readonly string[]): Promise<readonly StoredMember[]>;
+  /** False when there is no such member. The facts of its address stay. */
   remove(tenant_id: string, member_id: string): Promise<boolean>;
   /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
@@ -46,10 +49,11 @@ export interface MemberStore {
 export interface Sealing {
   sealMember(tenant_id: string, member_id: string, identity: MemberIdentity): Promise<string>;
   /** @throws when the text was sealed for another tenant or member, or was altered */
-  openMember(
-    member: Pick<StoredMember, 'tenant_id' | 'member_id' | 'sealed_identity'>,
-  ): Promise<Member | MemberIdentity>;
+  openMember(member: Pick<StoredMember, 'tenant_id' | 'member_id' | 'sealed_identity'>): Promise<MemberIdentity>;
+  /** The same for all ways to write an address: case and surrounding space do not count. */
   emailHash(tenant_id: string, email: string): Promise<string>;
+  /** The address in the form that the provider takes: domain in lower case and ASCII. Undefined for no such address. */
+  mailbox(email: string): string | undefined;
 }
 
 export interface EmailStore {
