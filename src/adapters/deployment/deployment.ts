@@ -9,6 +9,11 @@ export interface Deployment {
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
     readonly api_keys: string;
+    readonly newsletters: string;
+    readonly members: string;
+    readonly emails: string;
+    readonly email_batches: string;
+    readonly email_recipients: string;
   };
   readonly lane_queues: PerLane<string>;
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;

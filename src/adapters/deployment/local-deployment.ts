@@ -21,6 +21,11 @@ const endpointsFile = v.object({
     notification_retry_log: text,
     pipeline_state: text,
     api_keys: text,
+    newsletters: text,
+    members: text,
+    emails: text,
+    email_batches: text,
+    email_recipients: text,
   }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({

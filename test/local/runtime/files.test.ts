@@ -21,6 +21,11 @@ const outputs = {
   NotificationRetryLogTable: 'retry',
   PipelineStateTable: 'state',
   ApiKeysTable: 'keys',
+  NewslettersTable: 'newsletters',
+  MembersTable: 'members',
+  EmailsTable: 'emails',
+  EmailBatchesTable: 'email_batches',
+  EmailRecipientsTable: 'email_recipients',
   LaneQueues: JSON.stringify({ email: lanes, slack: lanes, teams: lanes, webhook: lanes }),
   DeadLetterQueues: JSON.stringify({
     email: 'http://q/d',
@@ -47,6 +52,11 @@ describe('the endpoints file', () => {
         notification_retry_log: 'retry',
         pipeline_state: 'state',
         api_keys: 'keys',
+        newsletters: 'newsletters',
+        members: 'members',
+        emails: 'emails',
+        email_batches: 'email_batches',
+        email_recipients: 'email_recipients',
       },
       queues: { email: queues, slack: queues, teams: queues, webhook: queues },
     });

@@ -26,7 +26,8 @@ export function createMemoryMembers(): MemberStore {
       }
     },
     read: async (tenant_id, member_id) => find(tenant_id, member_id),
-    readMany: async (tenant_id, member_ids) => [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []),
+    readMany: async (tenant_id, member_ids) =>
+      [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []),
     remove: async (tenant_id, member_id) => members.delete(key(tenant_id, member_id)),
 
     async *addresses(tenant_id, after = '') {
