@@ -1,3 +1,4 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel, PerLane } from '../../core/model/channels.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 
@@ -25,6 +26,8 @@ export interface Deployment {
    * @throws Error that says why the key cannot be read
    */
   readonly recipientHashKey: () => Promise<string>;
+  /** Seals and opens what identifies people, with data keys that the given client reads and writes. */
+  readonly sealer: (dynamodb: DynamoDBClient) => Sealer;
   /**
    * Waits at most ten seconds until the rows that were put before are in the work index. False when some are not, or
    * when the runtime did not say. Only the local runtime can tell. On AWS the indexer adds rows within about a
