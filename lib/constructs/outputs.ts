@@ -41,6 +41,7 @@ export class Outputs extends Construct {
     this.output('NotificationRetryLogTable', tables.retryLog.tableName, 'Table name of NotificationRetryLog');
     this.output('PipelineStateTable', tables.pipelineState.tableName, 'Table name of PipelineState');
     this.output('ApiKeysTable', tables.apiKeys.tableName, 'Table name of ApiKeys');
+    this.output('DataKeysTable', tables.dataKeys.tableName, "Table name of DataKeys: the tenants' wrapped data keys");
     this.output('ApiUrl', api.url, 'Base URL of the intake API');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');

@@ -75,6 +75,7 @@ describe("the demo's summary", () => {
       notification_retry_log: 'R',
       pipeline_state: 'P',
       api_keys: 'K',
+      data_keys: 'D',
     },
     queues: {} as never,
     functions: {},

@@ -7,6 +7,7 @@ export interface TableNames {
   readonly notification_retry_log: string;
   readonly pipeline_state: string;
   readonly api_keys: string;
+  readonly data_keys: string;
 }
 
 /** Creates the tables as the infrastructure does; the suffix makes their names unique. */
@@ -17,6 +18,7 @@ export async function createTables(client: DynamoDBClient, suffix: string): Prom
     notification_retry_log: `NotificationRetryLog-${suffix}`,
     pipeline_state: `PipelineState-${suffix}`,
     api_keys: `ApiKeys-${suffix}`,
+    data_keys: `DataKeys-${suffix}`,
   };
   for (const role of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
     await client.send(createTable(names[role], TABLES[role]));

@@ -34,6 +34,7 @@ export class NotificationTables extends Construct {
   readonly retryLog: Table;
   readonly pipelineState: Table;
   readonly apiKeys: Table;
+  readonly dataKeys: Table;
 
   constructor(scope: Construct, id: string, props: NotificationTablesProps) {
     super(scope, id);
@@ -42,6 +43,7 @@ export class NotificationTables extends Construct {
     this.retryLog = this.table('RetryLog', 'notification_retry_log', props);
     this.pipelineState = this.table('PipelineState', 'pipeline_state', props);
     this.apiKeys = this.table('ApiKeys', 'api_keys', props);
+    this.dataKeys = this.table('DataKeys', 'data_keys', props);
   }
 
   // Table, not TableV2: CloudFormation then makes one CreateTable call, as local set-ups do, and there are no replicas
@@ -54,7 +56,7 @@ export class NotificationTables extends Construct {
       encryption: TableEncryption.CUSTOMER_MANAGED,
       encryptionKey: key,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      timeToLiveAttribute: schema.ttlAttribute,
+      ...(schema.ttlAttribute && { timeToLiveAttribute: schema.ttlAttribute }),
       ...(schema.stream === undefined ? {} : { stream: StreamViewType[schema.stream] }),
       deletionProtection: isProduction(config),
       removalPolicy: removalPolicyOf(config),

@@ -23,6 +23,7 @@ export interface Endpoints {
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
     readonly api_keys: string;
+    readonly data_keys: string;
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
@@ -62,6 +63,7 @@ export function describeRuntime(
       notification_retry_log: output('NotificationRetryLogTable'),
       pipeline_state: output('PipelineStateTable'),
       api_keys: output('ApiKeysTable'),
+      data_keys: output('DataKeysTable'),
     },
     queues: {
       [email]: queues(email),

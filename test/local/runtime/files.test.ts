@@ -21,6 +21,7 @@ const outputs = {
   NotificationRetryLogTable: 'retry',
   PipelineStateTable: 'state',
   ApiKeysTable: 'keys',
+  DataKeysTable: 'data-keys',
   LaneQueues: JSON.stringify({ email: lanes, slack: lanes, teams: lanes, webhook: lanes }),
   DeadLetterQueues: JSON.stringify({
     email: 'http://q/d',
@@ -47,6 +48,7 @@ describe('the endpoints file', () => {
         notification_retry_log: 'retry',
         pipeline_state: 'state',
         api_keys: 'keys',
+        data_keys: 'data-keys',
       },
       queues: { email: queues, slack: queues, teams: queues, webhook: queues },
     });
