@@ -24,7 +24,8 @@ describe('every table', () => {
         AttributeDefinitions: Match.arrayWith(
           keys.map(({ name, type }) => ({ AttributeName: name, AttributeType: type })),
         ),
-        TimeToLiveSpecification: { AttributeName: schema.ttlAttribute, Enabled: true },
+        TimeToLiveSpecification:
+          'ttlAttribute' in schema ? { AttributeName: schema.ttlAttribute, Enabled: true } : Match.absent(),
         ...('stream' in schema ? { StreamSpecification: { StreamViewType: schema.stream } } : {}),
       });
     },
@@ -301,6 +302,7 @@ describe('the outputs', () => {
       'ApiKeysTable',
       'ApiUrl',
       'DataKey',
+      'DataKeysTable',
       'DeadLetterQueues',
       'DeliveryEventFailures',
       'DispatcherFunction',

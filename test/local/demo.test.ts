@@ -80,6 +80,7 @@ describe("the demo's summary", () => {
       emails: 'emails',
       email_batches: 'email_batches',
       email_recipients: 'email_recipients',
+      data_keys: 'D',
     },
     queues: {} as never,
     functions: {},

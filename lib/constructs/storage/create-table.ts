@@ -30,7 +30,7 @@ export function createTable(scope: Construct, id: string, schema: TableSchema, {
     encryption: TableEncryption.CUSTOMER_MANAGED,
     encryptionKey: key,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-    timeToLiveAttribute: schema.ttlAttribute,
+    ...(schema.ttlAttribute && { timeToLiveAttribute: schema.ttlAttribute }),
     ...(schema.stream === undefined ? {} : { stream: StreamViewType[schema.stream] }),
     deletionProtection: isProduction(config),
     removalPolicy: removalPolicyOf(config),

@@ -10,6 +10,7 @@ export class NotificationTables extends Construct {
   readonly retryLog: Table;
   readonly pipelineState: Table;
   readonly apiKeys: Table;
+  readonly dataKeys: Table;
 
   constructor(scope: Construct, id: string, props: TableProps) {
     super(scope, id);
@@ -18,5 +19,6 @@ export class NotificationTables extends Construct {
     this.retryLog = createTable(this, 'RetryLog', TABLES.notification_retry_log, props);
     this.pipelineState = createTable(this, 'PipelineState', TABLES.pipeline_state, props);
     this.apiKeys = createTable(this, 'ApiKeys', TABLES.api_keys, props);
+    this.dataKeys = createTable(this, 'DataKeys', TABLES.data_keys, props);
   }
 }

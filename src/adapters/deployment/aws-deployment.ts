@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { openSealer, operatorsKms } from './open-sealer.ts';
 import { retryPolicyFromJson } from './retry-policy-config.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
@@ -24,6 +25,8 @@ const outputs = v.object({
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
   RetryPolicy: retryPolicyFromJson,
+  DataKeysTable: text,
+  RecipientKey: text,
   /** Absent from stacks that were deployed before operators could search by recipient. */
   RecipientHashSecret: v.optional(text),
 });
@@ -65,6 +68,7 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     sweep_interval_seconds: rest.SweepIntervalSeconds,
     retry_policy: rest.RetryPolicy,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
+    sealer: openSealer(operatorsKms(rest.RecipientKey), rest.DataKeysTable),
     clients: { dynamodb: {}, sqs: {} },
   };
 }

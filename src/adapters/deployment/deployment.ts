@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel, PerLane } from '../../core/model/channels.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
+import type { Sealer } from '../sealing/sealer.ts';
 
 /** Where the tables and queues of a deployment are, for commands that work on it from outside. */
 export interface Deployment {

@@ -28,6 +28,7 @@ export interface Endpoints {
     readonly emails: string;
     readonly email_batches: string;
     readonly email_recipients: string;
+    readonly data_keys: string;
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
@@ -72,6 +73,7 @@ export function describeRuntime(
       emails: output('EmailsTable'),
       email_batches: output('EmailBatchesTable'),
       email_recipients: output('EmailRecipientsTable'),
+      data_keys: output('DataKeysTable'),
     },
     queues: {
       [email]: queues(email),

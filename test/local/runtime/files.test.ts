@@ -26,6 +26,7 @@ const outputs = {
   EmailsTable: 'emails',
   EmailBatchesTable: 'email_batches',
   EmailRecipientsTable: 'email_recipients',
+  DataKeysTable: 'data-keys',
   LaneQueues: JSON.stringify({ email: lanes, slack: lanes, teams: lanes, webhook: lanes }),
   DeadLetterQueues: JSON.stringify({
     email: 'http://q/d',
@@ -57,6 +58,7 @@ describe('the endpoints file', () => {
         emails: 'emails',
         email_batches: 'email_batches',
         email_recipients: 'email_recipients',
+        data_keys: 'data-keys',
       },
       queues: { email: queues, slack: queues, teams: queues, webhook: queues },
     });

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
@@ -19,14 +19,14 @@ import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter
 import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { createLocalRecipientCipher } from '../../../src/adapters/recipient/recipient-cipher.ts';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { serve } from '../../../src/local/support/http-server.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
-import { legibleSealing } from '../newsletter/members.ts';
+import { sealerOn } from '../sealer.ts';
 import { createTables } from '../tables.ts';
 
 const AUTHORIZER = { functionName: 'authorizer', header: 'authorization', ttlSeconds: 0 };
@@ -48,8 +48,7 @@ export async function startApiWorld() {
   let moved = 0;
   let still: number | undefined;
   const clock = () => new Date((still ?? Date.now()) + moved);
-  const cipher = createLocalRecipientCipher(randomBytes(32));
-  const storage = { client, tables, cipher, hashKey: async () => 'key' };
+  const storage = { client, tables, sealer: sealerOn(client, tables), hashKey: async () => 'key' };
   const sent: QueuedMessage[] = [];
   const faults: {
     store?: Partial<IntakeRouteDeps['store']>;
@@ -106,7 +105,7 @@ export async function startApiWorld() {
       get: (real, name) => Reflect.get(faults.members ?? {}, name) ?? Reflect.get(real, name),
     }),
     newsletters: createNewsletterStore(client, tables.newsletters),
-    sealing: legibleSealing(),
+    sealing: createMemberSealing(storage.sealer, storage.hashKey),
     clock,
     newId: randomUUID,
   };

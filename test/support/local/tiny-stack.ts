@@ -78,6 +78,7 @@ export function writeTinyStack(directory: string, resultFile: string): void {
       EmailsTable: { Value: { Ref: 'Log' } },
       EmailBatchesTable: { Value: { Ref: 'Log' } },
       EmailRecipientsTable: { Value: { Ref: 'Log' } },
+      DataKeysTable: { Value: { Ref: 'Log' } },
       // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudFormation's own placeholder
       LaneQueues: { Value: { 'Fn::Sub': json(perChannel({ express: '${Lane}', standard: 'http://unused' })) } },
       DeadLetterQueues: { Value: json(perChannel('http://unused')) },
