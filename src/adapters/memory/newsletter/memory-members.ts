@@ -18,7 +18,7 @@ export function createMemoryMembers(): MemberStore {
     } else facts.set(key(tenant_id, email_hash), after);
   };
 
-  return {
+  const store: MemberStore = {
     async upsert(given) {
       for (const member of given) {
         const { member_uuid, created_at } = find(member.tenant_id, member.member_id) ?? member;
@@ -47,6 +47,14 @@ export function createMemoryMembers(): MemberStore {
       for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
     },
 
+    async address(tenant_id, email_hash) {
+      for await (const page of store.addresses(tenant_id)) {
+        const entry = page.find((one) => one.email_hash === email_hash);
+        if (entry !== undefined) return entry;
+      }
+      return undefined;
+    },
+
     async facts(tenant_id, email_hashes) {
       const found = email_hashes.flatMap((email_hash) => facts.get(key(tenant_id, email_hash)) ?? []);
       return new Map(found.map((one) => [one.email_hash, one]));
@@ -70,6 +78,7 @@ export function createMemoryMembers(): MemberStore {
       }));
     },
   };
+  return store;
 }
 
 /** The order of DynamoDB's sort keys: that of UTF-8. */
