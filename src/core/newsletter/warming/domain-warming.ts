@@ -43,7 +43,8 @@ export function createWarming(store: WarmingStore, clock: Clock): SharedWarming 
       change(domain, (warming) => {
         const allowed = allowanceOf(warming.step);
         const before = warming.reserved[email_id];
-        if (allowed === undefined || before !== undefined) return { answer: allowed === undefined ? undefined : before };
+        if (allowed === undefined || before !== undefined)
+          return { answer: allowed === undefined ? undefined : before };
         const left = Math.max(0, allowed - mailsOf(warming));
         const granted = wanted === undefined ? left : Math.min(wanted, left);
         return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: granted } }, answer: granted };

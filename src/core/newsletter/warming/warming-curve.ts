@@ -14,7 +14,11 @@ export function allowanceOf(step: number): number | undefined {
   return Math.round(FIRST_DAY * (LAST_DAY / FIRST_DAY) ** (step / (WARM_UP_DAYS - 1)));
 }
 
-export function isBadDay(day: { readonly sent: number; readonly bounced: number; readonly complained: number }): boolean {
+export function isBadDay(day: {
+  readonly sent: number;
+  readonly bounced: number;
+  readonly complained: number;
+}): boolean {
   const { sent, bounced, complained } = day;
   return sent > 0 && (bounced / sent >= MANY_BOUNCES || complained / sent >= MANY_COMPLAINTS);
 }
