@@ -26,4 +26,3 @@ describeOnDynamoDb(
   }),
   newsletterJobSuite,
 );
-

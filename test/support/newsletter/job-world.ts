@@ -94,47 +94,47 @@ export class JobWorld {
   /** What the use cases need. */
   deps() {
     return {
-    emails: this.tables.emails,
-    batches: this.tables.batches,
-    events: this.tables.events,
-    chunks: this.chunks.store,
-    queues: {
-      prepare: async (message: PrepareMessage) => void this.prepares.push(message),
-      send: async (message: SendMessage) => void this.sends.push(message),
-    },
-    schedules: {
-      create: async (email_id: string, at: string) => void this.schedules.push([email_id, at]),
-      remove: async (email_id: string) => void this.schedules.push([email_id, undefined]),
-    },
-    provider: {
-      send: async (call: BulkCall) => {
-        this.calls.push(call);
-        return this.answer(call);
+      emails: this.tables.emails,
+      batches: this.tables.batches,
+      events: this.tables.events,
+      chunks: this.chunks.store,
+      queues: {
+        prepare: async (message: PrepareMessage) => void this.prepares.push(message),
+        send: async (message: SendMessage) => void this.sends.push(message),
       },
-    },
-    pacing: { reserve: async (count: number) => this.reserve(count), refused: async () => {} },
-    exclusions: {
-      check: async (_: unknown, recipients: readonly { readonly member_email: string }[]) =>
-        recipients.map(({ member_email }) => this.unsubscribed.get(member_email)),
-    },
-    renderings: { of: async () => ({ subject: 'Hello', html: '<p>', text: '' }) },
-    unsubscribeUrl: async () => 'https://example.com/u',
-    candidates: {
-      pages: (_: Email, after?: string) => this.#pages(after),
-      count: async () => this.pages.reduce((sum, { candidates }) => sum + candidates.length, 0),
-    },
-    parts: { of: async () => this.parts },
-    warming: {
-      reserve: async () => this.allowed,
-      use: async (_: string, __: string, used: number) => void (this.used = used),
-    },
-    clock: this.clock,
-    pause: async (ms: number) => this.advance(ms),
-    newId: () => `id-${++this.#ids}`,
-    remaining_ms: () => this.remaining_ms,
-    limits: this.limits,
-    log: { info: (text: string) => void this.log.push(text), warn: (text: string) => void this.log.push(text) },
-  };
+      schedules: {
+        create: async (email_id: string, at: string) => void this.schedules.push([email_id, at]),
+        remove: async (email_id: string) => void this.schedules.push([email_id, undefined]),
+      },
+      provider: {
+        send: async (call: BulkCall) => {
+          this.calls.push(call);
+          return this.answer(call);
+        },
+      },
+      pacing: { reserve: async (count: number) => this.reserve(count), refused: async () => {} },
+      exclusions: {
+        check: async (_: unknown, recipients: readonly { readonly member_email: string }[]) =>
+          recipients.map(({ member_email }) => this.unsubscribed.get(member_email)),
+      },
+      renderings: { of: async () => ({ subject: 'Hello', html: '<p>', text: '' }) },
+      unsubscribeUrl: async () => 'https://example.com/u',
+      candidates: {
+        pages: (_: Email, after?: string) => this.#pages(after),
+        count: async () => this.pages.reduce((sum, { candidates }) => sum + candidates.length, 0),
+      },
+      parts: { of: async () => this.parts },
+      warming: {
+        reserve: async () => this.allowed,
+        use: async (_: string, __: string, used: number) => void (this.used = used),
+      },
+      clock: this.clock,
+      pause: async (ms: number) => this.advance(ms),
+      newId: () => `id-${++this.#ids}`,
+      remaining_ms: () => this.remaining_ms,
+      limits: this.limits,
+      log: { info: (text: string) => void this.log.push(text), warn: (text: string) => void this.log.push(text) },
+    };
   }
 
   async *#pages(after?: string): AsyncGenerator<CandidatePage> {

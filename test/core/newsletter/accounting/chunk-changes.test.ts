@@ -23,7 +23,10 @@ function changed(state: ChunkState, next: NextState | undefined): ChunkState {
 }
 
 const claimed = (states = '...', call_id = 'call-1') =>
-  changed(chunkState(states), claimEntries(chunkState(states), { call_id, entries: [0, 1, 2], until: LATER }, new Map()));
+  changed(
+    chunkState(states),
+    claimEntries(chunkState(states), { call_id, entries: [0, 1, 2], until: LATER }, new Map()),
+  );
 const outcome = (outcomes: readonly EntryOutcome[], call_id = 'call-1') => ({ call_id, at: AT, outcomes });
 
 describe('a call', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
-import { emailContent, batchRow } from '../../../support/newsletter/job-rows.ts';
+import { batchRow, emailContent } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 
 const ten = Array.from({ length: 10 }, (_, n) => candidate(n));
@@ -75,7 +75,9 @@ describe('the preparation of an email', () => {
     await startEmail('email-1', world.deps());
     const batches = await world.batches();
     const mails = (fallback: boolean) =>
-      batches.filter((batch) => batch.fallback_sending_domain === fallback).reduce((sum, { counts }) => sum + counts.pending, 0);
+      batches
+        .filter((batch) => batch.fallback_sending_domain === fallback)
+        .reduce((sum, { counts }) => sum + counts.pending, 0);
     expect([mails(false), mails(true)]).toEqual([3, 7]);
     expect(world.used).toBe(3);
   });
@@ -86,14 +88,17 @@ describe('the preparation of an email', () => {
     [1_000, 1_005, false],
     [1_000, 990, true],
     [1_000, 1_000, false],
-  ])('reports a count that is off by one percent or more: %i counted, %i found', async (email_count, found, reported) => {
-    const world = await JobWorld.of({ email_count }, {}, { batch_size: 1_000, chunk_size: 50 });
-    world.give(Array.from({ length: found }, (_, n) => candidate(n)));
-    const report = await startEmail('email-1', world.deps());
-    expect(report.count_was).toBe(reported ? email_count : undefined);
-    expect((await world.email()).email_count).toBe(found);
-    expect(world.log.some((line) => line.includes('off by 1 %'))).toBe(reported);
-  });
+  ])(
+    'reports a count that is off by one percent or more: %i counted, %i found',
+    async (email_count, found, reported) => {
+      const world = await JobWorld.of({ email_count }, {}, { batch_size: 1_000, chunk_size: 50 });
+      world.give(Array.from({ length: found }, (_, n) => candidate(n)));
+      const report = await startEmail('email-1', world.deps());
+      expect(report.count_was).toBe(reported ? email_count : undefined);
+      expect((await world.email()).email_count).toBe(found);
+      expect(world.log.some((line) => line.includes('off by 1 %'))).toBe(reported);
+    },
+  );
 
   it('fails without members, and says so', async () => {
     const world = await JobWorld.of();
@@ -182,7 +187,12 @@ describe('the preparation of an email', () => {
           };
           while ((await startEmail('email-1', world.deps())).result === 'continued') interrupted += 1;
           const found = await Promise.all((await world.batches()).map(({ batch_id }) => world.addresses(batch_id)));
-          expect(found.flat().sort()).toEqual(given.flat().map(({ identity }) => identity.email).sort());
+          expect(found.flat().sort()).toEqual(
+            given
+              .flat()
+              .map(({ identity }) => identity.email)
+              .sort(),
+          );
           const { prepared } = await world.email();
           const counts = (await world.batches()).map(({ counts: { pending, excluded } }) => pending + excluded);
           expect(counts.reduce((sum, count) => sum + count, 0)).toBe(prepared?.recipients);
