@@ -4,8 +4,9 @@ import { pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/l
 import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import { Auditor } from '../support/newsletter/faults/auditor.ts';
+import type { GivenMember } from '../support/newsletter/faults/given-members.ts';
 import { MOODS } from '../support/newsletter/faults/provider.ts';
-import { type Faults, type GivenMember, NewsletterWorld } from '../support/newsletter/faults/world.ts';
+import { type Faults, NewsletterWorld } from '../support/newsletter/faults/world.ts';
 
 const member = fc.record({
   kind: fc.constantFrom('ok', 'ok', 'ok', 'ok', 'ok', 'refused', 'content', 'suppressed', 'repeated_address'),
@@ -40,14 +41,28 @@ const faults: fc.Arbitrary<Faults> = fc.record({
 });
 
 const moods = fc
-  .array(fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }), {
-    maxLength: 4,
-  })
+  .array(
+    fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }),
+    {
+      maxLength: 4,
+    },
+  )
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
 
 const step = fc.record({
   seconds: fc.constantFrom(0, 1, 2, 5, 20, 60, 240, 480),
-  do: fc.constantFrom('pause', 'resume', 'retry', 'resend', 'resend', 'leave', 'start', 'kill', 'show_again', 'unsubscribe'),
+  do: fc.constantFrom(
+    'pause',
+    'resume',
+    'retry',
+    'resend',
+    'resend',
+    'leave',
+    'start',
+    'kill',
+    'show_again',
+    'unsubscribe',
+  ),
   which: fc.nat({ max: 29 }),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
@@ -78,7 +93,7 @@ async function take(world: NewsletterWorld, auditor: Auditor, action: Step): Pro
       world.killOne();
       return;
     case 'show_again':
-      world.showAgain();
+      world.queue.showAgain();
       return;
     case 'unsubscribe':
       world.unsubscribe(action.which);
@@ -110,10 +125,7 @@ async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly St
     if (email?.paused) await world.operate((deps) => resumeEmail(world.email_id, deps));
     if (email?.status === 'failed' && world.members.length > 0)
       await world.operate((deps) => retryEmail(world.email_id, deps));
-    if (
-      world.busy === 0 &&
-      (email?.status === 'submitted' || (email?.status === 'failed' && world.members.length === 0))
-    )
+    if (!world.isBusy && (email?.status === 'submitted' || (email?.status === 'failed' && world.members.length === 0)))
       return;
     await pass(60, world, auditor);
   }

@@ -126,7 +126,9 @@ export class JobWorld {
       parts: { of: async () => this.parts },
       warming: {
         reserve: async () => this.allowed,
-        use: async (_: string, __: string, used: number) => void (this.used = used),
+        use: async (_: string, __: string, used: number) => {
+          this.used = used;
+        },
       },
       clock: this.clock,
       pause: async (ms: number) => this.advance(ms),

@@ -8,7 +8,10 @@ const DOMAIN = 'news.example.com';
 function warmedOn(day: string) {
   const time = { now: new Date(`${day}T12:00:00.000Z`) };
   const warming = createWarming(createMemoryWarming(), () => time.now);
-  return { warming, on: (next: string) => void (time.now = new Date(`${next}T12:00:00.000Z`)) };
+  const on = (next: string) => {
+    time.now = new Date(`${next}T12:00:00.000Z`);
+  };
+  return { warming, on };
 }
 
 describe('the curve of a sending domain', () => {

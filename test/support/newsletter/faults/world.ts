@@ -1,38 +1,28 @@
 import { MemoryChunks } from '../../../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-emails.ts';
-import { acceptUncertain } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
-import { refreshBatch } from '../../../../src/core/newsletter/accounting/refresh-batch.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
-import { changeState } from '../../../../src/core/newsletter/accounting/change-state.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
-import { hasBit, withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { MemberProfile } from '../../../../src/core/newsletter/model/member.ts';
 import type { ExclusionReason } from '../../../../src/core/newsletter/model/recipient-state.ts';
-import type { CandidatePage } from '../../../../src/core/newsletter/preparation/ports.ts';
 import { recordLate } from '../../../../src/core/newsletter/sending/record-late.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
 import { VirtualTime } from '../../virtual-time.ts';
+import { emailContent } from '../job-rows.ts';
+import { AcceptedEvents } from './accepted-events.ts';
+import { candidatePages, type GivenMember } from './given-members.ts';
 import { Died, Process, through } from './process.ts';
-import { Provider, type Receipt } from './provider.ts';
+import { Provider } from './provider.ts';
+import { FaultyQueue } from './queue.ts';
 
 const EMAIL = 'email-1';
 const TENANT = 'tenant-1';
-const VISIBILITY_MS = 180_000;
-const MAX_RECEIVES = 5;
-const MINUTE = 60_000;
 /** Small, so that a few members make several batches and chunks. */
 const LIMITS = { ...DEFAULT_JOB_LIMITS, batch_size: 6, chunk_size: 3, cut_recipients: 8 };
-
-export interface GivenMember {
-  readonly address: string;
-  readonly excluded?: ExclusionReason;
-  readonly paid: boolean;
-}
 
 /** What happens to the processes of a history. */
 export interface Faults {
@@ -57,18 +47,17 @@ export class NewsletterWorld {
   readonly tables = new MemoryEmails(this.clock);
   readonly chunks = new MemoryChunks();
   readonly provider: Provider;
+  readonly queue: FaultyQueue;
   readonly members: readonly GivenMember[];
   readonly unsubscribed = new Map<string, number>();
   readonly log: string[] = [];
-  /** Messages on their way and processes at work. */
-  busy = 0;
   deaths = 0;
   late_records = 0;
   healed = false;
   readonly #faults: Faults;
   readonly #begun = this.clock().getTime();
-  readonly #old: (() => void)[] = [];
   readonly #alive = new Set<Process>();
+  readonly #events: AcceptedEvents;
   #processes = 0;
   #ids = 0;
   #seed: number;
@@ -78,7 +67,12 @@ export class NewsletterWorld {
     this.#faults = faults;
     this.#seed = faults.seed;
     this.provider = new Provider(this.time, this.random);
-    this.provider.onAccepted = (receipt) => this.#emitAccepted(receipt);
+    const { time, random } = this;
+    this.queue = new FaultyQueue({ time, random, isHealed: () => this.healed, faults });
+    const stores = { events: this.tables.events, batches: this.tables.batches, chunks: this.chunks.store };
+    const events = { time, random, stores, chunk_size: LIMITS.chunk_size, lost: faults.lost_events };
+    this.#events = new AcceptedEvents(events);
+    this.provider.onAccepted = (receipt) => this.#events.emit(receipt);
   }
 
   /** Repeatable draws (a linear congruential generator). */
@@ -94,19 +88,7 @@ export class NewsletterWorld {
           email_id: EMAIL,
           request_hash: 'hash',
           tenant_id: TENANT,
-          content: {
-            subject: 'Hello',
-            body: 'Dear {name, "reader"}',
-            format: 'text',
-            newsletter: {
-              tenant_id: TENANT,
-              newsletter_id: 'news',
-              name: 'News',
-              from: 'news@example.com',
-              created_at: '',
-              updated_at: '',
-            },
-          },
+          content: emailContent(),
           ...(window_minutes !== undefined && { delivery_window_minutes: window_minutes }),
         },
         { ...this.deps(process), emails: through(process, this.tables.emails) },
@@ -122,11 +104,6 @@ export class NewsletterWorld {
     } catch (error) {
       return error;
     }
-  }
-
-  /** An old message is delivered once more. */
-  showAgain(): void {
-    this.#old[Math.floor(this.random() * this.#old.length)]?.();
   }
 
   killOne(): void {
@@ -148,6 +125,11 @@ export class NewsletterWorld {
       const deps = this.deps(process);
       return runClock({ ...deps, emails: through(process, this.tables.emails) });
     });
+  }
+
+  /** Messages, processes and events are on their way. */
+  get isBusy(): boolean {
+    return this.queue.busy + this.#events.busy > 0;
   }
 
   heal(): void {
@@ -175,8 +157,8 @@ export class NewsletterWorld {
       queues: through(
         process,
         {
-          prepare: async (message: PrepareMessage) => this.#queue(() => this.#prepare(message)),
-          send: async (message: SendMessage) => this.#queue(() => this.#send(message)),
+          prepare: async (message: PrepareMessage) => this.queue.send(() => this.#prepare(message)),
+          send: async (message: SendMessage) => this.queue.send(() => this.#send(message)),
         },
         true,
       ),
@@ -195,7 +177,7 @@ export class NewsletterWorld {
       renderings: { of: async () => ({ subject: 'Hello', html: '<p>', text: '' }) },
       unsubscribeUrl: async () => 'https://example.com/u',
       candidates: {
-        pages: (_: Email, after?: string) => this.#pages(process, after),
+        pages: (_: Email, after?: string) => candidatePages(this.members, process, after),
         count: async () => this.members.length,
       },
       parts: {
@@ -209,18 +191,6 @@ export class NewsletterWorld {
       limits: LIMITS,
       log: { info: (text: string) => void this.log.push(text), warn: (text: string) => void this.log.push(text) },
     };
-  }
-
-  async *#pages(process: Process, after?: string): AsyncGenerator<CandidatePage> {
-    for (let i = after === undefined ? 0 : Number(after) + 1; i < this.members.length; i += 2) {
-      const page = this.members.slice(i, i + 2);
-      const candidates = page.map(({ address, excluded, paid }) => ({
-        member: memberOf(address, paid),
-        identity: { email: address },
-        ...(excluded && { excluded }),
-      }));
-      yield await process.call(async () => ({ position: String(i + page.length - 1), candidates }));
-    }
   }
 
   /** Grants what is asked for, a part of it, or nothing for a while. */
@@ -248,28 +218,6 @@ export class NewsletterWorld {
         await recordLate(message, deps);
       } else await sendBatch(message, deps);
     }, true);
-  }
-
-  /** A message reaches a function; one that fails comes again after its visibility time-out. */
-  #queue(run: () => Promise<void>): void {
-    const { lost_messages, duplicated_messages } = this.#faults;
-    const deliver = async (delay_ms: number): Promise<void> => {
-      this.busy += 1;
-      await this.time.pause(delay_ms);
-      for (let receive = 1; receive <= MAX_RECEIVES; receive++) {
-        const failed = await run().then(
-          () => false,
-          () => true,
-        );
-        if (!failed) break;
-        await this.time.pause(VISIBILITY_MS);
-      }
-      this.busy -= 1;
-    };
-    if (this.#old.length < 50) this.#old.push(() => void deliver(0));
-    if (!this.healed && this.random() < lost_messages) return;
-    void deliver(this.random() * 2_000);
-    if (!this.healed && this.random() < duplicated_messages) void deliver(this.random() * 10 * MINUTE);
   }
 
   #newProcess(limit_ms = this.#faults.limit_ms): Process {
@@ -300,47 +248,9 @@ export class NewsletterWorld {
       this.#alive.delete(process);
     }
   }
-
-  /** SES's event finds its recipient: the bit first, then the state (docs/decisions/0100). */
-  #emitAccepted({ tags }: Receipt): void {
-    if (this.random() < this.#faults.lost_events) return;
-    this.busy += 1;
-    const run = async () => {
-      await this.time.pause(this.random() * 5 * MINUTE);
-      const [batch_id = '', chunk = ''] = tags.chunk.split('-');
-      const n = Number(tags.n);
-      const place = Number(chunk) * LIMITS.chunk_size + n;
-      for (;;) {
-        const events = await this.tables.events.read(EMAIL, batch_id);
-        if (hasBit(events.bits.accepted, place)) break;
-        const bits = { ...events.bits, accepted: withBits(events.bits.accepted, [place]) };
-        if ((await this.tables.events.change(events, bits)) !== undefined) break;
-      }
-      const state = await this.chunks.store.readState({ email_id: EMAIL, batch_id, chunk: Number(chunk) });
-      if (state !== undefined) {
-        await changeState(state, (found) => acceptUncertain(found, (at) => at === n), { chunks: this.chunks.store });
-        await refreshBatch(EMAIL, batch_id, { batches: this.tables.batches, chunks: this.chunks.store });
-      }
-      this.busy -= 1;
-    };
-    void run();
-  }
 }
 
 function isStorage(error: unknown): boolean {
   const name = error instanceof Error ? error.name : '';
   return name === 'ThrottlingException' || name === 'StorageUnavailableError';
-}
-
-function memberOf(address: string, paid: boolean): MemberProfile {
-  return {
-    tenant_id: TENANT,
-    member_id: address,
-    member_uuid: address,
-    status: paid ? 'paid' : 'free',
-    labels: [],
-    newsletters: ['news'],
-    created_at: '',
-    updated_at: '',
-  };
 }
