@@ -10,6 +10,7 @@ import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
 import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
 import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
+import { postingEnvironment } from './constructs/lanes/posting-provider.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
@@ -60,14 +61,15 @@ export class NotificationRetry extends Construct {
         laneUrls: () => laneUrls(this.channels),
         ...(provider && { provider }),
       });
+    const posting = { environment: postingEnvironment(config) };
     this.channels = {
       email: lanes('Email', 'email', {
         environment: emailEnvironment(config),
         permissions: [emailPermission(this, config)],
       }),
-      slack: lanes('Slack', 'slack'),
-      teams: lanes('Teams', 'teams'),
-      webhook: lanes('Webhook', 'webhook'),
+      slack: lanes('Slack', 'slack', posting),
+      teams: lanes('Teams', 'teams', posting),
+      webhook: lanes('Webhook', 'webhook', posting),
     };
     const { channels } = this;
     for (const from of Object.values(channels)) {
@@ -78,7 +80,13 @@ export class NotificationRetry extends Construct {
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
-    this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels });
+    this.api = new IntakeApi(this, 'IntakeApi', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
+      channels,
+    });
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,

@@ -22,6 +22,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   },
   packages: { variable: 'WITH_PACKAGES', folder: 'test/packages' },
   tools: { variable: 'WITH_TOOLS', folder: 'test/tools' },
+  clients: { variable: 'WITH_CLIENTS', folder: 'test/clients' },
   emulator: { variable: 'WITH_EMULATOR', folder: 'test/emulator' },
 };
 

@@ -27,7 +27,7 @@ const dynamodb = createDynamoDb();
 const lanes = createLaneAccess(env.LANE_QUEUES, {});
 const keys = createSecretsAndKeys(env, dynamodb);
 const unsealed = { ...keys.sealer, open: async () => recipient };
-const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
+const credentials = createIntegrationCredentials(keys.secrets, keys.integrationNames);
 
 const channelFunction = createHandler(
   {

@@ -1,12 +1,13 @@
 import { createSlackSender } from '../../src/adapters/slack/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
-import { parseEnv, senderEnv } from '../shared/runtime/env.ts';
+import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 
-const env = parseEnv(senderEnv, process.env);
+const env = parseEnv(postingEnv, process.env);
 
 export const handler = bindChannel('slack', env, (credentials) =>
   createSlackSender({
     credentials,
+    ports: env.WEBHOOK_PORTS,
     allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS,
     ...(env.SLACK_API_URL !== undefined && { slackApiUrl: env.SLACK_API_URL }),
   }),

@@ -1,9 +1,9 @@
 import { createTeamsSender } from '../../src/adapters/teams/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
-import { parseEnv, senderEnv } from '../shared/runtime/env.ts';
+import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 
-const env = parseEnv(senderEnv, process.env);
+const env = parseEnv(postingEnv, process.env);
 
 export const handler = bindChannel('teams', env, (credentials) =>
-  createTeamsSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+  createTeamsSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
 );

@@ -1,9 +1,9 @@
 import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
-import { parseEnv, senderEnv } from '../shared/runtime/env.ts';
+import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 
-const env = parseEnv(senderEnv, process.env);
+const env = parseEnv(postingEnv, process.env);
 
 export const handler = bindChannel('webhook', env, (credentials) =>
-  createWebhookSender({ credentials, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
+  createWebhookSender({ credentials, ports: env.WEBHOOK_PORTS, allowPrivateTargets: env.ALLOW_PRIVATE_TARGETS }),
 );

@@ -57,8 +57,12 @@ const api = section({
   burstLimit: v.optional(wholeBetween(1, 5_000, 'requests at once'), 1_000),
 });
 
-/** Ranges and defaults of StageConfig; a test holds the keys and types of the two together. */
-export const STAGE_CONFIG_SCHEMA = section({
+const reservedConcurrency = section({
+  accountLimit: wholeBetween(1, 1_000_000, 'concurrent executions of the account'),
+  dispatcher: v.optional(wholeBetween(2, 1_000, 'invocations'), 5),
+});
+
+const KEYS = section({
   stage: v.pipe(v.string(stageName), v.regex(/^[a-z][a-z0-9-]{0,15}$/, stageName)),
   senderAddress: address,
   configurationSet: v.exactOptional(sesName),
@@ -73,6 +77,8 @@ export const STAGE_CONFIG_SCHEMA = section({
   ),
   breaker: v.optional(breaker, {}),
   concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
+  reservedConcurrency: v.exactOptional(reservedConcurrency),
+  webhookPorts: v.optional(v.array(wholeBetween(1, 65_535, 'port'), explain('must be a list of ports')), []),
   monitorSchedule: scheduleExpression('rate(5 minutes)'),
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
   alarms: v.optional(alarms, {}),
@@ -83,6 +89,34 @@ export const STAGE_CONFIG_SCHEMA = section({
   ),
   logLevel: v.optional(v.picklist(LOG_LEVELS, explain('must be DEBUG, INFO, WARN or ERROR')), 'INFO'),
 });
+
+/** Lambda refuses reservations that leave less than this to the account's other functions. */
+const LEAST_UNRESERVED = 100;
+
+/** Ranges and defaults of StageConfig; a test holds the keys and types of the two together. */
+export const STAGE_CONFIG_SCHEMA = v.pipe(
+  KEYS,
+  v.forward(
+    v.check(
+      ({ reservedConcurrency: given, concurrency }) =>
+        given === undefined || given.accountLimit >= reservedBy(concurrency, given) + LEAST_UNRESERVED,
+      ({ input: { reservedConcurrency: given, concurrency } }) => {
+        const reserved = given === undefined ? 0 : reservedBy(concurrency, given);
+        return (
+          `must be at least ${reserved + LEAST_UNRESERVED}, is ${given?.accountLimit}: ${reserved} are reserved (all of ` +
+          `concurrency, and the dispatcher), and Lambda leaves ${LEAST_UNRESERVED} to other functions. Raise the ` +
+          'account\u2019s limit by Service Quotas, lower concurrency, or remove reservedConcurrency'
+        );
+      },
+    ),
+    ['reservedConcurrency', 'accountLimit'],
+  ),
+);
+
+function reservedBy(concurrency: PerLane<number>, { dispatcher }: { readonly dispatcher: number }): number {
+  const lanes = CHANNELS.flatMap((channel) => LANES.map((lane) => concurrency[channel][lane]));
+  return lanes.reduce((sum, batches) => sum + batches, dispatcher);
+}
 
 function perPriority(schema: v.GenericSchema<number>, standard: (priority: Priority) => number) {
   const limits = sectionOf(PRIORITIES, (priority) => v.optional(schema, standard(priority)));

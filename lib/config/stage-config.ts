@@ -31,6 +31,10 @@ export interface StageConfig {
   readonly breaker: BreakerSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   readonly concurrency: Readonly<PerLane<number>>;
+  /** Concurrency that Lambda keeps for dispatcher and senders. Absent: none (docs/decisions/0090). */
+  readonly reservedConcurrency?: ReservedConcurrency;
+  /** Ports beside 443 to which webhooks, Slack and Teams are posted. An integration may have ports of its own. */
+  readonly webhookPorts: readonly number[];
   /** When the monitor measures: EventBridge cron or rate, UTC; every five minutes. */
   readonly monitorSchedule: string;
   /** Addresses that get alarms and notices, once they confirm SNS's message. Others subscribe to the topic. */
@@ -58,6 +62,13 @@ export interface BreakerSettings {
   readonly maxIntervalSeconds: number;
   /** Held notifications per lane that are released each second once the provider is back; 20. */
   readonly drainPerSecond: number;
+}
+
+export interface ReservedConcurrency {
+  /** The account's limit of concurrent executions in this region: `aws lambda get-account-settings`. */
+  readonly accountLimit: number;
+  /** Invocations that are kept for the dispatcher; 5. The senders get what `concurrency` allows them. */
+  readonly dispatcher: number;
 }
 
 /** An alarm rings above its threshold. docs/runbook.md has a section for each alarm. */
@@ -93,6 +104,8 @@ export interface ApiThrottle {
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Keys that have no default: a user writes them, or they are absent. */
 type WithoutDefault = 'stage' | 'senderAddress' | 'configurationSet';
+/** Sections that may be absent. */
+type OptionalSection = 'reservedConcurrency';
 type ComputedThreshold = 'sweepMissingHours' | 'oldestDueMinutes';
 /** Keys whose value is an object, in which each key has a default. */
 type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'concurrency' | 'alarms' | 'api';
@@ -100,7 +113,10 @@ type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'concurrency' | 'al
 /** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
 export interface StageConfigInput
   extends Pick<StageConfig, WithoutDefault>,
-    Optional<Omit<StageConfig, WithoutDefault | Section>> {
+    Optional<Omit<StageConfig, WithoutDefault | Section | OptionalSection>> {
+  /** Concurrency that Lambda keeps for dispatcher and senders. */
+  readonly reservedConcurrency?: Pick<ReservedConcurrency, 'accountLimit'> &
+    Optional<Omit<ReservedConcurrency, 'accountLimit'>>;
   /** Retries after the first send, 0 to 100; urgent 10, important 7, normal 5, info 3 (batch-952 §5.2). */
   readonly maxRetries?: Optional<PerPriority> | undefined;
   /** Hours from the first attempt in which a retry may be made; urgent 24, important 12, normal 6, info 3. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the tools of `npm run test:emulator` and `npm run test:tools` into .local/tools; nothing outside of it changes.
-# Needs Python 3.10 or newer with venv. Needs Maven and a JDK 17 or newer for event-ruler, which is left out without them.
+# Installs the tools of `npm run test:emulator`, `test:tools` and `test:clients` into .local/tools; nothing outside of it
+# changes. Needs Python 3.10 or newer with venv. Needs Maven and a JDK 17 or newer for event-ruler, and Go 1.25 or newer
+# for oapi-codegen; both are left out without them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools=.local/tools
@@ -15,4 +16,14 @@ if command -v mvn >/dev/null && command -v javac >/dev/null; then
   javac -encoding UTF-8 -cp "$tools/event-ruler/*" -d "$tools/event-ruler" scripts/tools/event-ruler/Match.java
 else
   echo 'event-ruler is left out: it needs Maven and a JDK' >&2
+fi
+
+mkdir -p "$tools/node"
+cp scripts/tools/node/package.json scripts/tools/node/package-lock.json "$tools/node"
+npm ci --prefix "$tools/node" --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error
+
+if command -v go >/dev/null; then
+  go -C scripts/tools/go build -o "$PWD/$tools/bin/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+else
+  echo 'oapi-codegen is left out: it needs Go' >&2
 fi

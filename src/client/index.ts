@@ -2,6 +2,7 @@ import * as fs from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createClient, type NotificationClient } from './client.ts';
 import { createApi } from './handover/api.ts';
+import { warnOfPlainHttp } from './plain-http.ts';
 import { type ClientOptions, settingsOf } from './settings.ts';
 import { createSpool } from './spool/spool.ts';
 
@@ -28,6 +29,7 @@ export function createNotificationClient(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): NotificationClient {
   const settings = settingsOf(options, env);
+  warnOfPlainHttp(settings.url);
   const clock = () => new Date();
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return createClient(settings, {

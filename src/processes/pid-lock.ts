@@ -1,37 +1,59 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { isRunning, ownIdentity, parseIdentity, pidExists } from './process-identity.ts';
+
+/** The functions of node:fs in use, so that a test can let another process come in between. */
+export type LockFiles = Pick<
+  typeof import('node:fs'),
+  'mkdirSync' | 'readFileSync' | 'renameSync' | 'rmSync' | 'writeFileSync'
+>;
 
 /**
  * Takes a lock file for this process. The lock of a process that no longer runs is taken over. So is a lock from
  * another host or container, because the state of its holder cannot be read here.
+ *
+ * Of several processes, one at a time looks at the lock and takes it: the one that made the file `.takeover`. The lock
+ * itself is put in place complete, so nobody takes a half-written one for abandoned.
  * @param heldBy makes the error for a lock that is held; its argument is undefined when the holder is not known
  * @returns a function that releases the lock
  * @throws what `heldBy` returns
  */
-export function takePidLock(path: string, heldBy: (pid: number | undefined) => Error): () => void {
-  mkdirSync(dirname(path), { recursive: true });
-  const holder = holderOf(path);
-  if (holder !== undefined) throw heldBy(holder);
-  rmSync(path, { force: true });
+export function takePidLock(
+  path: string,
+  heldBy: (pid: number | undefined) => Error,
+  files: LockFiles = fs,
+): () => void {
+  const self = JSON.stringify(ownIdentity());
+  const takeover = `${path}.takeover`;
+  files.mkdirSync(dirname(path), { recursive: true });
   try {
-    writeFileSync(path, JSON.stringify(ownIdentity()), { flag: 'wx' });
+    files.writeFileSync(takeover, self, { flag: 'wx' });
   } catch (error) {
-    // Another process took the lock at the same moment.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw heldBy(holderOf(path));
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const taker = holderOf(takeover, files);
+    // Its maker died within the milliseconds of a takeover. The next call succeeds: to go on here, beside others who
+    // do the same, could remove the file of one that lives.
+    if (taker === undefined) files.rmSync(takeover, { force: true });
+    throw heldBy(taker ?? holderOf(path, files));
   }
-  return () => rmSync(path, { force: true });
+  try {
+    const holder = holderOf(path, files);
+    if (holder !== undefined) throw heldBy(holder);
+    files.writeFileSync(`${path}.draft`, self);
+    files.renameSync(`${path}.draft`, path);
+  } finally {
+    files.rmSync(takeover, { force: true });
+  }
+  return () => {
+    // A process on another host may have taken the lock for abandoned.
+    if (textOf(path, files) === self) files.rmSync(path, { force: true });
+  };
 }
 
 /** The pid of the process that holds the lock; undefined when no running process does. */
-function holderOf(path: string): number | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+function holderOf(path: string, files: LockFiles): number | undefined {
+  const text = textOf(path, files);
+  if (text === undefined) return undefined;
   const identity = parseIdentity(text);
   if (identity === undefined) return olderHolder(text);
   const self = ownIdentity();
@@ -43,4 +65,12 @@ function holderOf(path: string): number | undefined {
 function olderHolder(text: string): number | undefined {
   const pid = /^[1-9]\d*$/.test(text) ? Number(text) : 0;
   return pid > 0 && pidExists(pid) ? pid : undefined;
+}
+
+function textOf(path: string, files: LockFiles): string | undefined {
+  try {
+    return files.readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -36,12 +36,10 @@ export interface DescribedError {
 export function describeError(error: unknown): DescribedError {
   if (error instanceof OperatorError) return { message: error.message, exitCode: error.exitCode };
   if (!(error instanceof Error)) return failed(`The command failed: ${String(error)}.`);
+  // First, because it may be the cause of an error that explains itself: a stack or a secret that cannot be read.
+  const denial = denialIn(error);
+  if (denial !== undefined) return failed(describeDenial(denial));
   if (SELF_EXPLANATORY_ERRORS.has(error.name)) return failed(error.message);
-  if (/AccessDenied|NotAuthorized|UnauthorizedOperation/i.test(error.name)) {
-    return failed(
-      `You lack a right that this needs (${error.message}): docs/runbook.md, "Operator commands", lists them for each command.`,
-    );
-  }
   if (/CredentialsProvider|ExpiredToken|UnrecognizedClient|InvalidClientTokenId/i.test(error.name)) {
     return failed(`AWS does not know you (${error.message}): sign in to the deployment's account, or add --local.`);
   }
@@ -49,6 +47,23 @@ export function describeError(error: unknown): DescribedError {
     return failed(`The deployment's services cannot be reached (${reasonOf(error)}): is it still running?`);
   }
   return failed(`The command failed: ${error.name}: ${reasonOf(error)}. Nothing is lost; run it again.`);
+}
+
+const DENIED = /AccessDenied|NotAuthorized|UnauthorizedOperation|AuthorizationError/i;
+/** How AWS names the action; the quotes are SES's. DynamoDB names it so for a single statement of a batch, too. */
+const DENIED_ACTION = /not authorized to perform:? [`"'[]?([a-z][\w-]*:\w+)/i;
+
+/** The error by which AWS denied a call: the error itself, or one of its causes. */
+function denialIn(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return DENIED.test(error.name) || DENIED_ACTION.test(error.message) ? error : denialIn(error.cause);
+}
+
+function describeDenial(error: Error): string {
+  const [, action] = DENIED_ACTION.exec(error.message) ?? [];
+  const right = action === undefined ? 'a right that AWS does not name' : `the right ${action}`;
+  const where = 'docs/runbook.md, "Operator commands", lists the rights of each command';
+  return `You lack ${right}. ${where}. AWS says: ${reasonOf(error)}`;
 }
 
 function failed(message: string): DescribedError {

@@ -38,6 +38,7 @@ export function claimSuite(store: () => StoreUnderTest): void {
 
   it.each([
     ['another worker has claimed', { send_status: 'SENDING', claim_until: UNTIL } as const],
+    ['is delivered, and stays in the index because it owes its record', { send_status: 'SUCCESS' } as const],
     ['has no attempt left', { attempts_left: 0 }],
     ['has moved to another time', { work_at: at(1).toISOString() }],
     ['is dead', { work_queue: 'dead#normal#0' }],
@@ -133,12 +134,28 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().rows.read(row.log_id)).not.toHaveProperty('first_attempt_at');
   });
 
+  it('changes a row whose writer has set the columns that it does not use to NULL', async () => {
+    const row = fresh();
+    await store().put({ ...row, give_up: null, is_deleted: null, delivery_by_attempt: null });
+    const read = await store().rows.read(row.log_id);
+    if (!read) throw new Error('the row is missing');
+    expect(await store().rows.change(read, { set: { error_message: 'in time' } })).toBe(true);
+  });
+
   it('keeps one retry record however often it is put', async () => {
     const row = fresh();
     const record = recordOf(row, 2);
     await Promise.all([store().records.put(record), store().records.put(record)]);
     expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
     expect(await store().records.find(row.log_id, 3)).toBeUndefined();
+  });
+
+  it('puts a record if its attempt has none, and leaves one that is there as it is', async () => {
+    const row = fresh();
+    const record = recordOf(row, 2);
+    expect(await store().records.putIfAbsent(record)).toBe(true);
+    expect(await store().records.putIfAbsent({ ...record, retry_status: 'SUCCESS' })).toBe(false);
+    expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
   });
 
   it('changes a row that is in no index, and whose counters are missing', async () => {
@@ -156,6 +173,9 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['last_attempt', 9],
     ['work_queue', 'due#urgent#0'],
     ['work_at', UNTIL],
+    ['delivery_by_attempt', { 0: 'delivered' }],
+    ['give_up', 'INVALID_RECIPIENT'],
+    ['is_deleted', true],
   ])('changes nothing when %s has changed since', async (column, value) => {
     const row = await put();
     await store().put({ ...row, [column]: value });

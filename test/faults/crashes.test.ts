@@ -105,6 +105,37 @@ describe('a worker that dies before or after any external call', () => {
   });
 });
 
+describe('a near retry whose worker dies before or after any external call', () => {
+  it('has its message all the same, and waits for no sweep', async () => {
+    let deaths = 0;
+    for (let crash_at = 0; ; crash_at++) {
+      const world = await World.of([{ log_id: 'log-1', priority: 'urgent', script: refuse('RATE_LIMITED') }]);
+      await world.sweep();
+      const { dead } = await world.work({ crash_at });
+      for (let minute = 0; minute < 30; minute++) {
+        world.advance(MINUTE);
+        await world.drain();
+      }
+      assertInvariants(world);
+      expect(world.rows(), `death ${crash_at}`).toMatchObject([{ send_status: 'SUCCESS' }]);
+      if (!dead) break;
+      deaths += 1;
+    }
+    expect(deaths).toBeGreaterThan(10);
+  });
+
+  it('and that SQS refuses is left to the look ahead, which finds no message noted for it', async () => {
+    const world = await World.of([{ log_id: 'log-1', priority: 'urgent', script: refuse('RATE_LIMITED') }]);
+    await world.sweep();
+    world.queueRefused = true;
+    await world.work();
+    world.queueRefused = false;
+    expect(world.queue.messages).toEqual([]);
+    await world.sweep({}, { ahead: true });
+    expect(world.queue.messages).toHaveLength(1);
+  });
+});
+
 describe('a sweep that dies before or after any external call', () => {
   it('loses nothing, and the next sweep brings every notification to its end', async () => {
     const given = ['a', 'bb', 'ccc'].map((log_id) => ({

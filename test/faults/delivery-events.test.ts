@@ -9,6 +9,7 @@ import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 500);
 const FEEDBACK: Feedback[] = [
   { kind: 'delivered' },
   { kind: 'opened' },
@@ -30,13 +31,26 @@ const notifications: fc.Arbitrary<Given[]> = fc
   .array(fc.record({ priority: fc.constantFrom(...PRIORITIES), script }), { minLength: 1, maxLength: 3 })
   .map((list) => list.map((given, i) => ({ ...given, log_id: 'n'.repeat(i + 1) })));
 const faults: fc.Arbitrary<FaultPlan> = fc
-  .option(fc.nat({ max: 14 }), { nil: undefined, freq: 3 })
-  .map((crash_at) => (crash_at === undefined ? {} : { crash_at }));
+  .record({
+    crash_at: fc.option(fc.nat({ max: 14 }), { nil: undefined, freq: 3 }),
+    slow: fc.uniqueArray(fc.nat({ max: 12 }), { maxLength: 3 }),
+  })
+  .map(({ crash_at, slow }) => ({ ...(crash_at !== undefined && { crash_at }), slow: new Set(slow) }));
 
 type Step =
   | { do: 'sweep' | 'force' | 'redrive' }
   | { do: 'work'; plan: FaultPlan }
-  | { do: 'tell'; which: number; attempt: number; feedback: Feedback; plan: FaultPlan; times: number }
+  | { do: 'records'; refused: boolean }
+  | {
+      do: 'tell';
+      which: number;
+      attempt: number;
+      feedback: Feedback;
+      plan: FaultPlan;
+      times: number;
+      /** A worker works at the same time. */
+      beside?: FaultPlan;
+    }
   | { do: 'advance'; minutes: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -44,15 +58,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('work' as const), plan: faults }) },
   {
     weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('tell' as const),
-      which: fc.nat({ max: 2 }),
-      attempt: fc.nat({ max: 3 }),
-      feedback: fc.constantFrom(...FEEDBACK),
-      plan: faults,
-      times: fc.integer({ min: 1, max: 2 }),
-    }),
+    arbitrary: fc.record(
+      {
+        do: fc.constant('tell' as const),
+        which: fc.nat({ max: 2 }),
+        attempt: fc.nat({ max: 3 }),
+        feedback: fc.constantFrom(...FEEDBACK),
+        plan: faults,
+        times: fc.integer({ min: 1, max: 2 }),
+        beside: faults,
+      },
+      { requiredKeys: ['do', 'which', 'attempt', 'feedback', 'plan', 'times'] },
+    ),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('records' as const), refused: fc.boolean() }) },
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
@@ -77,7 +96,10 @@ class Correspondence {
     if (action.do === 'redrive') world.queue.redrive();
     if (action.do === 'work') await world.work(action.plan);
     if (action.do === 'advance') world.advance(action.minutes * MINUTE);
-    if (action.do === 'tell') await this.#tell(action);
+    if (action.do === 'records') world.recordsRefused = action.refused;
+    if (action.do === 'tell') {
+      await Promise.all([this.#tell(action), ...(action.beside ? [world.work(action.beside)] : [])]);
+    }
     this.check();
   }
 
@@ -93,6 +115,7 @@ class Correspondence {
 
   /** A recipient that has a notification gets it no second time. */
   check(): void {
+    expect(this.world.provider.violations.filter((violation) => violation.includes('had arrived'))).toEqual([]);
     for (const { log_id, delivery_by_attempt } of this.world.rows()) {
       const sends = this.world.provider.sends.get(log_id) ?? 0;
       const before = this.#sendsWhenArrived.get(log_id);
@@ -132,6 +155,7 @@ describe('a notification that is about to be given up', () => {
     await world.work();
     const event = { log_id: 'n', attempt: 1, at: world.clock().toISOString() };
     expect(await world.tell(eventOf(VIRUS, event))).toBe(true);
+    world.advance(1000);
     // After the record, before the settlement.
     expect((await world.work({ crash_at: 3 })).dead).toBe(true);
     expect(world.records('n')).toMatchObject([{ retry_status: 'FAILED' }, { failure_reason: 'FORMAT_ERROR' }]);
@@ -144,39 +168,101 @@ describe('a notification that is about to be given up', () => {
   });
 });
 
+describe('an event that comes between the read of a row and its claim', () => {
+  /** The first attempt timed out; the second one's worker died with `crash_at`, or there was none. */
+  async function uncertain(crash_at?: number): Promise<World> {
+    const timeout = { ok: false, error_type: 'NETWORK_TIMEOUT', message: 'no answer' } as const;
+    const world = await World.of([{ log_id: 'n', priority: 'urgent', script: [timeout, timeout] }]);
+    await world.sweep();
+    await world.work();
+    world.advance(15 * MINUTE);
+    if (crash_at === undefined) return world;
+    expect((await world.work({ crash_at })).dead).toBe(true);
+    world.advance(7 * MINUTE);
+    return world;
+  }
+
+  it.each([
+    // Before the send, after it, and after the record.
+    ['its worker died before it sent', 3],
+    ['its worker died before it recorded', 6],
+    ['its worker died before it settled', 7],
+    ['its message comes for the second time', undefined],
+  ])('stops the send: %s', async (_, crash_at) => {
+    for (let call = 0; ; call++) {
+      const world = await uncertain(crash_at);
+      const tell = () =>
+        world.tell(eventOf({ kind: 'delivered' }, { log_id: 'n', attempt: 1, at: world.clock().toISOString() }));
+      const again = world.queue.receive(10).map((message) => ({ ...message, receive_count: 2 }));
+      const { calls } = await world.work({ before: { call, others: tell } }, again);
+      world.advance(2 * MINUTE);
+      expect(await tell()).toBe(true);
+      await world.settleDown();
+      expect(world.provider.violations, `before call ${call}`).toEqual([]);
+      expect(world.rows(), `before call ${call}`).toMatchObject([{ send_status: 'SUCCESS' }]);
+      expect(world.records('n')[0]).toMatchObject({ retry_attempt: 1, retry_status: 'SUCCESS' });
+      if (call >= calls) break;
+    }
+  });
+
+  it('leaves its record as it is when it is about the attempt whose worker died', async () => {
+    for (let call = 0; ; call++) {
+      const world = await uncertain(6);
+      const tell = () =>
+        world.tell(eventOf({ kind: 'delivered' }, { log_id: 'n', attempt: 2, at: world.clock().toISOString() }));
+      let told = false;
+      const others = async () => {
+        told = await tell();
+      };
+      const { calls } = await world.work({ before: { call, others } });
+      world.advance(2 * MINUTE);
+      if (!told) expect(await tell()).toBe(true);
+      await world.settleDown();
+      expect(world.provider.violations, `before call ${call}`).toEqual([]);
+      expect(world.records('n')[1], `before call ${call}`).toMatchObject({ retry_attempt: 2, retry_status: 'SUCCESS' });
+      if (call >= calls) break;
+    }
+  });
+});
+
 describe('delivery events in any order, repeated and late, among attempts, redrives and deaths', () => {
-  it('never send a notification again that arrived, never lose one that did not, and leave true records', async () => {
-    const ends = new Map<string, number>();
-    await fc.assert(
-      fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {
-        const correspondence = new Correspondence(await World.of(given));
-        const { world } = correspondence;
-        await world.sweep();
-        await world.work();
-        for (const action of steps) await correspondence.take(action);
-        await correspondence.settle();
-        for (const row of world.rows()) {
-          const { log_id, delivery_by_attempt = {}, send_status, failure_reason } = row;
-          const end = arrived(delivery_by_attempt) ? 'arrived' : (failure_reason ?? send_status);
-          ends.set(end, (ends.get(end) ?? 0) + 1);
-          expect(send_status === 'SUCCESS' || failure_reason !== undefined, `${log_id}: ${send_status}`).toBe(true);
-          expect(world.inIndex('due', log_id)).toBe(false);
-          expect(row).not.toHaveProperty('give_up');
-          if (arrived(delivery_by_attempt)) expect(row).toMatchObject({ send_status: 'SUCCESS' });
-          expect(row.delivered_at !== undefined).toBe(arrived(delivery_by_attempt));
-          const records = world.records(log_id);
-          expect(records.map(({ retry_attempt }) => retry_attempt).sort((a, b) => a - b)).toEqual(
-            Array.from({ length: row.last_attempt }, (_, i) => i + 1),
-          );
-          for (const { retry_attempt, retry_status } of records) {
-            const evidence = delivery_by_attempt[retry_attempt];
-            if (evidence !== undefined) expect(retry_status).toBe(evidence.endsWith('bounced') ? 'FAILED' : 'SUCCESS');
+  it(
+    'never send a notification again that arrived, never lose one that did not, and leave true records',
+    async () => {
+      const ends = new Map<string, number>();
+      await fc.assert(
+        fc.asyncProperty(notifications, fc.array(step, { maxLength: 30 }), async (given, steps) => {
+          const correspondence = new Correspondence(await World.of(given));
+          const { world } = correspondence;
+          await world.sweep();
+          await world.work();
+          for (const action of steps) await correspondence.take(action);
+          await correspondence.settle();
+          for (const row of world.rows()) {
+            const { log_id, delivery_by_attempt = {}, send_status, failure_reason } = row;
+            const end = arrived(delivery_by_attempt) ? 'arrived' : (failure_reason ?? send_status);
+            ends.set(end, (ends.get(end) ?? 0) + 1);
+            expect(send_status === 'SUCCESS' || failure_reason !== undefined, `${log_id}: ${send_status}`).toBe(true);
+            expect(world.inIndex('due', log_id)).toBe(false);
+            expect(row).not.toHaveProperty('give_up');
+            if (arrived(delivery_by_attempt)) expect(row).toMatchObject({ send_status: 'SUCCESS' });
+            expect(row.delivered_at !== undefined).toBe(arrived(delivery_by_attempt));
+            const records = world.records(log_id);
+            expect(records.map(({ retry_attempt }) => retry_attempt).sort((a, b) => a - b)).toEqual(
+              Array.from({ length: row.last_attempt }, (_, i) => i + 1),
+            );
+            for (const { retry_attempt, retry_status } of records) {
+              const evidence = delivery_by_attempt[retry_attempt];
+              if (evidence !== undefined)
+                expect(retry_status).toBe(evidence.endsWith('bounced') ? 'FAILED' : 'SUCCESS');
+            }
           }
-        }
-      }),
-      { numRuns: Number(process.env['FAULT_RUNS'] ?? 500) },
-    );
-    for (const end of ['arrived', 'SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'MAX_RETRIES'])
-      expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
-  }, 120_000);
+        }),
+        { numRuns: RUNS },
+      );
+      for (const end of ['arrived', 'SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'MAX_RETRIES'])
+        expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
+    },
+    Math.max(120_000, RUNS * 60),
+  );
 });

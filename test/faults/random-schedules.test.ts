@@ -10,6 +10,7 @@ import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 1000);
 const TYPES: ProviderErrorType[] = [
   'NETWORK_TIMEOUT',
   'UNKNOWN',
@@ -50,9 +51,16 @@ const faults: fc.Arbitrary<FaultPlan> = fc
     throttle: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
     unanswered: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 2 }),
     repeated: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
+    slow: fc.uniqueArray(fc.nat({ max: 30 }), { maxLength: 3 }),
+    burst: fc.option(fc.record({ from: fc.nat({ max: 20 }), length: fc.integer({ min: 2, max: 8 }) }), {
+      nil: undefined,
+      freq: 3,
+    }),
   })
-  .map(({ crash_at, throttle, unanswered, repeated }) => ({
+  .map(({ crash_at, throttle, unanswered, repeated, slow, burst }) => ({
     ...(crash_at !== undefined && { crash_at }),
+    ...(burst && { burst }),
+    slow: new Set(slow),
     throttle: new Set(throttle),
     unanswered: new Set(unanswered),
     repeated: new Set(repeated),
@@ -65,6 +73,7 @@ type Step =
   | { do: 'show_again' | 'reverse' | 'redrive' }
   | { do: 'hand_over'; key: string; plan: FaultPlan }
   | { do: 'outage'; begins: boolean }
+  | { do: 'records'; refused: boolean }
   | { do: 'delete'; which: number }
   | { do: 'lose' }
   | { do: 'advance'; minutes: number };
@@ -89,6 +98,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('records' as const), refused: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), which: fc.nat({ max: 5 }) }) },
   {
@@ -125,6 +135,9 @@ async function take(world: World, action: Step): Promise<void> {
     case 'outage':
       world.provider.down = action.begins;
       return;
+    case 'records':
+      world.recordsRefused = action.refused;
+      return;
     case 'lose':
       // Expired, purged, or moved to the DLQ by storage that was down.
       world.queue.messages.splice(0, 1);
@@ -140,51 +153,59 @@ async function take(world: World, action: Step): Promise<void> {
   }
 }
 
-describe('any schedule of requests, deaths, throttling, lost answers, lost messages, busy lanes, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
-  it('ends with every notification at its end and no invariant broken', async () => {
-    const ends = new Map<string, number>();
-    let deaths = 0;
-    let duplicates = 0;
-    let failedOver = 0;
-    let handedOver = 0;
-    const breakers = { opened: 0, drained: 0, held: 0 };
-    await fc.assert(
-      fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), fc.boolean(), async (given, steps, busy) => {
-        const world = await World.of(given);
-        world.alwaysBusy = busy;
-        await world.sweep();
-        for (const action of steps) {
-          await take(world, action);
-          expect(world.provider.violations).toEqual([]);
-        }
-        // A producer repeats its request until the answer says that its notification is accepted.
-        for (const key of new Set(steps.flatMap((action) => (action.do === 'hand_over' ? action.key : [])))) {
-          world.advance(IN_FLIGHT_MS);
-          expect(await world.handOver(key)).toBe(true);
-          handedOver += 1;
-        }
-        deaths += world.deaths;
-        duplicates += world.excused.size;
-        breakers.opened += world.breakers.breakers.size;
-        await world.settleDown();
-        assertInvariants(world);
-        breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
-        breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
-        failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
-        for (const { send_status, failure_reason } of world.rows()) {
-          const end = failure_reason ?? send_status;
-          ends.set(end, (ends.get(end) ?? 0) + 1);
-        }
-      }),
-      { numRuns: Number(process.env['FAULT_RUNS'] ?? 1000) },
-    );
-    // The property says something only if the schedules reach the interesting ends.
-    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES', 'CANCELLED'])
-      expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
-    expect(deaths).toBeGreaterThan(300);
-    expect(duplicates).toBeGreaterThan(0);
-    expect(failedOver).toBeGreaterThan(100);
-    expect(handedOver).toBeGreaterThan(100);
-    for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(20);
-  }, 120_000);
+describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that refuses, lost answers, lost messages, busy lanes, duplicates, reordering, delays, outages, deletions, force and redrive', () => {
+  it(
+    'ends with every notification at its end and no invariant broken',
+    async () => {
+      const ends = new Map<string, number>();
+      let deaths = 0;
+      let duplicates = 0;
+      let failedOver = 0;
+      let handedOver = 0;
+      let owing = 0;
+      const breakers = { opened: 0, drained: 0, held: 0 };
+      await fc.assert(
+        fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), fc.boolean(), async (given, steps, busy) => {
+          const world = await World.of(given);
+          world.alwaysBusy = busy;
+          await world.sweep();
+          for (const action of steps) {
+            await take(world, action);
+            expect(world.provider.violations).toEqual([]);
+          }
+          owing += world.rows().filter(({ record_due }) => record_due !== undefined).length;
+          world.recordsRefused = false;
+          // A producer repeats its request until the answer says that its notification is accepted.
+          for (const key of new Set(steps.flatMap((action) => (action.do === 'hand_over' ? action.key : [])))) {
+            world.advance(IN_FLIGHT_MS);
+            expect(await world.handOver(key)).toBe(true);
+            handedOver += 1;
+          }
+          deaths += world.deaths;
+          duplicates += world.excused.size;
+          breakers.opened += world.breakers.breakers.size;
+          await world.settleDown();
+          assertInvariants(world);
+          breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
+          breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
+          failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
+          for (const { send_status, failure_reason } of world.rows()) {
+            const end = failure_reason ?? send_status;
+            ends.set(end, (ends.get(end) ?? 0) + 1);
+          }
+        }),
+        { numRuns: RUNS },
+      );
+      // The property says something only if the schedules reach the interesting ends.
+      for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES', 'CANCELLED'])
+        expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
+      expect(deaths).toBeGreaterThan(RUNS / 5);
+      expect(duplicates).toBeGreaterThan(0);
+      expect(failedOver).toBeGreaterThan(RUNS / 10);
+      expect(handedOver).toBeGreaterThan(RUNS / 10);
+      expect(owing, 'rows that keep their record').toBeGreaterThan(RUNS / 200);
+      for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(RUNS / 300);
+    },
+    Math.max(120_000, RUNS * 60),
+  );
 });

@@ -41,7 +41,7 @@ const underOurName = (log_id: string): Item => ({ ...ownKeys(log_id), updated_by
 
 const OWN = [
   ...['tenant_id', 'channel', 'priority', 'send_attempts', 'attempts_left', 'last_attempt'],
-  ...['send_status', 'give_up', 'delivery_by_attempt', 'first_attempt_at', 'fallback_channel'],
+  ...['send_status', 'give_up', 'delivery_by_attempt', 'first_attempt_at', 'fallback_channel', 'record_due'],
 ];
 
 const STATE = ['send_status', 'send_attempts', 'attempts_left', 'last_attempt'];

@@ -194,6 +194,39 @@ describe('every function', () => {
     expect(functionsNamed('due-indexer')).toEqual([expect.not.objectContaining({ RecursiveLoop: 'Allow' })]);
   });
 
+  it('shares the concurrency of the account, unless the stage keeps some for dispatcher and senders', () => {
+    const reserved = (stage: Template) =>
+      Object.fromEntries(
+        resourcesOf(stage, 'AWS::Lambda::Function').flatMap(({ properties }) => {
+          const kept = properties['ReservedConcurrentExecutions'];
+          return kept === undefined
+            ? []
+            : [[Object(properties['Environment']).Variables['POWERTOOLS_SERVICE_NAME'], kept]];
+        }),
+      );
+    expect(reserved(template)).toEqual({});
+    const stage = templateOf({
+      'notification-retry.reservedConcurrency': '{"accountLimit":1000}',
+      'notification-retry.concurrency.slack.express': '7',
+    });
+    expect(reserved(stage)).toEqual({
+      dispatcher: 5,
+      'send-email': 15,
+      'send-slack': 9,
+      'send-teams': 4,
+      'send-webhook': 30,
+    });
+  });
+
+  it('posts to port 443, and to the ports of its stage', () => {
+    const ports = (stage: Template) =>
+      CHANNELS.map((channel) =>
+        functionsNamed(`send-${channel}`, stage).map((sender) => variablesOf(sender)['WEBHOOK_PORTS']),
+      );
+    expect(ports(template)).toEqual([[undefined], ['443'], ['443'], ['443']]);
+    expect(ports(templateOf({ 'notification-retry.webhookPorts': '[8443,9443]' }))[3]).toEqual(['443,8443,9443']);
+  });
+
   it('gets the limits and intervals of its stage', () => {
     const stage = templateOf({ 'notification-retry.baseIntervalSeconds': 2, 'notification-retry.maxRetries.info': 9 });
     const expected = { base_interval_seconds: 2, max_retries: { info: 9, urgent: 10 }, retention_hours: { info: 3 } };

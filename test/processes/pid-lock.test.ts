@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takePidLock } from '../../src/processes/pid-lock.ts';
+import { type LockFiles, takePidLock } from '../../src/processes/pid-lock.ts';
 import { identityOf, ownIdentity } from '../../src/processes/process-identity.ts';
 
 let directory: string;
@@ -48,5 +49,75 @@ describe('a pid lock', () => {
     const release = take(file);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(ownIdentity());
     release();
+  });
+});
+
+describe('two processes that find an abandoned lock at the same moment', () => {
+  const abandoned = JSON.stringify({ ...identityOf(process.ppid), started: '1' });
+
+  /** The other process takes the lock in one go, before the n-th call of this one. */
+  function raced(n: number, text: string | undefined): { calls: number; holders: number; faults: unknown[] } {
+    const file = join(directory, 'a.pid');
+    rmSync(directory, { recursive: true, force: true });
+    fs.mkdirSync(directory);
+    if (text !== undefined) writeFileSync(file, text);
+    let calls = 0;
+    let holders = 0;
+    const faults: unknown[] = [];
+    const attempt = (run: () => void) => {
+      try {
+        run();
+        holders += 1;
+      } catch (error) {
+        faults.push(error);
+      }
+    };
+    const step =
+      <A extends unknown[], R>(call: (...args: A) => R) =>
+      (...args: A): R => {
+        calls += 1;
+        if (calls === n) attempt(() => take(file));
+        return call(...args);
+      };
+    const racing: LockFiles = {
+      mkdirSync: step(fs.mkdirSync) as LockFiles['mkdirSync'],
+      readFileSync: step(fs.readFileSync) as LockFiles['readFileSync'],
+      renameSync: step(fs.renameSync),
+      rmSync: step(fs.rmSync),
+      writeFileSync: step(fs.writeFileSync),
+    };
+    attempt(() => takePidLock(file, (pid) => new Error(`held by ${pid}`), racing));
+    expect(existsSync(file)).toBe(true);
+    expect(readdirSync(directory)).toEqual(['a.pid']);
+    return { calls, holders, faults };
+  }
+
+  it.each([
+    ['abandoned', abandoned],
+    ['absent', undefined],
+    ['half written', '{"pid":'],
+  ])('never both hold it, whenever the other one comes: %s', (_, text) => {
+    const { calls } = raced(0, text);
+    expect(calls).toBeGreaterThan(2);
+    for (let n = 1; n <= calls; n++) {
+      const { holders, faults } = raced(n, text);
+      expect({ n, holders, faults }).toMatchObject({ n, holders: 1, faults: [{ message: `held by ${process.pid}` }] });
+    }
+  });
+
+  it('a takeover that died on its way does not keep the lock for ever', () => {
+    const file = join(directory, 'a.pid');
+    writeFileSync(file, abandoned);
+    writeFileSync(`${file}.takeover`, abandoned);
+    expect(() => take(file)).toThrow('held by');
+    take(file)();
+  });
+
+  it('of another process is not released by the one that lost it', () => {
+    const file = join(directory, 'a.pid');
+    const release = take(file);
+    writeFileSync(file, 'of another process');
+    release();
+    expect(readFileSync(file, 'utf8')).toBe('of another process');
   });
 });

@@ -74,6 +74,7 @@ export const HARMLESS: Readonly<Record<string, readonly HostileValue[]>> = {
   attempts_left: COUNT,
   last_attempt: ['the number 0', 'a negative number', 'NULL'],
   queued_for: OWN_TEXT,
+  record_due: [...SHORT_TEXT, 'long text'],
   give_up: ABSENT,
   delivery_by_attempt: ABSENT,
   fallback_channel: ABSENT,

@@ -35,7 +35,11 @@ export function bindChannel(
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
   const keys = createSecretsAndKeys(env, dynamodb);
-  const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
+  const credentials = createIntegrationCredentials(keys.secrets, {
+    ...keys.integrationNames,
+    onOldName: (secret, rename_to) =>
+      observability.logger.warn('the secret of an integration has its old name', { secret, rename_to }),
+  });
   const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
   let loading: Promise<LaneAccess> | undefined;
   const lanes = () => {
@@ -56,7 +60,7 @@ export function bindChannel(
         rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
-        sender: createSender(credentials),
+        sender: { ...createSender(credentials), retryTerms: credentials.retryTerms },
         retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {
           notification_log: env.NOTIFICATION_LOG_TABLE,

@@ -11,6 +11,12 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
       error: report.requeue_error as Error,
     });
   }
+  if (report.record_error !== undefined) {
+    logger.warn('retry record could not be written; its row keeps it, and a sweep writes it', {
+      log_id,
+      error: report.record_error as Error,
+    });
+  }
   const line = {
     log_id,
     tenant_id,

@@ -75,7 +75,23 @@ export const senderEnv = v.object({
   RECIPIENT_KEY_ARN: v.optional(name),
   /** The names of the secrets with credentials are `<prefix><integration_config_id>`. */
   INTEGRATION_SECRET_PREFIX: v.optional(name),
+  /** Prefix of secrets from before each channel had its own. */
+  INTEGRATION_SECRET_OLD_PREFIX: v.optional(name),
   ...localOnly,
+});
+
+/** Ports as text with commas, such as `443,8443`. */
+const ports = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,5}(?:,\d{1,5})*$/, 'must be port numbers with commas between them'),
+  v.transform((text) => text.split(',').map(Number)),
+);
+
+/** Senders that post to URLs which tenants choose. */
+export const postingEnv = v.object({
+  ...senderEnv.entries,
+  /** Ports to which they post. */
+  WEBHOOK_PORTS: v.optional(ports, '443'),
 });
 
 export const emailEnv = v.object({
@@ -116,6 +132,16 @@ export const apiNotificationsEnv = v.object({
   RETRY_POLICY: retryPolicyFromJson,
 });
 
+export const apiNewslettersEnv = v.object({
+  NEWSLETTERS_TABLE: name,
+  MEMBERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
 export const apiAuthorizerEnv = v.object({
   API_KEYS_TABLE: name,
 });
@@ -128,8 +154,10 @@ export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
 export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
+export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
 export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
+export type PostingEnv = Deployed<typeof postingEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */

@@ -3,6 +3,7 @@ import { createDataKeyStore } from '../../../src/adapters/dynamodb/sealing/data-
 import { createDataKeys, type KeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
 import { createLocalKeyWrap } from '../../../src/adapters/sealing/local-key-wrap.ts';
 import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
+import type { SecretNames } from '../../../src/adapters/secrets/integration-credentials.ts';
 import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../../../src/adapters/secrets/secrets-file.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
@@ -12,13 +13,14 @@ interface KeyEnv {
   readonly RECIPIENT_KEY_ARN?: string | undefined;
   readonly RECIPIENT_HASH_SECRET?: string | undefined;
   readonly INTEGRATION_SECRET_PREFIX?: string | undefined;
+  readonly INTEGRATION_SECRET_OLD_PREFIX?: string | undefined;
   readonly LOCAL_SECRETS_FILE?: string | undefined;
 }
 
 /** Secrets and keys of a function: from Secrets Manager and KMS, or from the local runtime's file. */
 export interface SecretsAndKeys {
   readonly secrets: SecretSource;
-  readonly integrationPrefix: string;
+  readonly integrationNames: Pick<SecretNames, 'prefix' | 'oldPrefix'>;
   readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
 }
@@ -32,14 +34,15 @@ export function createSecretsAndKeys(env: KeyEnv, client: DynamoDBClient): Secre
 
 type Source = Omit<SecretsAndKeys, 'sealer'> & { readonly wrap: KeyWrap };
 
-function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX = '' }: KeyEnv): Source {
+function awsKeys(env: KeyEnv): Source {
+  const { RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX: prefix = '' } = env;
   if (RECIPIENT_KEY_ARN === undefined) {
     throw new Error('RECIPIENT_KEY_ARN is not set: it must be the ARN of the KMS key that protects recipients.');
   }
   const secrets = createSecretsManagerSource();
   return {
     secrets,
-    integrationPrefix: INTEGRATION_SECRET_PREFIX,
+    integrationNames: { prefix, oldPrefix: env.INTEGRATION_SECRET_OLD_PREFIX },
     wrap: kmsOnFirstUse(RECIPIENT_KEY_ARN),
     hashKey: () => required(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
   };
@@ -62,7 +65,7 @@ function fileKeys(path: string): Source {
   const secrets = createSecretsFileSource(path);
   return {
     secrets,
-    integrationPrefix: FILE_INTEGRATION_PREFIX,
+    integrationNames: { prefix: FILE_INTEGRATION_PREFIX },
     wrap: createLocalKeyWrap(async () => Buffer.from(await required(secrets, 'recipient_key'), 'base64')),
     hashKey: () => required(secrets, 'recipient_hash_key'),
   };

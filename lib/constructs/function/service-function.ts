@@ -20,6 +20,8 @@ export interface ServiceFunctionProps {
   readonly timeout: Duration;
   /** The function's messages may start it again, as often as the domain allows (docs/decisions/0031). */
   readonly allowRecursion?: boolean;
+  /** Invocations that are kept for this function, and its most at once; none are kept unless given. */
+  readonly reservedConcurrency?: number | undefined;
   /** The variables that functions/shared/runtime/env.ts declares for the function. */
   readonly environment: Readonly<Record<string, string>>;
   /** All rights of the function, except to write its log. */
@@ -55,6 +57,7 @@ export class ServiceFunction extends LambdaFunction {
       // provider's rate limit delays more often would end in the DLQ. Deadline and limit end these chains
       // (docs/decisions/0031).
       ...(props.allowRecursion && { recursiveLoop: RecursiveLoop.ALLOW }),
+      ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       role,
       logGroup,
       environment: {

@@ -7,13 +7,14 @@ import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
 import { allow, openRecipients, readSecrets, useBreakers, useTableKey } from '../function/permissions.ts';
+import { senderReservation } from '../function/reserved-concurrency.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 import { breakerJson } from './breaker-config.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
-import { integrationSecretArns, integrationSecretPrefix } from './integration-secrets.ts';
+import { integrationSecretPrefix, oldIntegrationSecretPrefix, readIntegrationSecrets } from './integration-secrets.ts';
 
 /** How long Lambda waits for a full batch: batches become cheap, and an urgent notification a second later at worst. */
 const BATCH_WINDOW = Duration.seconds(1);
@@ -36,7 +37,7 @@ export interface ChannelLanesProps {
   /** Variables and rights that only this channel's provider needs. */
   readonly provider?: {
     readonly environment: Readonly<Record<string, string>>;
-    readonly permissions: readonly WildcardPermission[];
+    readonly permissions?: readonly WildcardPermission[];
   };
 }
 
@@ -98,13 +99,14 @@ export class ChannelLanes extends Construct {
     laneUrls,
     provider,
   }: ChannelLanesProps): ServiceFunction {
-    const secrets = integrationSecretArns(this, config);
+    const wildcards = [...readIntegrationSecrets(this, config, channel), ...(provider?.permissions ?? [])];
     const sender = new ServiceFunction(this, 'Sender', {
       config,
       name: `send-${channel}`,
       description: `Sends ${channel} notifications and settles them`,
       timeout: SHORT_TIMEOUT,
       allowRecursion: true,
+      reservedConcurrency: senderReservation(config, channel),
       environment: {
         ...({
           NOTIFICATION_LOG_TABLE: tables.log.tableName,
@@ -119,7 +121,8 @@ export class ChannelLanes extends Construct {
           CLAIM_SECONDS: String(CLAIM_SECONDS),
           SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS),
           RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
-          INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config),
+          INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config, channel),
+          INTEGRATION_SECRET_OLD_PREFIX: oldIntegrationSecretPrefix(config),
         } satisfies SenderEnv),
         ...provider?.environment,
       },
@@ -127,25 +130,19 @@ export class ChannelLanes extends Construct {
         // Claim and settle are conditional PartiQL updates in batches (design §6).
         allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
-        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
         // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakers(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables),
         readSecrets(encryption),
-        allow(['secretsmanager:GetSecretValue'], [secrets]),
         // The sender queues a retry that is due within 15 minutes at once, with a delay.
         allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),
-        ...(provider?.permissions ?? []).map(({ statement }) => statement),
+        ...wildcards.map(({ statement }) => statement),
       ],
     });
-    acknowledgeWildcard(
-      sender.executionRole,
-      secrets,
-      'Integrations are added without a deployment; the prefix is the narrowest name their secrets share.',
-    );
-    for (const { resource, reason } of provider?.permissions ?? []) {
+    for (const { resource, reason } of wildcards) {
       acknowledgeWildcard(sender.executionRole, resource, reason);
     }
     return sender;

@@ -9,6 +9,7 @@ import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTableKey } from '../function/permissions.ts';
+import { dispatcherReservation } from '../function/reserved-concurrency.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
@@ -62,6 +63,7 @@ export class Sweep extends Construct {
       description: 'Sweeps the work index and sends what is due to its lane (BATCH-952)',
       timeout: Duration.minutes(15),
       allowRecursion: true,
+      reservedConcurrency: dispatcherReservation(config),
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,

@@ -19,7 +19,7 @@ export interface ApiKeyStore {
   create(key: ApiKey): Promise<void>;
   /** All keys, or the keys of one tenant, in order of creation. */
   list(tenant_id?: string): Promise<ApiKey[]>;
-  /** Sets when the key ends. False when the key does not exist or was revoked before. */
+  /** Sets when the key ends. False when the key does not exist, was revoked before, or expires before that time. */
   end(key_id: string, end: { readonly revoked_at: string } | { readonly expires_at: string }): Promise<boolean>;
 }
 
@@ -65,7 +65,7 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
             TableName: table,
             Key: { key_id: { S: key_id } },
             UpdateExpression: 'SET #end = :at, delete_at = :delete',
-            ConditionExpression: 'attribute_exists(key_id) AND attribute_not_exists(revoked_at)',
+            ConditionExpression: `attribute_exists(key_id) AND attribute_not_exists(revoked_at)${name === 'expires_at' ? NOT_LATER : ''}`,
             ExpressionAttributeNames: { '#end': name },
             ExpressionAttributeValues: { ':at': { S: at }, ':delete': { N: String(deleteAt(at)) } },
           }),
@@ -78,6 +78,9 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
     },
   };
 }
+
+/** An expiry only ever comes nearer: a later one would revive a key that has expired. */
+const NOT_LATER = ' AND (attribute_not_exists(expires_at) OR expires_at >= :at)';
 
 function deleteAt(end: string): number {
   return Math.ceil((Date.parse(end) + KEPT_MS) / 1000);

@@ -73,6 +73,10 @@ const summaryEntries = {
     ),
   ),
   predecessor_log_id: v.optional(v.pipe(v.string(), v.description('The notification whose fallback this is'))),
+  job_type: v.optional(v.pipe(v.string(), v.description('Its template_id: what kind of job it is'))),
+  error_type: v.optional(v.pipe(v.picklist(ERROR_TYPES), v.description('The last error, if it failed'))),
+  failed_at: v.optional(v.pipe(time, v.description('When it was given up, if it failed'))),
+  retryable: v.optional(v.pipe(v.boolean(), v.description('Whether a retry may help, if it failed'))),
 };
 const attempt = v.object({
   attempt: v.pipe(count, v.description('0 is the first send')),

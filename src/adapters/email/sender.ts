@@ -33,7 +33,9 @@ export function createEmailSender({ client, credentials, from, configurationSet 
       if (!loaded.ok) return loaded;
       const to = mailbox(delivery.content.recipient);
       if (to === undefined) return BAD_ADDRESS;
-      const body = await convertContent(delivery.content, bodyOf);
+      const body = await convertContent(delivery.content, (content) =>
+        bodyOf(content, { html: loaded.credential?.allow_html ?? false }),
+      );
       if (!body.ok) return body;
       const configuration = loaded.credential?.configuration_set ?? configurationSet;
       const command = new SendEmailCommand({
@@ -71,18 +73,23 @@ function tagsOf({ log_id, tenant_id, attempt }: Delivery): MessageTag[] {
   ];
 }
 
+const DENIAL = /not authorized to perform.*/is;
+
 /** @throws any error that comes neither from the SDK nor from the network: it is a defect of our code */
 function refusalOf(error: unknown, { content, at }: Delivery): Refused {
   if (!(error instanceof Error)) throw error;
   const { status, code, text, retryAfter } = factsOf(error);
   if (status === undefined && classify({ code }, EMAIL_RULES) === 'UNKNOWN' && !('code' in error)) throw error;
-  const excerpt = answerExcerpt(text, [content.recipient, content.subject, content.body]);
+  // The words before it name our role. The right is what an operator needs, and an excerpt could cut it off.
+  const [denial] = DENIAL.exec(text) ?? [];
+  const excerpt = answerExcerpt(denial ?? text, [content.recipient, content.subject, content.body]);
+  const answered = `SES answered ${status} ${code}${denial === undefined ? '' : `: ${excerpt}`}`;
   const delay = parseRetryAfter(retryAfter, at);
   return {
     ok: false,
     error_type: classify({ code, text, ...(status !== undefined && { status }) }, EMAIL_RULES),
     response_code: code.slice(0, 20),
-    message: status === undefined ? `SES could not be reached (${code})` : `SES answered ${status} ${code}`,
+    message: status === undefined ? `SES could not be reached (${code})` : answered,
     ...(delay !== undefined && { retry_after_ms: delay }),
     details: { code, ...(status !== undefined && { status, text: excerpt }) },
   };

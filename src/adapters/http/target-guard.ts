@@ -8,16 +8,19 @@ import ipaddr from 'ipaddr.js';
  */
 interface TargetGuard {
   /**
-   * Parses the URL if its form is acceptable and its host is not a private address.
+   * Parses the URL if its form and port are acceptable and its host is not a private address.
+   * @param ports allowed for this URL, beside those of the options
    * @throws TargetRefusedError
    */
-  check(text: string): URL;
+  check(text: string, ports?: readonly number[]): URL;
   /** For `http.request`. It fails with TargetRefusedError when any address of the name is not public. */
   readonly lookup: LookupFunction;
 }
 
 export interface TargetGuardOptions {
-  /** Allows plain http and private addresses, for the local runtime only. */
+  /** Ports that are allowed beside 443. */
+  readonly ports?: readonly number[];
+  /** Allows plain http, private addresses and any port, for the local runtime only. */
   readonly allowPrivateTargets?: boolean;
   /** Returns all addresses of a name; the system's resolver unless given. */
   readonly resolve?: (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -30,9 +33,9 @@ export class TargetRefusedError extends Error {
 }
 
 export function createTargetGuard(options: TargetGuardOptions = {}): TargetGuard {
-  const { allowPrivateTargets = false, resolve = resolveBySystem } = options;
+  const { allowPrivateTargets = false, ports = [], resolve = resolveBySystem } = options;
   return {
-    check: (text) => checkTarget(text, allowPrivateTargets),
+    check: (text, more = []) => checkTarget(text, [...ports, ...more], allowPrivateTargets),
     lookup: (hostname, { all }, callback) => {
       resolve(hostname).then(
         (found) => {
@@ -60,14 +63,20 @@ export function looksLikeUrl(text: string): boolean {
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
-  if (parsed.range() !== 'unicast') return false;
+  if (parsed.range() !== 'unicast' || METADATA.has(parsed.toString())) return false;
   return parsed.kind() === 'ipv4' || GLOBAL_UNICAST_V6.some((range) => parsed.match(range));
 }
+
+/**
+ * Azure's metadata and agent address, which looks public. Those of the other clouds (169.254.169.254, 100.100.100.200,
+ * 192.0.0.192, fd00:ec2::254, fd20:ce::254) are in reserved ranges.
+ */
+const METADATA: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /** RFC 4291 §2.4: only this part of the IPv6 space is assigned. The rest includes `::a.b.c.d`. */
 const GLOBAL_UNICAST_V6 = [ipaddr.parseCIDR('2000::/3')];
 
-function checkTarget(text: string, allowPrivateTargets: boolean): URL {
+function checkTarget(text: string, ports: readonly number[], allowPrivateTargets: boolean): URL {
   const url = URL.parse(text.trim());
   if (url === null) throw new TargetRefusedError('it is not a URL; expected https://host/path');
   if (url.protocol !== 'https:' && !(allowPrivateTargets && url.protocol === 'http:')) {
@@ -75,6 +84,10 @@ function checkTarget(text: string, allowPrivateTargets: boolean): URL {
   }
   if (url.username !== '' || url.password !== '') {
     throw new TargetRefusedError('it must not contain a user name or password');
+  }
+  // The parser leaves the scheme's own port out.
+  if (url.port !== '' && !allowPrivateTargets && !ports.includes(Number(url.port))) {
+    throw new TargetRefusedError(`its port must be ${[...new Set([443, ...ports])].join(' or ')}`);
   }
   const host = bareHost(url);
   // The URL parser has already turned forms such as 2130706433 and 0x7f.1 into dotted form.

@@ -17,13 +17,16 @@ export interface TargetPoster {
 interface TargetMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Ports that the integration allows. */
+  readonly ports?: readonly number[] | undefined;
 }
 
 export function createTargetPoster(options: TargetPosterOptions = {}): TargetPoster {
   const guard = createTargetGuard(options);
   const poster = createPoster({ ...options, lookup: guard.lookup });
   return {
-    post: async (target, message, signal) => poster.post({ url: guard.check(target), ...message, signal }),
+    post: async (target, { ports, ...message }, signal) =>
+      poster.post({ url: guard.check(target, ports), ...message, signal }),
     close: poster.close,
   };
 }

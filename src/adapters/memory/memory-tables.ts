@@ -19,7 +19,7 @@ import type { Clock } from '../../core/model/time.ts';
 import { readEntries } from '../../core/model/work/work-rules.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
-import { EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 
 type StoredRow = Record<string, unknown>;
 
@@ -50,6 +50,7 @@ export class MemoryTables implements IndexStore {
         row.work_queue === workQueueOf('due', priority, log_id) &&
         row.work_at === due &&
         row.send_status !== 'SENDING' &&
+        row.send_status !== 'SUCCESS' &&
         row.attempts_left > 0;
       if (!claimable) return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       this.#apply(log_id, {
@@ -68,7 +69,7 @@ export class MemoryTables implements IndexStore {
     },
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      if (!this.#isAsRead(was, STATE_COLUMNS)) return this.#wasApplied(was.log_id, change);
+      if (!this.#isAsRead(was, CLAIM_COLUMNS)) return this.#wasApplied(was.log_id, change);
       this.#apply(was.log_id, change);
       return true;
     },
@@ -94,6 +95,11 @@ export class MemoryTables implements IndexStore {
   readonly records: RecordStore = {
     put: async (record) => {
       this.retryLog.set(record.retry_log_id, record);
+    },
+    putIfAbsent: async (record) => {
+      if (this.retryLog.has(record.retry_log_id)) return false;
+      this.retryLog.set(record.retry_log_id, record);
+      return true;
     },
     find: async (log_id, attempt) => this.retryLog.get(retryLogId(log_id, attempt)),
   };

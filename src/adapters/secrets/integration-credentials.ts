@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Refused } from '../../core/delivery/sender.ts';
+import type { Refused, RetryTerms } from '../../core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../core/model/error-types.ts';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
@@ -30,6 +30,8 @@ export interface IntegrationCredentials {
    * False when `load` certainly refuses because the secret belongs to others. It calls no provider and never rejects.
    */
   mayUse(owner: CredentialOwner): Promise<boolean>;
+  /** The terms under `retry` of the owner's secret. It calls no provider and never rejects. */
+  retryTerms(owner: CredentialOwner): Promise<RetryTerms | undefined>;
 }
 
 interface LoadOptions {
@@ -43,10 +45,16 @@ interface LoadOptions {
 const CONFIG_ID = /^[\w+=.@-]{1,100}$/;
 const MAX_REMEMBERED = 500;
 
-export function createIntegrationCredentials(
-  source: SecretSource,
-  { prefix }: { readonly prefix: string },
-): IntegrationCredentials {
+export interface SecretNames {
+  /** The name of a secret is this prefix and the integration_config_id. */
+  readonly prefix: string;
+  /** The prefix of secrets from the time before each channel had its own. They are found if there is no new one. */
+  readonly oldPrefix?: string | undefined;
+  /** Called once per secret that has its old name. */
+  readonly onOldName?: (oldName: string, name: string) => void;
+}
+
+export function createIntegrationCredentials(source: SecretSource, names: SecretNames): IntegrationCredentials {
   /** The parsed credential of each text, so that a text is parsed once. */
   const parsed = new Map<string, { text: string; shape: unknown; result: Parsed<unknown> }>();
 
@@ -59,6 +67,22 @@ export function createIntegrationCredentials(
     return result;
   }
 
+  const reported = new Set<string>();
+  const { prefix, oldPrefix, onOldName } = names;
+
+  /** The text of the integration's secret, and the name under which it was found or is missing. */
+  async function find(id: string, fresh: boolean): Promise<{ name: string; text: string | undefined }> {
+    const name = `${prefix}${id}`;
+    const text = await source.get(name, { fresh });
+    if (text !== undefined || oldPrefix === undefined) return { name, text };
+    const oldName = `${oldPrefix}${id}`;
+    const old = await source.get(oldName, { fresh });
+    if (old === undefined) return { name, text };
+    if (!reported.has(oldName)) onOldName?.(oldName, name);
+    reported.add(oldName);
+    return { name: oldName, text: old };
+  }
+
   return {
     async load(shape, owner, { fresh = false, optional = false } = {}) {
       const { integration_config_id: id } = owner;
@@ -66,9 +90,9 @@ export function createIntegrationCredentials(
       if (!CONFIG_ID.test(id)) {
         return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
       }
-      const name = `${prefix}${id}`;
-      const text = await read(source, name, fresh);
-      if (typeof text === 'object') return text;
+      const found = await asRefusal(() => find(id, fresh));
+      if ('ok' in found) return found;
+      const { name, text } = found;
       if (text === undefined) {
         if (owner.chosen_by_tenant) return notUsable(name);
         return optional
@@ -86,15 +110,27 @@ export function createIntegrationCredentials(
     async mayUse(owner) {
       const { integration_config_id: id } = owner;
       if (id === undefined || !CONFIG_ID.test(id)) return true;
-      const name = `${prefix}${id}`;
       try {
-        const text = await source.get(name, { fresh: false });
+        const { name, text } = await find(id, false);
         return text === undefined
           ? !owner.chosen_by_tenant
           : isTheirs(parsed.get(name)?.text === text ? parsed.get(name)?.result.owned_by : ownerIn(text), owner);
       } catch {
         // The source does not answer now. The attempt itself will find out.
         return true;
+      }
+    },
+
+    async retryTerms(owner) {
+      const { integration_config_id: id } = owner;
+      if (id === undefined || !CONFIG_ID.test(id)) return undefined;
+      try {
+        const { text } = await find(id, false);
+        if (text === undefined || !isTheirs(ownerIn(text), owner)) return undefined;
+        return v.parse(terms, parseJsonObject(text)).retry;
+      } catch {
+        // The secret cannot be read, or is malformed, which `load` reports: the stage's policy holds.
+        return undefined;
       }
     },
   };
@@ -118,7 +154,29 @@ interface Parsed<T> {
   readonly result: { readonly ok: true; readonly credential: T } | Refused;
 }
 
+const DAY_SECONDS = 86_400;
+// Valibot's own messages quote the value.
+const INTERVAL = `must be 0.001 to ${DAY_SECONDS}`;
+const LIMIT = 'must be a whole number from 0 to 100';
+
+const retryTerms = v.pipe(
+  v.strictObject({
+    base_interval_seconds: v.optional(
+      v.pipe(v.number(), v.minValue(0.001, INTERVAL), v.maxValue(DAY_SECONDS, INTERVAL)),
+    ),
+    max_retries: v.optional(v.pipe(v.number(), v.integer(LIMIT), v.minValue(0, LIMIT), v.maxValue(100, LIMIT))),
+  }),
+  v.transform(
+    ({ base_interval_seconds, max_retries }): RetryTerms => ({
+      ...(base_interval_seconds !== undefined && { base_interval_ms: base_interval_seconds * 1000 }),
+      ...(max_retries !== undefined && { max_retries }),
+    }),
+  ),
+);
+
+/** What a secret may say whatever its channel. */
 const ownership = v.object({ tenant_id: v.optional(v.string()) });
+const terms = v.object({ retry: v.optional(retryTerms) });
 
 function ownerIn(text: string): string | undefined {
   const owner = v.safeParse(ownership, parseJsonObject(text));
@@ -131,10 +189,13 @@ function parse<T>(name: string, text: string, shape: CredentialShape<T>): Parsed
     return { owned_by: undefined, result: refused('AUTH_FAILED', `the secret ${name} is not a JSON object`) };
   }
   const owner = v.safeParse(ownership, value);
-  const credential = v.safeParse(shape, value);
+  const retry = v.safeParse(terms, value);
+  const { retry: _, ...own } = value as Readonly<Record<string, unknown>>;
+  const credential = v.safeParse(shape, own);
   const owned_by = owner.success ? owner.output.tenant_id : undefined;
-  if (owner.success && credential.success) return { owned_by, result: { ok: true, credential: credential.output } };
-  const issues = [...(owner.issues ?? []), ...(credential.issues ?? [])];
+  if (owner.success && retry.success && credential.success)
+    return { owned_by, result: { ok: true, credential: credential.output } };
+  const issues = [owner, retry, credential].flatMap((part) => part.issues ?? []);
   return { owned_by, result: refused('AUTH_FAILED', `the secret ${name} is malformed: ${describeIssues(issues)}`) };
 }
 
@@ -144,9 +205,9 @@ const TYPE_OF: Readonly<Record<SecretFault, ProviderErrorType>> = {
   temporary: 'AUTH_TEMPORARY',
 };
 
-async function read(source: SecretSource, name: string, fresh: boolean): Promise<string | undefined | Refused> {
+async function asRefusal<T>(read: () => Promise<T>): Promise<T | Refused> {
   try {
-    return await source.get(name, { fresh });
+    return await read();
   } catch (error) {
     if (!(error instanceof SecretUnavailableError)) throw error;
     return refused(TYPE_OF[error.fault], error.message);

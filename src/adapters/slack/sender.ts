@@ -27,11 +27,11 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
     async send(delivery, signal) {
       const loaded = await credentials.load(slackCredential, delivery);
       if (!loaded.ok) return loaded;
-      const { token, webhook_url } = loaded.credential ?? urlOf(delivery);
+      const { token, webhook_url, ports, allow_mentions: mentions = false } = loaded.credential ?? urlOf(delivery);
       if (token === undefined && webhook_url === undefined) return NO_ROUTE;
       const why = tooLongToConvert(delivery.content);
       if (why !== undefined) return tooLong(why, delivery.content.body.length);
-      const conversion = await convertContent(delivery.content, slackMessage);
+      const conversion = await convertContent(delivery.content, (content) => slackMessage(content, { mentions }));
       if (!conversion.ok) return conversion;
       const message = conversion.value;
       const { length } = [...message.text];
@@ -40,7 +40,7 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
       }
       try {
         return token === undefined
-          ? await byWebhook({ poster, delivery, message, target: webhook_url ?? '', signal })
+          ? await byWebhook({ poster, delivery, message, target: webhook_url ?? '', ports, signal })
           : await byToken({ api, delivery, message, token, signal });
       } catch (error) {
         return faultRefusal(error, SLACK_RULES);
@@ -80,10 +80,16 @@ async function byToken(posting: Posting & { api: SlackApi; token: string }): Pro
   return { ...refused, response_code: code, message: `${refused.message}${scope}` };
 }
 
-async function byWebhook(posting: Posting & { poster: TargetPoster; target: string }): Promise<SendResult> {
-  const { poster, delivery, message, target, signal } = posting;
+interface WebhookPosting extends Posting {
+  readonly poster: TargetPoster;
+  readonly target: string;
+  readonly ports: readonly number[] | undefined;
+}
+
+async function byWebhook(posting: WebhookPosting): Promise<SendResult> {
+  const { poster, delivery, message, target, ports, signal } = posting;
   const headers = { 'content-type': 'application/json; charset=utf-8' };
-  const answer = await poster.post(target, { headers, body: JSON.stringify(message) }, signal);
+  const answer = await poster.post(target, { headers, body: JSON.stringify(message), ports }, signal);
   if (answer.status >= 200 && answer.status < 300) return accepted(answer);
   const code = /^[a-z_]{1,80}$/.exec(answer.text.trim())?.[0];
   return refusalOf(answer, { who: 'the Slack webhook', delivery, rules: SLACK_RULES, code, secret: target });

@@ -26,7 +26,7 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
       if (!loaded.ok) return loaded;
       const target = loaded.credential?.webhook_url ?? delivery.content.recipient;
       if (!looksLikeUrl(target)) return NO_TARGET;
-      return post(poster, delivery, target, signal);
+      return post({ poster, delivery, target, ports: loaded.credential?.ports, signal });
     },
     async refreshCredential(delivery) {
       await credentials.load(teamsCredential, delivery, { fresh: true });
@@ -41,19 +41,23 @@ const NO_TARGET: Refused = {
     'there is no webhook to post to: set integration_config_id to an integration whose secret has webhook_url, or give the workflow URL as recipient',
 };
 
-async function post(
-  poster: TargetPoster,
-  delivery: Delivery,
-  target: string,
-  signal: AbortSignal,
-): Promise<SendResult> {
+interface Posting {
+  readonly poster: TargetPoster;
+  readonly delivery: Delivery;
+  readonly target: string;
+  readonly ports: readonly number[] | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function post({ poster, delivery, target, ports, signal }: Posting): Promise<SendResult> {
   const conversion = await convertContent(delivery.content, adaptiveCardMessage);
   if (!conversion.ok) return conversion;
   const body = conversion.value;
   const size = Buffer.byteLength(body);
   if (size > MAX_CARD_BYTES) return tooLarge(size);
   try {
-    const answer = await poster.post(target, { headers: { 'content-type': 'application/json' }, body }, signal);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await poster.post(target, { headers, body, ports }, signal);
     if (isAccepted(answer)) return { ok: true, response_code: String(answer.status) };
     const code = workflowError(answer.text);
     return refusalOf(answer, { who: 'the Teams webhook', delivery, rules: TEAMS_RULES, code, secret: target });

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { targetPorts } from '../secrets/target-ports.ts';
 
 /** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
 const secret = v.pipe(
@@ -7,13 +8,14 @@ const secret = v.pipe(
 );
 
 /**
- * `url` replaces the recipient of the notification. Each of `secrets` signs, so that a receiver can change from one
+ * `url` replaces the recipient of the notification. `ports` are allowed beside 443. Each of `secrets` signs, so that a receiver can change from one
  * secret to the next without losing a message. Unknown fields are refused, because with a misspelt `secrets` messages
  * would be unsigned.
  */
 export const webhookCredential = v.strictObject({
   tenant_id: v.optional(v.string()),
   url: v.optional(v.string()),
+  ports: targetPorts,
   secrets: v.optional(v.array(secret), []),
 });
 

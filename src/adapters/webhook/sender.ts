@@ -32,7 +32,8 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
       if (!loaded.ok) return loaded;
       const target = loaded.credential?.url ?? delivery.content.recipient;
       if (!looksLikeUrl(target)) return NO_TARGET;
-      return post({ poster, signer, delivery, target, secrets: loaded.credential?.secrets ?? [], signal });
+      const { secrets = [], ports } = loaded.credential ?? {};
+      return post({ poster, signer, delivery, target, secrets, ports, signal });
     },
     async refreshCredential(delivery) {
       await credentials.load(webhookCredential, delivery, { fresh: true });
@@ -52,10 +53,11 @@ interface Posting {
   readonly delivery: Delivery;
   readonly target: string;
   readonly secrets: readonly string[];
+  readonly ports: readonly number[] | undefined;
   readonly signal: AbortSignal;
 }
 
-async function post({ poster, signer, delivery, target, secrets, signal }: Posting): Promise<SendResult> {
+async function post({ poster, signer, delivery, target, secrets, ports, signal }: Posting): Promise<SendResult> {
   const body = webhookPayload(delivery);
   const id = providerSafeId(delivery.log_id);
   const headers: Record<string, string> = {
@@ -66,7 +68,7 @@ async function post({ poster, signer, delivery, target, secrets, signal }: Posti
   };
   if (secrets.length > 0) headers['webhook-signature'] = (await signer()).sign(secrets, id, delivery.at, body);
   try {
-    const answer = await poster.post(target, { headers, body }, signal);
+    const answer = await poster.post(target, { headers, body, ports }, signal);
     if (answer.status >= 200 && answer.status < 300) return { ok: true, response_code: String(answer.status) };
     return refusalOf(answer, { who: 'the endpoint', delivery, rules: WEBHOOK_RULES, secret: target });
   } catch (error) {

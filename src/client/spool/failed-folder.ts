@@ -11,7 +11,7 @@ import type { SpoolWriter } from './spool-writer.ts';
  * reported. The caller holds the lock.
  */
 export function createFailedFolder(
-  { read }: SpoolReader,
+  { read, open }: SpoolReader,
   { write, content, rename, move }: SpoolWriter,
   clock: () => Date,
 ) {
@@ -60,15 +60,18 @@ export function createFailedFolder(
 
     /**
      * Moves a file back into the spool, with a new budget of time and retries and the old idempotency keys. The budget
-     * is written before the file moves, so that there is one copy whenever the process dies.
+     * is written before the file moves, so that there is one copy whenever the process dies. The key of the file must
+     * be known, because the new first line is authenticated.
      * @returns the name in the spool
+     * @throws CorruptFileError, UnreadableFileError; the file is then as it was
      */
     async resend(file: string): Promise<string> {
       const given = await read('failed', file);
+      const items = open(given);
       const name = await markReported(file);
       const { givenUp: _, ...header } = given.header;
       const firstAttempt = clock().toISOString();
-      await write('failed', name, { ...given, header: { ...header, firstAttempt, retryCount: 0 } });
+      await write('failed', name, content({ ...header, firstAttempt, retryCount: 0 }, items));
       return move(name, 'failed', 'spool', name);
     },
   };

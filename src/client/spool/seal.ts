@@ -20,18 +20,26 @@ export function spoolKey(text: string): SpoolKey {
   return { id: createHash('sha256').update(PURPOSE).update(bytes).digest('hex').slice(0, 8), bytes };
 }
 
-/** Encrypts a text. @returns nonce, tag and ciphertext in base64 */
-export function seal(text: string, { bytes }: SpoolKey): string {
+/**
+ * Encrypts a text.
+ * @param bound a text that is not encrypted, and without which the result does not decrypt
+ * @returns nonce, tag and ciphertext in base64
+ */
+export function seal(text: string, { bytes }: SpoolKey, bound = ''): string {
   const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', bytes, nonce).setAAD(PURPOSE);
+  const cipher = createCipheriv('aes-256-gcm', bytes, nonce).setAAD(associated(bound));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
 }
 
-/** @throws Error if the text was changed, or sealed with another key. */
-export function unseal(sealed: string, { bytes }: SpoolKey): string {
+/** @throws Error if either text was changed, or the text was sealed with another key. */
+export function unseal(sealed: string, { bytes }: SpoolKey, bound = ''): string {
   const all = Buffer.from(sealed, 'base64');
-  const decipher = createDecipheriv('aes-256-gcm', bytes, all.subarray(0, 12), { authTagLength: 16 }).setAAD(PURPOSE);
-  decipher.setAuthTag(all.subarray(12, 28));
+  const decipher = createDecipheriv('aes-256-gcm', bytes, all.subarray(0, 12), { authTagLength: 16 });
+  decipher.setAAD(associated(bound)).setAuthTag(all.subarray(12, 28));
   return Buffer.concat([decipher.update(all.subarray(28)), decipher.final()]).toString('utf8');
+}
+
+function associated(bound: string): Buffer {
+  return Buffer.concat([PURPOSE, Buffer.from(bound)]);
 }

@@ -7,7 +7,8 @@ import { type SpoolKey, seal, unseal } from './seal.ts';
  * and `retryCount` are the names in adr-006-spool-retention.md.
  */
 export interface SpoolHeader {
-  readonly version: 1;
+  /** 2: the items are encrypted, and this line is authenticated with them (docs/decisions/0085). */
+  readonly version: 1 | 2;
   /** ISO-8601 UTC. */
   readonly firstAttempt: string;
   /** Number of failed flushes. */
@@ -63,7 +64,8 @@ export function decodeHeader(text: string): SpoolHeader {
   const end = text.indexOf('\n');
   const header = parsed(end < 0 ? '' : text.slice(0, end)) as Partial<SpoolHeader> | undefined;
   if (typeof header?.version !== 'number') throw new CorruptFileError('it does not begin as a spool file');
-  if (header.version !== 1) throw new UnreadableFileError(`it has version ${header.version}: a newer client wrote it`);
+  if (header.version !== 1 && header.version !== 2)
+    throw new UnreadableFileError(`it has version ${header.version}: a newer client wrote it`);
   const { firstAttempt, retryCount, notifications, lastError } = header;
   const whole =
     Number.isFinite(Date.parse(String(firstAttempt))) &&
@@ -73,28 +75,48 @@ export function decodeHeader(text: string): SpoolHeader {
   return header as SpoolHeader;
 }
 
-/** @returns the payload, and the `keyId` for the header */
-export function sealItems(items: readonly Item[], key: SpoolKey | undefined): { payload: string; keyId?: string } {
+/** A file with these items, and with the first line that belongs to them. */
+export function sealItems(items: readonly Item[], given: SpoolHeader, key: SpoolKey | undefined): SpoolFile {
+  const { keyId: _, ...rest } = given;
+  const sealing = key ? ({ version: 2, keyId: key.id } as const) : ({ version: 1 } as const);
+  const header = { ...rest, ...sealing, notifications: items.length };
   const json = JSON.stringify(items);
-  return key ? { payload: seal(json, key), keyId: key.id } : { payload: json };
+  return { header, payload: key ? seal(json, key, bound(header)) : json };
 }
 
-/** @throws CorruptFileError, UnreadableFileError if the key of the file is not among `keys` */
+/**
+ * What the encryption binds of the first line. Version 1 bound nothing. `givenUp` is left out, because a file is also
+ * given up where its key is not known.
+ */
+function bound({ version, firstAttempt, retryCount, notifications, lastError, keyId }: SpoolHeader): string {
+  if (version === 1) return '';
+  return JSON.stringify([version, firstAttempt, retryCount, notifications, lastError.at, lastError.reason, keyId]);
+}
+
+/**
+ * Whoever can write to the directory can put a file there that is not encrypted, so a process with keys refuses it.
+ * @throws CorruptFileError, UnreadableFileError if the key of the file is not among `keys`
+ */
 export function openItems({ header, payload }: SpoolFile, keys: readonly SpoolKey[]): Item[] {
   const key = keys.find(({ id }) => id === header.keyId);
   if (header.keyId !== undefined && key === undefined) {
     throw new UnreadableFileError(`it is encrypted with the key ${header.keyId}, which is not configured`);
   }
-  const items = parsed(key ? unsealed(payload, key) : payload);
+  if (key === undefined && keys.length > 0) {
+    throw new UnreadableFileError(
+      'it is not encrypted, but a spool key is configured: if it is from the time before the key, flush once without it',
+    );
+  }
+  const items = parsed(key ? unsealed(payload, key, bound(header)) : payload);
   if (!Array.isArray(items) || !items.every(isItem)) throw new CorruptFileError('its items are not what was written');
   return items;
 }
 
-function unsealed(payload: string, key: SpoolKey): string {
+function unsealed(payload: string, key: SpoolKey, header: string): string {
   try {
-    return unseal(payload, key);
+    return unseal(payload, key, header);
   } catch (cause) {
-    throw new CorruptFileError('its items do not decrypt', { cause });
+    throw new CorruptFileError('its items do not decrypt, or its first line was changed', { cause });
   }
 }
 

@@ -17,6 +17,8 @@ interface Seen {
 const HEARTBEAT_MS = 3_000;
 /** After this many missed heartbeats a holder counts as dead, where its process cannot be looked up. */
 const MISSED_BEATS = 4;
+/** Of processes that find an abandoned lock at the same moment, each needs a few rounds. */
+const MOST_ROUNDS = 100;
 
 /**
  * Locks the spool for this process alone. A dead holder is recognised by pid and start time. A holder on another host
@@ -24,7 +26,7 @@ const MISSED_BEATS = 4;
  * needed. The lock keeps two flushes from sending the same requests. That nothing is lost or doubled does not depend on
  * it.
  * @returns a function that releases the lock
- * @throws SpoolLockedError when another process holds the lock
+ * @throws SpoolLockedError when another process holds the lock; the error of the file system
  */
 export async function lockSpool(
   directory: string,
@@ -34,7 +36,9 @@ export async function lockSpool(
   await makeDirectory(fs, directory);
   const identity = JSON.stringify({ ...ownIdentity(), token: randomUUID() });
   let mine = await create(fs, path, identity);
-  for (; mine === undefined; mine = await create(fs, path, identity)) {
+  for (let round = 1; mine === undefined; round++, mine = await create(fs, path, identity)) {
+    // A link that leads nowhere exists for one call and not for the other.
+    if (round > MOST_ROUNDS) throw new Error(`The lock ${path} can be neither taken nor read: remove it.`);
     const seen = await look(fs, path);
     if (seen === undefined) continue;
     const holder = parseIdentity(seen.text);

@@ -17,11 +17,7 @@ export interface SpoolWriterOptions {
 export type SpoolWriter = ReturnType<typeof createSpoolWriter>;
 
 export function createSpoolWriter({ folders, pathOf }: SpoolReader, { fs, clock, key }: SpoolWriterOptions) {
-  function content(header: SpoolHeader, items: readonly Item[]): SpoolFile {
-    const { keyId: _, ...rest } = header;
-    const { payload, keyId } = sealItems(items, key);
-    return { header: { ...rest, notifications: items.length, ...(keyId !== undefined && { keyId }) }, payload };
-  }
+  const content = (header: SpoolHeader, items: readonly Item[]): SpoolFile => sealItems(items, header, key);
 
   async function write(folder: Folder, file: string, written: SpoolFile): Promise<void> {
     await makeDirectory(fs, folders[folder]);

@@ -1,5 +1,6 @@
 import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
+import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { MAX_DELAY_MS, messageFor } from '../model/queue-message.ts';
 import type { Random } from '../model/random.ts';
@@ -65,17 +66,27 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     if (plan.record !== undefined) await deps.records.put(plan.record);
     // Before the row is settled: once it is SUCCESS, no event of it comes here again.
     if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
-    if (plan.change !== undefined && !(await deps.rows.change(subject.row, plan.change))) continue;
+    // Before the row says that a message waits for it: a repeated event finds its mark there, and queues none.
+    const queued = plan.due === undefined ? {} : await queue(subject.row, plan.due, plan.record?.run_id ?? '', deps);
+    const change = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
+    if (change !== undefined && !(await deps.rows.change(subject.row, change))) continue;
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
     return {
       ...report,
       tenant_id,
       outcome: plan.do,
       ...(again_at !== undefined && { again_after_seconds: Math.max(1, Math.ceil(again_at / 1000)) }),
-      ...(plan.due !== undefined && (await queue(subject.row, plan.due, plan.record?.run_id ?? '', deps))),
+      ...queued,
     };
   }
   throw new Error(`Others kept changing the notification ${log_id} while an event about it was applied.`);
+}
+
+/** The change without the note of a message, so that the next look ahead sends one. */
+function unqueued(change: RowChange | undefined): RowChange | undefined {
+  if (change === undefined) return undefined;
+  const { queued_for: _, ...set } = change.set;
+  return { ...change, set };
 }
 
 /** A notification that arrived needs no successor on its fallback channel. An attempt under way there goes on. */
@@ -89,9 +100,11 @@ async function read(
   { log_id, attempt }: DeliveryEvent,
   { rows, records }: DeliveryEventDeps,
 ): Promise<EventSubject | undefined> {
-  const [row, record] = await Promise.all([rows.read(log_id), records.find(log_id, attempt)]);
+  const [row, found] = await Promise.all([rows.read(log_id), records.find(log_id, attempt)]);
   if (row === undefined) return undefined;
-  const newest = attempt === row.last_attempt ? record : await records.find(log_id, row.last_attempt);
+  const owed = owedRecord(row);
+  const record = found ?? (owed?.retry_attempt === attempt ? owed : undefined);
+  const newest = attempt === row.last_attempt ? record : ((await records.find(log_id, row.last_attempt)) ?? owed);
   return { row, ...(record && { record }), ...(newest && { newest }) };
 }
 
@@ -107,7 +120,8 @@ async function queue(
   const wait = epochMs(due) - clock().getTime();
   if (wait > MAX_DELAY_MS) return {};
   try {
-    await retries.send(messageFor(row, due, run_id), Math.max(0, Math.ceil(wait / 1000)));
+    // Not before the row is written: a message for another due time is dropped.
+    await retries.send(messageFor(row, due, run_id), Math.max(1, Math.ceil(wait / 1000)));
     return {};
   } catch (requeue_error) {
     return { requeue_error };

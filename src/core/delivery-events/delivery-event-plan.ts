@@ -1,5 +1,6 @@
 import type { RetryRules } from '../delivery/backoff.ts';
 import { isClaimed } from '../delivery/claim-plan.ts';
+import { errorDetails } from '../delivery/policy/error-details.ts';
 import { resultOf } from '../delivery/recorded-attempt.ts';
 import { ROW_TEXT } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
@@ -7,7 +8,7 @@ import { arrived, withEvidence } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
-import type { RowChange } from '../model/row-change.ts';
+import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
 import { workQueueOf } from '../model/work-index.ts';
@@ -97,7 +98,13 @@ function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject,
     do: 'reconcile',
     ...history,
     change: {
-      set: { ...marks, send_status: 'SUCCESS', claim_until: '', sent_at: record?.retry_at ?? event.at },
+      set: {
+        ...marks,
+        send_status: 'SUCCESS',
+        claim_until: '',
+        sent_at: record?.retry_at ?? event.at,
+        ...(row.error_details && { error_details: '' }),
+      },
       remove: present(row, UNFINISHED),
     },
   };
@@ -145,27 +152,44 @@ function planFailure(
     return { do: 'note', record: failedRecord(event, answer, subject), change: { set: marks, remove } };
   }
   const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
+  const change: RowChange = {
+    set: {
+      ...marks,
+      send_status: 'RETRY',
+      claim_until: '',
+      retry_count: Math.max(0, row.send_attempts - 1),
+      error_type: verdict.error_type,
+      error_message: clip(refused.message, ROW_TEXT),
+      ...(refused.response_code !== undefined && { response_code: refused.response_code }),
+      ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
+      work_queue: workQueueOf('due', row.priority, row.log_id),
+      work_at: due,
+      next_retry_at: due,
+      ...queuedFor(due, now),
+    },
+    remove: present(row, [
+      'sent_at',
+      'delivered_at',
+      'failure_reason',
+      'dead_message_id',
+      'dead_run_id',
+      // The record above is written first.
+      'record_due',
+    ]),
+  };
+  const { message, response_code } = refused;
+  const failure = {
+    type: refused.error_type,
+    ...(response_code !== undefined && { code: response_code }),
+    message,
+    attempt: row.last_attempt,
+    at: now.toISOString(),
+  };
   return {
     do: 'fail',
     record: failedRecord(event, answer, subject, isNewest ? verdict : undefined),
     due,
-    change: {
-      set: {
-        ...marks,
-        send_status: 'RETRY',
-        claim_until: '',
-        retry_count: Math.max(0, row.send_attempts - 1),
-        error_type: verdict.error_type,
-        error_message: clip(refused.message, ROW_TEXT),
-        ...(refused.response_code !== undefined && { response_code: refused.response_code }),
-        ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
-        work_queue: workQueueOf('due', row.priority, row.log_id),
-        work_at: due,
-        next_retry_at: due,
-        ...queuedFor(due, now),
-      },
-      remove: present(row, ['sent_at', 'delivered_at', 'failure_reason', 'dead_message_id', 'dead_run_id']),
-    },
+    change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } },
   };
 }
 

@@ -8,7 +8,7 @@ import type { EndedAttempt } from './ended-attempt.ts';
 import { type FailoverDeps, failOver } from './failover.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import { recordOf } from './retry-record.ts';
-import { settlementOf } from './settlement.ts';
+import { settlementOf, settlementOwing } from './settlement.ts';
 import { giveUp, heldVerdict, judge, type Verdict } from './verdict.ts';
 
 export interface SettleDeps extends FailoverDeps {
@@ -24,20 +24,22 @@ export interface ConcludeDeps extends SettleDeps, RetryRules {
 /** An outcome that cannot be recorded would be sent again, so recording is tried this often, at growing intervals. */
 const RECORD_TRIES = 6;
 const RECORD_PAUSE_MS = 100;
+/** From this try on, the row of an accepted attempt takes the record if RetryLog does not. */
+const OWED_FROM_TRY = 2;
 
 /** Judges and records an attempt, then settles its row. */
 export async function concludeAttempt(conducted: ConductedAttempt, deps: ConcludeDeps): Promise<DeliveryOutcome> {
   const attempt = judged(conducted, deps);
   const { row, held_by } = attempt;
   const record = recordOf(attempt);
-  await putInsistently(record, deps);
-  const { settled, verdict, ...requeued } = await settleAttempt(attempt, conducted.received.message, deps);
+  const owed = await recordInsistently(attempt, record, deps);
+  const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, conducted.received.message, deps));
   return {
     attempt: row.last_attempt,
     verdict,
     record,
     ...(held_by !== undefined && { held_by }),
-    ...requeued,
+    ...faults,
     disposition: settled ? dispositionOf(verdict) : { do: 'done' },
     ...(!settled && { dropped: 'the claim was lost before the outcome could be settled' }),
   };
@@ -49,15 +51,21 @@ export interface Settled {
   /** The attempt's verdict, or what failing over made of it. */
   readonly verdict: Verdict;
   readonly requeue_error?: unknown;
+  readonly record_error?: unknown;
 }
 
-/** Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. */
+/**
+ * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. The message
+ * is queued first, so that no death leaves a row that waits for a message nobody sent. If the row is not settled then,
+ * the message meets another due time, and is dropped (docs/decisions/0075).
+ */
 export async function settleAttempt(attempt: EndedAttempt, message: QueueMessage, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;
   const { verdict, message: successor } = await failOver(row, attempt.verdict, run_id, deps);
-  if (!(await deps.rows.settle(row, settlementOf({ ...attempt, verdict })))) return { settled: false, verdict };
   const next = successor ?? nearRetry(message, verdict, deps);
-  return { settled: true, verdict, ...(next && (await queueAt(next, deps))) };
+  const queued = next ? await queueAt(next, deps) : {};
+  const change = settlementOf({ ...attempt, verdict }, next !== undefined && !('requeue_error' in queued));
+  return { settled: await deps.rows.settle(row, change), verdict, ...queued };
 }
 
 export function dispositionOf(verdict: Verdict): Disposition {
@@ -94,12 +102,27 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
   }
 }
 
-async function putInsistently(record: RetryRecord, { records, pause }: ConcludeDeps): Promise<void> {
+/**
+ * Records the attempt. An accepted one must not be sent again because RetryLog is in trouble: its row is settled then,
+ * and keeps the record until a sweep can write it.
+ * @returns the settlement if the row keeps the record; undefined once RetryLog has taken it
+ * @throws the error of RetryLog when neither of the two took the record: the attempt is taken over once its claim ends
+ */
+async function recordInsistently(
+  attempt: EndedAttempt,
+  record: RetryRecord,
+  { records, rows, pause }: ConcludeDeps,
+): Promise<Settled | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      return await records.put(record);
-    } catch (error) {
-      if (tries === RECORD_TRIES) throw error;
+      await records.put(record);
+      return undefined;
+    } catch (record_error) {
+      const mayOwe = attempt.result?.ok === true && tries >= OWED_FROM_TRY;
+      // A row that refuses, too, is no reason to stop: the next try may find either of the two well.
+      const settled = mayOwe && (await rows.settle(attempt.row, settlementOwing(attempt, record)).catch(() => false));
+      if (settled) return { settled, verdict: attempt.verdict, record_error };
+      if (tries === RECORD_TRIES) throw record_error;
       await pause(RECORD_PAUSE_MS * 2 ** tries);
     }
   }
@@ -113,10 +136,13 @@ function nearRetry(message: QueueMessage, verdict: Verdict, { clock }: SettleDep
   return wait > MAX_DELAY_MS ? undefined : { ...plain, due: verdict.next_retry_at };
 }
 
+/** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
+const SETTLED_AFTER_SECONDS = 1;
+
 async function queueAt(message: QueueMessage, { retries, clock }: SettleDeps): Promise<{ requeue_error?: unknown }> {
   const wait = epochMs(message.due) - clock().getTime();
   try {
-    await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(0, Math.ceil(wait / 1000))));
+    await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000))));
     return {};
   } catch (requeue_error) {
     // The row is in the work index, so the next sweep finds it. Reporting a failure would repeat the claim.

@@ -8,6 +8,8 @@ import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
 import { leavingIndex } from './leaving-index.ts';
+import { CHANGE_TRIES } from './ports.ts';
+import { repairRecord } from './repair-record.ts';
 import { takeOver } from './take-over.ts';
 
 export interface DeliverDeps extends ConductDeps, ConcludeDeps {
@@ -41,20 +43,47 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
   const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), claimToken(deps.random));
   if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
   const malformed = leavingIndex(beforeClaim(row), message, deps.clock());
-  if (malformed) return left(await deps.rows.settle(row, malformed.change), malformed.why);
+  if (malformed) {
+    return (await deps.rows.settle(row, malformed.change))
+      ? left(malformed.why)
+      : dropped('the row has changed meanwhile');
+  }
   const skip = reasonNotToSend(row, deps.clock(), deps.policy);
   return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
 }
 
-/** Decides by the row as it is; for every message that does not simply claim its row. */
+/** Seconds until a message is visible again whose row others keep changing. */
+const CHANGING_SECONDS = 5;
+
+/**
+ * Decides by the row as it is; for every message that does not simply claim its row. Another write may come between the
+ * decision and ours: of an event that shows that the notification arrived, of its writer, of another worker. Then the
+ * row is read again, and the decision made anew.
+ */
 async function considerRow(
-  row: NotificationRow | undefined,
+  found: NotificationRow | undefined,
   received: ReceivedMessage,
   deps: DeliverDeps,
   alone: boolean,
 ): Promise<DeliveryOutcome> {
+  let row = found;
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
+    const outcome = await considerOnce(row, received, deps, alone);
+    if (outcome !== 'changed') return outcome;
+    row = await deps.rows.read(received.message.log_id);
+  }
+  return { disposition: { do: 'return', after_seconds: CHANGING_SECONDS } };
+}
+
+async function considerOnce(
+  row: NotificationRow | undefined,
+  received: ReceivedMessage,
+  deps: DeliverDeps,
+  alone: boolean,
+): Promise<DeliveryOutcome | 'changed'> {
+  if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
   const malformed = row && leavingIndex(row, received.message, deps.clock());
-  if (row && malformed) return left(await deps.rows.change(row, malformed.change), malformed.why);
+  if (row && malformed) return (await deps.rows.change(row, malformed.change)) ? left(malformed.why) : 'changed';
   const plan = planClaim(
     row,
     received,
@@ -67,10 +96,10 @@ async function considerRow(
   if (plan.do === 'dead_letter') return { disposition: { do: 'dead_letter' } };
   if (plan.do === 'take_over') {
     const takeover = await takeOver(row, received, deps, alone);
-    return 'due' in takeover ? considerRow(takeover.due, received, deps, alone) : takeover.outcome;
+    return takeover === 'changed' ? takeover : takeover.outcome;
   }
   const won = await deps.rows.change(row, plan.change);
-  return won ? makeAttempt(withChange(row, plan.change), plan, received, deps) : dropped('another worker was faster');
+  return won ? makeAttempt(withChange(row, plan.change), plan, received, deps) : 'changed';
 }
 
 async function makeAttempt(
@@ -93,8 +122,8 @@ function beforeClaim(row: NotificationRow): NotificationRow {
   };
 }
 
-function left(changed: boolean, why: string): DeliveryOutcome {
-  return dropped(changed ? `it left the work index: ${why}` : 'the row has changed meanwhile');
+function left(why: string): DeliveryOutcome {
+  return dropped(`it left the work index: ${why}`);
 }
 
 function dropped(because: string): DeliveryOutcome {

@@ -31,6 +31,8 @@ export interface DeliveryOutcome {
   readonly held_by?: string;
   /** The near retry could not be queued; a sweep will find the notification later. */
   readonly requeue_error?: unknown;
+  /** The retry record of an accepted attempt could not be written; a sweep repairs it. */
+  readonly record_error?: unknown;
   /** A fault of ours or of the storage; the message comes back. */
   readonly error?: unknown;
 }

@@ -123,6 +123,7 @@ function successorOf(
     ...historyKeys({ ...copied, log_id, tenant_id }, now),
     ...routing,
     log_id,
+    is_deleted: false,
     tenant_id,
     predecessor_log_id: row.log_id,
     channel,

@@ -8,7 +8,7 @@ import type { RowChange } from '../model/row-change.ts';
  */
 export interface ClaimStore {
   /**
-   * Claims the row if it is due as the message says, is not claimed, and has an attempt left.
+   * Claims the row if it is due as the message says, is neither claimed nor delivered, and has an attempt left.
    * @param claim_id a token of this claim alone
    * @returns the row as claimed or, without a claim, as it is; no row when there is none
    */
@@ -18,7 +18,10 @@ export interface ClaimStore {
     claim_id: string,
   ): Promise<{ claimed: boolean; row?: NotificationRow }>;
   read(log_id: string): Promise<NotificationRow | undefined>;
-  /** Applies the change if the row is still as it was read, else returns false. */
+  /**
+   * Applies the change if the row's state is still as it was read, with what events and its writer say about further
+   * attempts; else returns false.
+   */
   change(row: NotificationRow, change: RowChange): Promise<boolean>;
   /** Ends the attempt that the row was claimed for; returns false if the claim was lost. */
   settle(row: NotificationRow, change: RowChange): Promise<boolean>;
@@ -27,6 +30,8 @@ export interface ClaimStore {
 /** NotificationRetryLog. */
 export interface RecordStore {
   put(record: RetryRecord): Promise<void>;
+  /** Puts the record unless its attempt has one. @returns false when it has one, which stays as it is */
+  putIfAbsent(record: RetryRecord): Promise<boolean>;
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
 }
 

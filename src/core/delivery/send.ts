@@ -42,9 +42,10 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
     // One time limit for both sends: it is set by the worker's time.
     const signal = deps.sendTimeout();
     const first = await sendOnce(delivery, signal, deps);
-    if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential) return first;
+    if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential)
+      return await withTerms(first, delivery, deps);
     await deps.sender.refreshCredential(delivery);
-    return await sendOnce(delivery, signal, deps);
+    return await withTerms(await sendOnce(delivery, signal, deps), delivery, deps);
   } catch (error) {
     if (error instanceof ContentUnreadableError)
       return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
@@ -62,6 +63,12 @@ export function integrationOf({
     ...(integration_config_id && { integration_config_id }),
     ...(created_by === INTAKE_API && { chosen_by_tenant: true as const }),
   };
+}
+
+async function withTerms(result: SendResult, delivery: Delivery, { sender }: SendDeps): Promise<SendResult> {
+  if (result.ok) return result;
+  const retry = await sender.retryTerms?.(delivery);
+  return retry === undefined ? result : { ...result, retry };
 }
 
 async function sendOnce(delivery: Delivery, signal: AbortSignal, { sender }: SendDeps): Promise<SendResult> {

@@ -18,6 +18,14 @@ export interface Delivery {
   readonly at: Date;
 }
 
+/** What an integration sets for its own notifications; the stage's policy holds for what it leaves out. */
+export interface RetryTerms {
+  /** The unit of backoff in milliseconds. */
+  readonly base_interval_ms?: number;
+  /** Retries after the first send. A limit of the row's own comes before it. */
+  readonly max_retries?: number;
+}
+
 /** The provider accepted the message. */
 export interface Accepted {
   readonly ok: true;
@@ -40,6 +48,8 @@ export interface Refused {
   readonly counted?: boolean;
   /** False when the attempt failed on our side: then it shows nothing about the provider. */
   readonly asked?: false;
+  /** The integration's own terms for the next attempt. */
+  readonly retry?: RetryTerms;
   /** The raw answer for the retry record: small, JSON-serialisable, without address, body or credential. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -54,4 +64,6 @@ export interface Sender {
   send(delivery: Delivery, signal: AbortSignal): Promise<SendResult>;
   /** Forgets a cached credential, so that the next send reads it anew (AUTH_TEMPORARY, design §5). */
   refreshCredential?(delivery: Delivery): Promise<void>;
+  /** How the delivery's integration wants a failure to be retried. It never rejects. */
+  retryTerms?(delivery: Delivery): Promise<RetryTerms | undefined>;
 }

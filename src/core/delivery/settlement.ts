@@ -1,9 +1,12 @@
-import type { NotificationRow } from '../model/notification.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
-import type { RowChange } from '../model/row-change.ts';
+import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { workQueueOf } from '../model/work-index.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
+import { errorDetails } from './policy/error-details.ts';
+import { recordDue } from './repair-record.ts';
+import { attemptsLeft } from './verdict.ts';
 
 /** Longest text, in characters, that keeps a row below one write unit of 1 KB. */
 export const ROW_TEXT = 100;
@@ -14,12 +17,33 @@ const DEAD_LETTER_ATTRIBUTES = ['failure_reason', 'dead_message_id', 'dead_run_i
 /**
  * The change that ends an attempt. It removes one attribute at most, because the PartiQL dialects agree on no more,
  * except when a forced attempt ends a dead notification or a delivery event has set `give_up`.
+ * @param queued whether the message of a near retry is in its lane, so that no look ahead needs to send it
  */
-export function settlementOf(attempt: EndedAttempt): RowChange {
+export function settlementOf(attempt: EndedAttempt, queued = true): RowChange {
+  const change = stateAfter(attempt, queued);
+  return { ...change, set: { ...change.set, ...detailsAfter(attempt, change) } };
+}
+
+/** `error_details`, which takes what the other columns leave of the write unit. */
+function detailsAfter({ row, result, ended }: EndedAttempt, change: RowChange): Partial<NotificationRow> {
+  if (change.set.send_status === 'SUCCESS') return row.error_details ? { error_details: '' } : {};
+  if (result?.ok !== false) return {};
+  const { error_type, response_code, message } = result;
+  return errorDetails(withChange(row, change), {
+    type: error_type,
+    ...(response_code !== undefined && { code: clip(response_code, 20) }),
+    message,
+    attempt: row.last_attempt,
+    at: ended.toISOString(),
+  });
+}
+
+function stateAfter(attempt: EndedAttempt, queued: boolean): RowChange {
   const { row, verdict, result } = attempt;
   const common = {
-    // Releases the claim, and leaves 24 bytes more of the kilobyte that a write unit covers.
+    // Releases the claim, and leaves 30 bytes more of the kilobyte that a write unit covers.
     claim_until: '',
+    claim_id: '',
     first_attempt_at: attempt.first_attempt_at,
     retry_count: Math.max(0, row.send_attempts - 1),
     ...rowAnswer(attempt),
@@ -36,18 +60,23 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
         },
         remove: ['work_queue', ...obsolete, ...(row.failure_reason === undefined ? [] : DEAD_LETTER_ATTRIBUTES)],
       };
-    case 'RETRY':
+    case 'RETRY': {
+      const counts: Partial<NotificationRow> = !verdict.counted && attempt.counted ? uncount(row) : {};
       return {
         set: {
           ...common,
-          ...(!verdict.counted && attempt.counted && uncount(row)),
+          ...counts,
+          ...(verdict.max_retries !== undefined && {
+            attempts_left: attemptsLeft(verdict.max_retries, counts.send_attempts ?? row.send_attempts),
+          }),
           send_status: 'RETRY',
           next_retry_at: verdict.next_retry_at,
           work_at: verdict.next_retry_at,
-          ...queuedFor(verdict.next_retry_at, attempt.ended),
+          ...(queued && queuedFor(verdict.next_retry_at, attempt.ended)),
         },
         remove: obsolete,
       };
+    }
     case 'FAILED': {
       const failed = {
         ...common,
@@ -72,6 +101,18 @@ export function settlementOf(attempt: EndedAttempt): RowChange {
       };
     }
   }
+}
+
+/**
+ * The settlement of an accepted attempt whose record RetryLog has not taken: the row keeps what the record says, and
+ * stays in the work index until the record is written (repair-record.ts).
+ */
+export function settlementOwing(attempt: EndedAttempt, record: RetryRecord): RowChange {
+  const { set, remove = [] } = settlementOf(attempt);
+  return {
+    set: { ...set, work_at: attempt.ended.toISOString(), record_due: recordDue(record) },
+    remove: remove.filter((name) => name !== 'work_queue'),
+  };
 }
 
 function uncount(row: NotificationRow): Partial<NotificationRow> {

@@ -17,8 +17,8 @@ export interface TakeOverDeps extends SettleDeps {
 
 export type Takeover =
   | { readonly outcome: DeliveryOutcome }
-  /** The attempt is settled as died; the next attempt of this row is due now. */
-  | { readonly due: NotificationRow };
+  /** The row has changed: the attempt is settled as died and the next one is due now, or others were faster. */
+  | 'changed';
 
 /**
  * Ends the attempt of a worker that died: its record counts; without a record, the next attempt is due (design §6.2).
@@ -31,10 +31,8 @@ export async function takeOver(
   alone: boolean,
 ): Promise<Takeover> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
-  if (record !== undefined && isOfClaim(record, row, deps)) {
-    return { outcome: await settleByRecord(row, record, received, deps) };
-  }
-  return alone ? settleAsDied(row, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
+  if (record !== undefined && isOfClaim(record, row, deps)) return settleByRecord(row, record, received, deps);
+  return alone ? settleAsDied(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
 }
 
 /** A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. */
@@ -47,36 +45,43 @@ async function settleByRecord(
   record: RetryRecord,
   received: ReceivedMessage,
   deps: TakeOverDeps,
-): Promise<DeliveryOutcome> {
+): Promise<Takeover> {
   const recorded = recordedAttempt(row, record, received, deps.clock());
   // An event may have shown since then that nothing is left to do.
   const attempt = arrived(row.delivery_by_attempt)
     ? { ...recorded, verdict: { status: 'SUCCESS' } as const }
     : recorded;
-  const { settled, verdict, ...requeued } = await settleAttempt(attempt, received.message, deps);
-  return settled
-    ? { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict }
-    : { disposition: { do: 'done' }, dropped: 'another worker settled it' };
+  // An event may come now, too: it says what it knows on the row, and leaves the rest to the worker that takes over.
+  const rows = { ...deps.rows, settle: deps.rows.change };
+  const { settled, verdict, ...requeued } = await settleAttempt(attempt, received.message, { ...deps, rows });
+  if (!settled) return 'changed';
+  return { outcome: { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict } };
 }
 
-async function settleAsDied(row: NotificationRow, { message }: ReceivedMessage, deps: TakeOverDeps): Promise<Takeover> {
-  const now = deps.clock();
-  await deps.records.put(
-    recordOfDied(row, {
-      run_id: message.run_id,
-      now,
-      verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at: now.toISOString(), counted: true },
-      remark: 'the provider may or may not have taken the message',
-    }),
-  );
+/** @param older a record of the same attempt, of a row that its writer has replaced since */
+async function settleAsDied(
+  row: NotificationRow,
+  older: RetryRecord | undefined,
+  { message }: ReceivedMessage,
+  { clock, records, rows }: TakeOverDeps,
+): Promise<Takeover> {
+  const now = clock();
+  const died = recordOfDied(row, {
+    run_id: message.run_id,
+    now,
+    verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at: now.toISOString(), counted: true },
+    remark: 'the provider may or may not have taken the message',
+  });
+  // An event may have recorded the attempt since the record was looked for.
+  if (older !== undefined) await records.put(died);
+  else if (!(await records.putIfAbsent(died))) return 'changed';
   // A row with a failure_reason is dead: its attempt was the one that an operator forced, and there is no other.
   if (row.failure_reason !== undefined && !arrived(row.delivery_by_attempt)) {
     const work_queue = workQueueOf('dead', row.priority, row.log_id);
-    await deps.rows.settle(row, { set: { send_status: 'FAILED', work_queue, work_at: now.toISOString() } });
+    const set = { send_status: 'FAILED', work_queue, work_at: now.toISOString() } as const;
+    if (!(await rows.change(row, { set }))) return 'changed';
     return { outcome: { disposition: { do: 'done' }, dropped: 'its forced attempt died' } };
   }
-  const freed = await deps.rows.settle(row, { set: { send_status: 'RETRY' } });
-  return freed
-    ? { due: { ...row, send_status: 'RETRY' } }
-    : { outcome: { disposition: { do: 'done' }, dropped: 'another worker was faster' } };
+  await rows.change(row, { set: { send_status: 'RETRY' } });
+  return 'changed';
 }

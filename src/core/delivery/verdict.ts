@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
 import { backoffDelay, type RetryRules } from './backoff.ts';
 import type { Held } from './provider-gate.ts';
-import type { Refused, SendResult } from './sender.ts';
+import type { Refused, RetryTerms, SendResult } from './sender.ts';
 
 /** What becomes of a notification after an attempt. */
 export type Verdict =
@@ -14,6 +14,8 @@ export type Verdict =
       readonly error_type: ErrorType;
       readonly next_retry_at: string;
       readonly counted: boolean;
+      /** The integration's own limit, by which the row's attempts left are counted from now on. */
+      readonly max_retries?: number;
     }
   | {
       readonly status: 'FAILED';
@@ -53,19 +55,33 @@ export function judge(result: SendResult, attempt: Attempt, rules: RetryRules): 
 function judgeTransient(result: Refused, attempt: Attempt, rules: RetryRules): Verdict {
   const { row } = attempt;
   const counted = !attempt.provider_down && (result.counted ?? policyOf(result.error_type).counted);
-  if (counted && row.attempts_left <= 0) return giveUp('MAX_RETRIES', result.error_type);
+  const { base_interval_ms = rules.policy.base_interval_ms, max_retries } = termsOf(result, row);
+  const left = max_retries === undefined ? row.attempts_left : attemptsLeft(max_retries, row.send_attempts);
+  if (counted && left <= 0) return giveUp('MAX_RETRIES', result.error_type);
   const delay = backoffDelay(
     {
       error_type: result.error_type,
       retries_made: counted ? row.send_attempts - 1 : row.send_attempts - 2,
       ...(result.retry_after_ms !== undefined && { retry_after_ms: result.retry_after_ms }),
     },
-    rules,
+    { ...rules, policy: { ...rules.policy, base_interval_ms } },
   );
   const next_retry_at = isoAfter(attempt.now, delay);
   const late = epochMs(next_retry_at) > deadlineOf(attempt.first_attempt_at, row, rules.policy);
   if (late) return giveUp('EXPIRED', result.error_type);
-  return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted };
+  const limit = max_retries === undefined ? {} : { max_retries };
+  return { status: 'RETRY', error_type: result.error_type, next_retry_at, counted, ...limit };
+}
+
+/** The integration's terms, without its limit if the row has one of its own. */
+function termsOf({ retry = {} }: Refused, { max_retry_count }: NotificationRow): RetryTerms {
+  const { max_retries: _, ...others } = retry;
+  return max_retry_count === undefined ? retry : others;
+}
+
+/** The attempts that a limit of retries leaves: the first send is none of them. */
+export function attemptsLeft(max_retries: number, send_attempts: number): number {
+  return Math.max(0, max_retries + 1 - send_attempts);
 }
 
 /** The attempt is held, as the provider is down. It uses up no retry, but the deadline still bounds it. */

@@ -39,6 +39,9 @@ const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'
 /** TEXT columns that may be as long as a body, and would make every write of the row as expensive. */
 const NOTES = ['response_message', 'error_details'] as const;
 
+/** Columns that a writer sets to NULL because they have no value yet, and that the plan does not set itself. */
+const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NOTES] as const;
+
 /**
  * Decides on a row that another writer wrote with the source documents' columns (design §4, "Rows written by
  * others"). The content always moves out of the row, because the recipient must not stay in the clear
@@ -59,7 +62,8 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
   if (typeof tenant_id !== 'string' || nameless) {
     return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
-  const history = historyKeys({ ...row, log_id, tenant_id }, timeOf(row, 'created_at') ?? now);
+  const created = timeOf(row, 'created_at') ?? now;
+  const history = historyKeys({ ...row, log_id, tenant_id }, created, delivered ? created : keptFrom(row, now));
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
   if (delivered) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   if (faults.length > 0) {
@@ -71,7 +75,11 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy): Inde
     do: 'index',
     set: { ...history, ...workKeys(row, log_id, now, policy), ...hostOf(row), ...written },
     ...moved,
-    remove: [...moved.remove, ...(row['failure_reason'] === undefined ? [] : ['failure_reason'])],
+    remove: [
+      ...moved.remove,
+      ...(row['failure_reason'] === undefined ? [] : ['failure_reason']),
+      ...emptyColumns(row, moved.remove),
+    ],
   };
 }
 
@@ -126,6 +134,17 @@ function workKeys(row: ForeignRow, log_id: string, now: Date, policy: RetryPolic
     work_queue: workQueueOf('due', priority, log_id),
     work_at: dueTime(row, begun, now).toISOString(),
   };
+}
+
+/** NULL means absent, and takes bytes of the kilobyte that a write unit covers. */
+function emptyColumns(row: ForeignRow, removed: readonly string[]): string[] {
+  return NULLABLE.filter((column) => row[column] === null && !removed.includes(column));
+}
+
+/** A row that waits for its time, or for its writer, is kept for two years from then on. */
+function keptFrom(row: ForeignRow, now: Date): Date {
+  const times = [now, timeOf(row, 'next_retry_at') ?? now, timeOf(row, 'scheduled_at') ?? now];
+  return new Date(Math.max(...times.map((time) => time.getTime())));
 }
 
 /** A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear. */

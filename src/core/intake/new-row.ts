@@ -34,6 +34,7 @@ export function newNotification(
   const inline = {
     ...columns,
     log_id,
+    is_deleted: false,
     tenant_id,
     notification_type: request.channel.toUpperCase(),
     send_status: 'PENDING',

@@ -1,8 +1,10 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
+import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
 import { priorityOf } from '../model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
 import { parseTime } from '../model/time.ts';
+import { failedAt } from '../model/work/failed-at.ts';
 import { createdAt } from '../model/work/history-index.ts';
 import { canRetry, errorMessage, type PublicState, publicState } from './public-state.ts';
 
@@ -28,6 +30,12 @@ export interface NotificationSummary {
   /** The notification that continues this one on its fallback channel; predecessor_log_id is the reverse link. */
   readonly successor_log_id?: string;
   readonly predecessor_log_id?: string;
+  /** What kind of job it is: its template_id. */
+  readonly job_type?: string;
+  /** Only while `status` is failed: the last error, when it was given up, and whether a retry may help. */
+  readonly error_type?: ErrorType;
+  readonly failed_at?: string;
+  readonly retryable?: boolean;
 }
 
 /** The producer's view of an attempt, without the provider's own words. */
@@ -65,9 +73,21 @@ export function summaryOf(row: NotificationRow & { readonly [column: string]: un
     retry_count: countOf(row.retry_count),
     ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),
     ...createdOf(row),
+    ...(typeof row['template_id'] === 'string' && { job_type: row['template_id'] }),
+    ...(status === 'failed' && failureOf(row, now)),
     ...Object.fromEntries(COLUMNS.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
   return summary;
+}
+
+function failureOf(row: NotificationRow, now: Date): Partial<NotificationSummary> {
+  const error_type = ERROR_TYPES.find((type) => type === (row.error_type ?? row.failure_reason));
+  const failed_at = failedAt(row);
+  return {
+    ...(error_type !== undefined && { error_type }),
+    ...(failed_at !== undefined && { failed_at }),
+    retryable: canRetry(row, now),
+  };
 }
 
 function countOf(value: unknown): number {

@@ -95,8 +95,13 @@ export interface NotificationRow {
   readonly updated_at?: string;
   /** UPDATED_BY, unless another writer has changed the row since our last write. */
   readonly updated_by?: string;
-  /** JSON: the last failure, in short; the retry record has the whole answer. */
+  /** JSON: the last failure, in short; the retry record has the whole answer. Empty once it is delivered. */
   readonly error_details?: string;
+  /**
+   * JSON: what the retry record of the accepted attempt says, while RetryLog has not taken it yet. The row stays in the
+   * work index until then, and only then.
+   */
+  readonly record_due?: string;
 }
 
 /** `updated_by` of a row that the pipeline wrote last. The stream filter of the indexer reads it. */

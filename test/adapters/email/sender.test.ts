@@ -25,7 +25,10 @@ beforeEach(async () => {
     maxAttempts: 1,
     credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
   });
-  const credentials = credentialsOf({ shop: { from: 'shop@example.com', configuration_set: 'shop-events' } });
+  const credentials = credentialsOf({
+    shop: { from: 'shop@example.com', configuration_set: 'shop-events' },
+    rich: { allow_html: true },
+  });
   sender = createEmailSender({ client, credentials, from: 'noreply@example.com', configurationSet: 'events' });
 });
 afterEach(async () => {
@@ -80,6 +83,30 @@ describe('an e-mail', () => {
       'Message.Body.Html.Data': '<h1>期限</h1>\n<p><strong>soon</strong> <a href="https://example.com">more</a></p>\n',
       'Message.Body.Text.Data': body,
     });
+  });
+
+  const htmlOf = async (body: string, fields = {}) => {
+    await sender.send(to({ body, format: 'MARKDOWN' }, fields), NEVER);
+    return sent()['Message.Body.Html.Data'];
+  };
+
+  it.each([
+    ['a <b onclick="x()">b</b>', '<p>a &lt;b onclick=&quot;x()&quot;&gt;b&lt;/b&gt;</p>\n'],
+    ['<script>a && b</script>\n', '&lt;script&gt;a &amp;&amp; b&lt;/script&gt;\n'],
+    ['[a **b**](javascript:alert(1))', '<p>a <strong>b</strong></p>\n'],
+    ['[a](JAVA&#x09;SCRIPT:alert(1)) ![i](data:image/svg+xml,x)', '<p>a i</p>\n'],
+    ['[a](javascript&colon;alert(1)) [b](javascript&#58;alert(1))', '<p>a b</p>\n'],
+    ['[a](b.html?c=d:e) [f](#g:h)', '<p><a href="b.html?c=d:e">a</a> <a href="#g:h">f</a></p>\n'],
+    [
+      '[a](//example.com) [b](mailto:x@example.com)',
+      '<p><a href="//example.com">a</a> <a href="mailto:x@example.com">b</a></p>\n',
+    ],
+  ])('in Markdown shows HTML and dangerous links of others as text: %s', async (body, html) => {
+    expect(await htmlOf(body)).toBe(html);
+  });
+
+  it('in Markdown has HTML as HTML if its integration allows it', async () => {
+    expect(await htmlOf('a <b>b</b>', { integration_config_id: 'rich' })).toBe('<p>a <b>b</b></p>\n');
   });
 
   it('that cannot be converted is refused before the call', async () => {
@@ -166,6 +193,27 @@ describe('the answer of SES', () => {
     expect(answer).toMatchObject({ ok: false, error_type, message: expect.stringContaining(`SES answered ${status}`) });
     expect(JSON.stringify(answer)).not.toContain('x@other.test');
     expect(server.received).toHaveLength(1);
+  });
+
+  it('that denies the call names the right, and the resource unless it is an address', async () => {
+    const role = 'arn:aws:sts::123456789012:assumed-role/notification-retry-dev-SendEmailServiceRole1A2B3C4D/send';
+    const on = (identity: string) => `arn:aws:ses:us-east-1:123456789012:identity/${identity}`;
+    const denied = (identity: string) =>
+      `User \`${role}' is not authorized to perform \`ses:SendEmail' on resource \`${on(identity)}'`;
+    server.answer = replying(403, failed('AccessDenied', denied('your-domain.test')), { 'content-type': 'text/xml' });
+    const words = `not authorized to perform \`ses:SendEmail' on resource \`${on('your-domain.test')}'`;
+    const answer = await sender.send(to(), NEVER);
+    expect(answer).toMatchObject({
+      error_type: 'PERMISSION_DENIED',
+      message: `SES answered 403 AccessDenied: ${words}`,
+      details: { text: words },
+    });
+    expect(!answer.ok && answer.message.slice(0, 99)).toContain('ses:SendEmail');
+    server.answer = replying(403, failed('AccessDenied', denied('no-reply@x.test')), { 'content-type': 'text/xml' });
+    expect(await sender.send(to(), NEVER)).toMatchObject({
+      message:
+        "SES answered 403 AccessDenied: not authorized to perform `ses:SendEmail' on resource `arn:aws:ses:us-east-1:123456789012:…'",
+    });
   });
 
   it('that does not come is NETWORK_TIMEOUT', async () => {

@@ -11,7 +11,7 @@ describe('a target URL', () => {
   it.each([
     'https://hooks.example.com/in?x=1',
     'https://93.184.215.14/in',
-    'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:8443/in',
+    'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/in',
     ' https://hooks.example.com ',
   ])('passes as %s', (url) => {
     expect(guard.check(url).protocol).toBe('https:');
@@ -25,6 +25,7 @@ describe('a target URL', () => {
     ['#alerts', /not a URL/],
     ['https://user@hooks.example.com/', /user name or password/],
     ['https://user:secret@hooks.example.com/', /user name or password/],
+    ['https://:secret@hooks.example.com/', /user name or password/],
   ])('is refused as %s', (url, reason) => {
     expect(() => guard.check(url)).toThrow(reason);
   });
@@ -42,6 +43,10 @@ describe('a target URL', () => {
     'https://192.168.0.1/',
     'https://169.254.169.254/latest/meta-data/',
     'https://169.254.170.2/v2/credentials',
+    'https://168.63.129.16/metadata',
+    'https://[::ffff:168.63.129.16]/',
+    'https://100.100.100.200/latest/meta-data/',
+    'https://192.0.0.192/opc/v2/',
     'https://100.64.0.1/',
     'https://192.0.0.8/',
     'https://198.18.0.1/',
@@ -59,6 +64,7 @@ describe('a target URL', () => {
     'https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/',
     'https://[fc00::1]/',
     'https://[fd00:ec2::254]/',
+    'https://[fd20:ce::254]/',
     'https://[fe80::1]/',
     'https://[fec0::1]/',
     'https://[ff02::1]/',
@@ -73,6 +79,22 @@ describe('a target URL', () => {
     expect(() => guard.check('https://token:hunter2@10.1.2.3/secret-path')).toThrow(/^(?!.*(hunter2|10\.1|secret)).*$/);
   });
 
+  it.each(['https://hooks.example.com:22/', 'https://hooks.example.com:8443/', 'https://93.184.215.14:80/'])(
+    'is refused for its port as %s, unless that port is allowed',
+    (url) => {
+      const { port } = new URL(url);
+      expect(() => guard.check(url)).toThrow(`its port must be 443`);
+      expect(() => guard.check(url, [1])).toThrow(`its port must be 443 or 1`);
+      expect(guard.check(url, [1, Number(port)]).port).toBe(port);
+      expect(createTargetGuard({ ports: [Number(port)] }).check(url).port).toBe(port);
+      expect(createTargetGuard({ ports: [9] }).check(url, [Number(port)]).port).toBe(port);
+    },
+  );
+
+  it('may use port 443 whatever else is allowed', () => {
+    expect(createTargetGuard({ ports: [8443] }).check('https://hooks.example.com:443/').port).toBe('');
+  });
+
   it('may be local and unencrypted if private targets are allowed', () => {
     expect(createTargetGuard({ allowPrivateTargets: true }).check('http://127.0.0.1:8080/in').port).toBe('8080');
   });
@@ -84,6 +106,9 @@ describe('an address', () => {
     ['::ffff:8.8.8.8', true],
     ['2606:4700::1111', true],
     ['::ffff:10.0.0.1', false],
+    ['168.63.129.16', false],
+    ['168.63.129.15', true],
+    ['168.63.129.17', true],
     ['::808:808', false],
     ['4000::1', false],
     ['not an address', false],
@@ -101,13 +126,15 @@ describe('a host name', () => {
   afterEach(() => server.close());
 
   const port = () => new URL(server.url).port;
+  const ports = () => [Number(port())];
 
   it.each([[['127.0.0.1']], [['10.0.0.1']], [['::1']], [['8.8.8.8', '192.168.1.1']], [[]]])(
     'is refused when it leads to %j',
     async (addresses) => {
       const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-      const poster = createTargetPoster({ resolve });
+      const poster = createTargetPoster({ resolve, ports: ports() });
       await expect(poster.post(`https://rebind.example:${port()}/`, message, NEVER)).rejects.toMatchObject({
+        name: 'NetworkFault',
         code: 'TARGET_REFUSED',
       });
       expect(server.received).toHaveLength(0);
@@ -118,7 +145,7 @@ describe('a host name', () => {
     const answers = ['192.0.2.1', '127.0.0.1'];
     let asked = 0;
     const resolve = async () => [{ address: answers[asked++] ?? '127.0.0.1', family: 4 }];
-    const poster = createTargetPoster({ resolve });
+    const poster = createTargetPoster({ resolve, ports: ports() });
     await expect(poster.post(`https://rebind.example:${port()}/`, message, NEVER)).rejects.toMatchObject({
       code: 'TARGET_REFUSED',
     });
@@ -135,8 +162,50 @@ describe('a host name', () => {
   });
 
   it('is refused as localhost with the system resolver', async () => {
-    await expect(createTargetPoster().post(`https://localhost:${port()}/`, message, NEVER)).rejects.toMatchObject({
+    const poster = createTargetPoster({ ports: ports() });
+    await expect(poster.post(`https://localhost:${port()}/`, message, NEVER)).rejects.toMatchObject({
+      name: 'NetworkFault',
       code: 'TARGET_REFUSED',
     });
   });
+
+  const looked = (addresses: readonly string[], all: boolean) => {
+    const resolve = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    return new Promise((done) => {
+      createTargetGuard({ resolve }).lookup('public.example', { all }, (...given) => done(given));
+    });
+  };
+
+  it('that leads to public addresses only is resolved to exactly these', async () => {
+    const both = ['93.184.215.14', '2606:4700::1111'];
+    expect(await looked(both, true)).toEqual([
+      null,
+      [
+        { address: '93.184.215.14', family: 4 },
+        { address: '2606:4700::1111', family: 6 },
+      ],
+    ]);
+    expect(await looked(both, false)).toEqual([null, '93.184.215.14', 4]);
+    expect(await looked(['2606:4700::1111'], false)).toEqual([null, '2606:4700::1111', 6]);
+  });
+
+  it.each(['10.0.0.1', '168.63.129.16', 'fd00:ec2::254'])('that leads to %s, too, is not resolved', async (address) => {
+    for (const all of [true, false]) {
+      const [fault, given] = (await looked(['93.184.215.14', address], all)) as [Error, unknown];
+      expect(fault).toBeInstanceOf(TargetRefusedError);
+      expect(given).toBe('');
+    }
+  });
+
+  it.each(['ENOTFOUND', 'EAI_AGAIN'])(
+    'that the resolver answers with %s is a fault of the network, not a refusal',
+    async (code) => {
+      const resolve = () => Promise.reject(Object.assign(new Error(`getaddrinfo ${code} secret.example`), { code }));
+      const fault = await createTargetPoster({ resolve })
+        .post('https://secret.example/', message, NEVER)
+        .catch((error) => error);
+      expect(fault).toMatchObject({ name: 'NetworkFault', code });
+      expect(fault.message).not.toContain('secret');
+    },
+  );
 });

@@ -57,6 +57,51 @@ describe('a credential', () => {
     }
   });
 
+  describe('under its old name', () => {
+    const NAMES = { prefix: 'prod/slack/', oldPrefix: 'prod/' };
+    function among(secrets: Readonly<Record<string, unknown>>) {
+      const old: string[][] = [];
+      const loaded = createIntegrationCredentials(createMemorySecrets(secrets), {
+        ...NAMES,
+        onOldName: (...given) => void old.push(given),
+      });
+      return { loaded, old };
+    }
+
+    it('is found, and reported once', async () => {
+      const { loaded, old } = among({ 'prod/IC001': { token: 'old' } });
+      for (let n = 0; n < 3; n++) {
+        expect(await loaded.load(shape, owner, { fresh: n === 1 })).toEqual({ ok: true, credential: { token: 'old' } });
+      }
+      expect(old).toEqual([['prod/IC001', 'prod/slack/IC001']]);
+    });
+
+    it('counts no more once there is one with the new name', async () => {
+      const { loaded, old } = among({ 'prod/IC001': { token: 'old' }, 'prod/slack/IC001': { token: 'new' } });
+      expect(await loaded.load(shape, owner)).toEqual({ ok: true, credential: { token: 'new' } });
+      expect(old).toEqual([]);
+    });
+
+    it('belongs to the tenant that it names, and its faults name it', async () => {
+      const { loaded } = among({ 'prod/IC001': { token: 'x', tenant_id: 'T2' }, 'prod/IC002': {} });
+      expect(await loaded.mayUse(chosen)).toBe(false);
+      expect(await loaded.load(shape, owner)).toMatchObject({
+        message: expect.stringContaining('the secret prod/IC001 '),
+      });
+      expect(await loaded.load(shape, { ...owner, integration_config_id: 'IC002' })).toMatchObject({
+        message: expect.stringContaining('the secret prod/IC002 is malformed'),
+      });
+    });
+
+    it('is not what a missing secret should be called', async () => {
+      const { loaded, old } = among({});
+      expect(await loaded.load(shape, owner)).toMatchObject({
+        message: "there is no secret prod/slack/IC001; create it with the integration's credential",
+      });
+      expect(old).toEqual([]);
+    });
+  });
+
   it('counts as usable while its owner is unknown', async () => {
     const source = { get: () => Promise.reject(new SecretUnavailableError('temporary', 'not now')) };
     expect(await createIntegrationCredentials(source, { prefix: '' }).mayUse(chosen)).toBe(true);
@@ -87,6 +132,9 @@ describe('a credential', () => {
     [{ tokn: 'hunter2' }, 'token is missing'],
     [{ token: { a: 'hunter2' } }, 'token must be string'],
     [{ token: 'x', tenant_id: { a: 'hunter2' } }, 'tenant_id must be'],
+    [{ token: 'x', retry: { base_interval_seconds: 'hunter2' } }, 'retry.base_interval_seconds must be'],
+    [{ token: 'x', retry: { max_retries: 1.5 } }, 'retry.max_retries must be a whole number from 0 to 100'],
+    [{ token: 'x', retry: { max_attempts: 3 } }, 'retry.max_attempts is not a known field'],
   ])('that is malformed as %j is AUTH_FAILED, with name and field but without the value', async (secret, message) => {
     const answer = await credentials(secret).load(shape, owner);
     expect(answer).toMatchObject({ ok: false, error_type: 'AUTH_FAILED', message: expect.stringContaining(message) });
@@ -135,6 +183,41 @@ describe('a credential', () => {
       ok: false,
       error_type,
     });
+  });
+});
+
+describe('the terms of retry in a secret', () => {
+  const retry = { base_interval_seconds: 60, max_retries: 3 };
+  const terms = { base_interval_ms: 60_000, max_retries: 3 };
+
+  it('stand beside the credential of any channel', async () => {
+    for (const [channelShape, secret] of [
+      [slackCredential, { token: 'xoxb-1' }],
+      [webhookCredential, {}],
+      [teamsCredential, { webhook_url: 'https://teams.test' }],
+    ] as const) {
+      const integration = credentials({ ...secret, retry });
+      expect(await integration.load<unknown>(channelShape, owner)).toMatchObject({ ok: true });
+      expect(await integration.retryTerms(owner)).toEqual(terms);
+    }
+  });
+
+  it.each([
+    [{ retry: { max_retries: 0 } }, owner, { max_retries: 0 }],
+    [{}, owner, undefined],
+    [{ retry }, { tenant_id: 'T1' }, undefined],
+    [{ retry, tenant_id: 'T2' }, owner, undefined],
+    [{ retry }, chosen, undefined],
+    [{ retry, tenant_id: '*' }, chosen, terms],
+    [{ retry: { max_retries: -1 } }, owner, undefined],
+    ['no JSON', owner, undefined],
+  ])('of %j for %j are %j', async (secret, of, expected) => {
+    expect(await credentials(secret).retryTerms(of)).toEqual(expected);
+  });
+
+  it('are none while the source does not answer', async () => {
+    const source = { get: () => Promise.reject(new SecretUnavailableError('temporary', 'not now')) };
+    expect(await createIntegrationCredentials(source, { prefix: '' }).retryTerms(owner)).toBeUndefined();
   });
 });
 

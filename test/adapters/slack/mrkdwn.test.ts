@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withoutMentions } from '../../../src/adapters/slack/mentions.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
 import { markdownToMrkdwn } from '../../../src/adapters/slack/mrkdwn.ts';
 
@@ -95,5 +96,43 @@ describe('a Slack message', () => {
   it('in Markdown has the subject in bold as its first line', async () => {
     const message = await slackMessage({ ...content, body: 'text', subject: 'a*b & c', format: 'MARKDOWN' });
     expect(message).toEqual({ text: '*ab &amp; c*\ntext', mrkdwn: true });
+  });
+});
+
+describe('a mention that the integration does not allow', () => {
+  const content = { recipient: '#ops', format: 'MARKDOWN' } as const;
+  const text = async (body: string, options?: { mentions: boolean }) =>
+    (await slackMessage({ ...content, body }, options)).text.replaceAll('\u200b', '');
+
+  it.each([
+    ['<!channel> read **this**', '@channel read *this*'],
+    ['<!here|here> <!everyone>', '@here @everyone'],
+    ['<@U012AB3CD> and <@U012AB3CD|Tanaka>', '@U012AB3CD and @Tanaka'],
+    ['<!subteam^SAZ94GDB8> <!subteam^SAZ94GDB8|@team>', '@SAZ94GDB8 @team'],
+    ['*bold <!channel>* and > <!here>', '*bold @channel* and &gt; @here'],
+    ['`<!channel>` and\n\n```\n<@U012AB3CD>\n<!here\n```', '`@channel` and\n\n```\n@U012AB3CD\n&lt;!here\n```'],
+    ['[see <!channel>](https://example.com/)', '<https://example.com/|see @channel>'],
+    ['&lt;!channel&gt; and \\<!here>', '&lt;!channel&gt; and \\@here'],
+  ])('is readable text: %s', async (body, expected) => {
+    expect(await text(body)).toBe(expected);
+    expect(await text(body)).not.toMatch(/<[@!]/);
+  });
+
+  it('has a character without width behind its @, so that no parsing mode of Slack finds a name', () => {
+    expect(withoutMentions('<!channel> <@U1>')).toBe('@\u200bchannel @\u200bU1');
+  });
+
+  it('is not a date, a channel or an address, which notify nobody and stay', async () => {
+    const body = '<!date^1392734382^{date}|18 Feb> <#C024BE7LR|general> <mailto:a@example.com|mail>';
+    expect(await text(body)).toBe(body);
+  });
+
+  it('stays as it is if the integration allows it', async () => {
+    expect(await text('<!channel> `<@U1>`', { mentions: true })).toBe('<!channel> `<@U1>`');
+  });
+
+  it.each(['PLAIN', 'HTML'] as const)('is text in %s, whatever the integration allows', async (format) => {
+    const body = format === 'HTML' ? '&lt;!channel&gt;' : '<!channel>';
+    expect((await slackMessage({ ...content, body, format }, { mentions: true })).text).toBe('&lt;!channel&gt;');
   });
 });

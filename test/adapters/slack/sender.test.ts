@@ -16,6 +16,7 @@ beforeEach(async () => {
   server = await startLoopback();
   secrets = createMemorySecrets({
     bot: { token: 'xoxb-1' },
+    herald: { token: 'xoxb-1', allow_mentions: true },
     hook: { webhook_url: `${server.url}/services/T0/B0/s3cret` },
   });
   sender = senderWaiting(300);
@@ -44,6 +45,15 @@ describe('Slack by token', () => {
       headers: { authorization: 'Bearer xoxb-1', 'content-type': 'application/x-www-form-urlencoded' },
     });
     expect(form()).toEqual({ channel: '#ops', mrkdwn: 'true', text: '\u200b*期限*\u200b &amp; more' });
+  });
+
+  it.each([
+    ['bot', '@\u200bchannel'],
+    ['herald', '<!channel>'],
+  ])('mentions somebody only if the integration allows it: %s', async (integration, text) => {
+    server.answer = replying(200, '{"ok":true,"ts":"1.2"}', json);
+    await sender.send(by(integration, { body: '<!channel>', format: 'MARKDOWN' }), NEVER);
+    expect(form()['text']).toBe(text);
   });
 
   it('calls the API under a base URL that ends with a slash', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
 import { lockSpool, SpoolLockedError } from '../../../src/client/spool/spool-lock.ts';
 import { ownIdentity } from '../../../src/processes/process-identity.ts';
@@ -106,6 +106,85 @@ describe('the lock of a spool', () => {
     await expect(lock()).rejects.toThrow('is locked by another process');
     await release();
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  /** A holder on another host, whose heartbeat is seen at the given look and at none before it. */
+  async function takenWhileBeating(atLook: number): Promise<unknown> {
+    held(JSON.stringify({ pid: 1, scope: 'elsewhere boot pid:[1]', started: '5', token: 't' }));
+    let looks = 0;
+    const watched = {
+      ...fs,
+      stat: async (path: Parameters<FileSystem['stat']>[0]) => {
+        looks += 1;
+        return { ...(await fs.stat(path)), mtimeMs: looks >= atLook ? 2 : 1 };
+      },
+    };
+    return lockSpool(directory, { fs: watched as unknown as FileSystem, heartbeatMs: 1 }).catch((error) => error);
+  }
+
+  it.each([2, 3, 4, 5])('is held if one of the four heartbeats comes: look %i', async (look) => {
+    expect(await takenWhileBeating(look)).toBeInstanceOf(SpoolLockedError);
+  });
+
+  it('is taken once four heartbeats were missed', async () => {
+    const release = await takenWhileBeating(6);
+    expect(release).toBeTypeOf('function');
+    await (release as () => Promise<void>)();
+  });
+
+  it('shows that it lives by a heartbeat', async () => {
+    const release = await lock();
+    const path = join(directory, '.lock');
+    const { mtimeMs } = await fs.stat(path);
+    await vi.waitFor(async () => expect((await fs.stat(path)).mtimeMs).toBeGreaterThan(mtimeMs));
+    await release();
+  });
+
+  it('of another process is not released by the one that lost it', async () => {
+    const release = await lock();
+    held('of another process');
+    await release();
+    expect(readFileSync(join(directory, '.lock'), 'utf8')).toBe('of another process');
+  });
+
+  it('is released without an error if it is gone, or cannot be removed', async () => {
+    const gone = await lock();
+    rmSync(join(directory, '.lock'));
+    await gone();
+    const stuck = await lockSpool(directory, {
+      fs: faultyFs((_, name) => (name === 'unlink' ? errno('EIO') : undefined)),
+    });
+    await stuck();
+  });
+
+  it('is not taken, and nothing loops, if an abandoned one cannot be moved away', async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+    const broken = faultyFs((_, name) => (name === 'rename' ? errno('EIO') : undefined));
+    await expect(lockSpool(directory, { fs: broken })).rejects.toThrow('EIO');
+    expect(readdirSync(directory)).toEqual(['.lock']);
+  });
+
+  it('is taken if another process moved the abandoned one away', async () => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+    const slow: FileSystem = {
+      ...fs,
+      rename: async (from, to) => {
+        rmSync(join(directory, '.lock'), { force: true });
+        await fs.rename(from, to);
+      },
+    };
+    await (await lockSpool(directory, { fs: slow }))();
+  });
+
+  it('that leads nowhere is named, and nothing loops', async () => {
+    await fs.symlink(join(directory, 'nowhere'), join(directory, '.lock'));
+    await expect(lock()).rejects.toThrow(`${join(directory, '.lock')} can be neither taken nor read: remove it`);
+  });
+
+  it.each(['stat', 'readFile'])('is not taken if %s fails', async (call) => {
+    held(JSON.stringify({ ...ownIdentity(), started: '1', token: 't' }));
+    const broken = faultyFs((_, name) => (name === call ? errno('EIO') : undefined));
+    await expect(lockSpool(directory, { fs: broken })).rejects.toThrow('EIO');
   });
 
   it('is not taken when writing fails for another reason, and leaves no file', async () => {

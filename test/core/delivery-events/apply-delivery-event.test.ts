@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { recordDue } from '../../../src/core/delivery/repair-record.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent, Feedback } from '../../../src/core/delivery-events/delivery-event.ts';
 import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
@@ -65,7 +66,7 @@ describe('a delivery event', () => {
     const { tell, queued, row } = accepted();
     await tell(eventOf(PERMANENT));
     const message = { log_id: 'log-1', due: row()?.work_at, run_id: 'sweep-1', channel: 'email', version: 1 };
-    expect(queued).toEqual([[expect.objectContaining(message), 0]]);
+    expect(queued).toEqual([[expect.objectContaining(message), 1]]);
   });
 
   it('leaves a row that is due later to the sweep', async () => {
@@ -80,6 +81,25 @@ describe('a delivery event', () => {
     const retries = { send: () => Promise.reject(new Error('SQS is away')) };
     const report = await applyDeliveryEvent(eventOf(PERMANENT), { ...deps, retries });
     expect(report).toMatchObject({ outcome: 'fail', requeue_error: expect.any(Error) });
+  });
+
+  it('about a row that owes its record takes what the row says, and pays it', async () => {
+    const record_due = recordDue(recordOf(2));
+    const { work_queue, work_at } = dueRow();
+    const { tell, row, tables } = start(
+      acceptedRow({ record_due, ...(work_queue && { work_queue }), ...(work_at && { work_at }) }),
+      [],
+    );
+    expect(await tell(eventOf(PERMANENT, { provider_message_id: 'another' }))).toMatchObject({ outcome: 'ignore' });
+    expect(await tell(eventOf({ kind: 'delivered' }))).toMatchObject({ outcome: 'note' });
+    expect(row()).toMatchObject({ send_status: 'SUCCESS', record_due });
+    expect(tables.retryLog.size).toBe(0);
+    expect(await tell(eventOf(PERMANENT))).toMatchObject({ outcome: 'fail' });
+    expect(row()).toMatchObject({ send_status: 'RETRY', give_up: 'INVALID_RECIPIENT' });
+    expect(row()).not.toHaveProperty('record_due');
+    expect([...tables.retryLog.values()]).toEqual([
+      expect.objectContaining({ retry_log_id: 'log-1#2', retry_status: 'FAILED', error_type: 'INVALID_RECIPIENT' }),
+    ]);
   });
 
   it('about an unknown notification is ignored', async () => {

@@ -108,6 +108,21 @@ describe('a forced run', () => {
     expect(step.do === 'claim' && step.skip).toBe(expected);
   });
 
+  it('gives up a due row that its writer deleted', () => {
+    const row = dueRow({ is_deleted: true });
+    const step = plan(row, messageFor(row, { options: { force: true } }));
+    expect(step).toMatchObject({ do: 'claim', skip: 'CANCELLED', counted: false });
+    expect(step.do === 'claim' && step.change.set).not.toHaveProperty('send_attempts');
+  });
+
+  it.each([
+    ['due', dueRow()],
+    ['dead', dead()],
+  ])('whose message is older than the row drops it: %s', (_, row) => {
+    const stale = messageFor(row, { options: { force: true }, run_id: 'manual-9', due: at(-1000).toISOString() });
+    expect(plan(row, stale)).toMatchObject({ do: 'drop' });
+  });
+
   it('makes one attempt on a dead notification', () => {
     expect(plan(dead(), messageFor(dead(), { options: { force: true }, run_id: 'manual-9' }))).toMatchObject({
       do: 'claim',

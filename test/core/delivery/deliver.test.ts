@@ -1,113 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
-import type { Delivery, Refused, Sender, SendResult } from '../../../src/core/delivery/sender.ts';
-import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
-import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
-import type { QueueMessage, ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { Sender, SendResult } from '../../../src/core/delivery/sender.ts';
+import { policyOf } from '../../../src/core/model/error-types.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { MINUTE, NOW, refused, retryRecord, saidOf, settledRow, setUp } from '../../support/delivering.ts';
 import { at, CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
-
-const NOW = at(1000);
-const MINUTE = 60_000;
-const refused = (error_type: ProviderErrorType, more: Partial<Refused> = {}): Refused => ({
-  ok: false,
-  error_type,
-  message: `it is ${error_type}`,
-  ...more,
-});
-
-function setUp(
-  answer: (delivery: Delivery, signal: AbortSignal) => Promise<SendResult> | SendResult,
-  more: Partial<DeliverBatchDeps> = {},
-) {
-  const tables = new MemoryTables(() => NOW);
-  const deliveries: Delivery[] = [];
-  const queued: { message: QueueMessage; delay_seconds: number }[] = [];
-  const sender: Sender = {
-    async send(delivery, signal) {
-      deliveries.push(delivery);
-      return answer(delivery, signal);
-    },
-  };
-  const deps: DeliverBatchDeps = {
-    rows: tables.rows,
-    records: tables.records,
-    contents: tables.contents,
-    sender,
-    gate: PASS_THROUGH,
-    successors: tables.successors,
-    retries: { send: async (message, delay_seconds) => void queued.push({ message, delay_seconds }) },
-    policy: DEFAULT_RETRY_POLICY,
-    clock: () => NOW,
-    random: () => 0,
-    claim_ms: 65_000,
-    sendTimeout: () => new AbortController().signal,
-    pause: async () => {},
-    outOfTime: () => false,
-    ...more,
-  };
-  const put = (row: NotificationRow) => {
-    tables.log.set(row.log_id, { ...row });
-    tables.content.set(row.log_id, { ...CONTENT, tenant_id: row.tenant_id });
-    return row;
-  };
-  const deliverOne = async (row = put(dueRow()), changes: Partial<ReceivedMessage> = {}) => {
-    const [report] = await deliverBatch([received(messageFor(row), changes)], deps);
-    return { report, row: tables.row(row.log_id), records: [...tables.retryLog.values()] };
-  };
-  return { tables, deliveries, queued, deps, put, deliverOne };
-}
 
 describe('an attempt', () => {
   it('that the provider accepts ends the notification: SUCCESS, out of the index, with its record', async () => {
     const { deliverOne, deliveries } = setUp(() => ({ ok: true, response_code: '200', provider_message_id: 'p-1' }));
     const { report, row, records } = await deliverOne();
     expect(report?.disposition).toEqual({ do: 'done' });
-    expect(row).toMatchObject({
-      send_status: 'SUCCESS',
-      send_attempts: 2,
-      retry_count: 1,
-      sent_at: NOW.toISOString(),
-      response_code: '200',
-    });
-    expect(row).not.toHaveProperty('work_queue');
-    expect(records).toEqual([
-      expect.objectContaining({
-        retry_log_id: 'log-1#1',
-        retry_attempt: 1,
-        retry_status: 'SUCCESS',
-        provider_message_id: 'p-1',
-        trigger: 'sweep',
-      }),
+    const said = { response_code: '200' };
+    expect(row).toEqual(settledRow({ ...said, send_status: 'SUCCESS', sent_at: NOW.toISOString() }, ['work_queue']));
+    expect(records).toEqual([retryRecord({ ...said, retry_status: 'SUCCESS', provider_message_id: 'p-1' })]);
+    expect(deliveries).toEqual([
+      { log_id: 'log-1', tenant_id: 'tenant-1', attempt: 1, channel: 'webhook', content: CONTENT, at: NOW },
     ]);
-    expect(deliveries).toEqual([expect.objectContaining({ log_id: 'log-1', attempt: 1, content: CONTENT })]);
   });
 
   it('that fails temporarily queues a message at once, with the delay of its backoff', async () => {
     const { deliverOne, queued } = setUp(() => refused('NETWORK_TIMEOUT'));
     const { row, records } = await deliverOne();
     const next = new Date(NOW.getTime() + 10 * MINUTE).toISOString();
-    expect(row).toMatchObject({
-      send_status: 'RETRY',
-      next_retry_at: next,
-      work_at: next,
-      queued_for: next.slice(11, 19),
-      error_type: 'NETWORK_TIMEOUT',
-      retry_count: 1,
-      attempts_left: 4,
-    });
-    expect(queued).toEqual([{ message: expect.objectContaining({ due: next, log_id: 'log-1' }), delay_seconds: 600 }]);
-    expect(records).toEqual([
-      expect.objectContaining({
-        retry_status: 'FAILED',
-        error_type: 'NETWORK_TIMEOUT',
+    const said = saidOf('NETWORK_TIMEOUT');
+    expect(row).toEqual(
+      settledRow({
+        ...said.row,
+        send_status: 'RETRY',
         next_retry_at: next,
-        remedy: expect.any(String),
+        work_at: next,
+        queued_for: next.slice(11, 19),
       }),
-    ]);
+    );
+    expect(queued).toEqual([{ message: { ...messageFor(dueRow()), due: next }, delay_seconds: 600 }]);
+    expect(records).toEqual([retryRecord({ ...said.record, next_retry_at: next })]);
   });
 
   it('leaves a retry to a sweep when SQS cannot delay its message so long', async () => {
@@ -120,45 +47,76 @@ describe('an attempt', () => {
 
   it('that meets a rate limit uses up no retry', async () => {
     const { deliverOne } = setUp(() => refused('RATE_LIMITED', { retry_after_ms: 7 * MINUTE }));
-    const { row } = await deliverOne();
-    expect(row).toMatchObject({
-      send_status: 'RETRY',
-      send_attempts: 1,
-      attempts_left: 5,
-      retry_count: 0,
-      last_attempt: 1,
-      next_retry_at: new Date(NOW.getTime() + 7 * MINUTE).toISOString(),
-    });
+    const { row, records } = await deliverOne();
+    const next_retry_at = new Date(NOW.getTime() + 7 * MINUTE).toISOString();
+    const said = saidOf('RATE_LIMITED');
+    expect(row).toEqual(
+      settledRow({
+        ...said.row,
+        send_status: 'RETRY',
+        send_attempts: 1,
+        attempts_left: 5,
+        retry_count: 0,
+        next_retry_at,
+        work_at: next_retry_at,
+        queued_for: next_retry_at.slice(11, 19),
+      }),
+    );
+    expect(records).toEqual([retryRecord({ ...said.record, next_retry_at, uncounted: true })]);
   });
 
   it('on a wrong recipient stops without a dead letter', async () => {
     const { deliverOne } = setUp(() => refused('INVALID_RECIPIENT'));
-    const { report, row } = await deliverOne();
+    const { report, row, records } = await deliverOne();
     expect(report?.disposition).toEqual({ do: 'done' });
-    expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' });
-    expect(row).not.toHaveProperty('work_queue');
-    expect(row).not.toHaveProperty('next_retry_at');
+    const said = saidOf('INVALID_RECIPIENT');
+    const failure_reason = 'INVALID_RECIPIENT';
+    expect(row).toEqual(settledRow({ ...said.row, send_status: 'FAILED', failure_reason }, ['work_queue']));
+    expect(records).toEqual([retryRecord({ ...said.record, failure_reason })]);
   });
 
   it('that ends in the DLQ stores the id of the message that goes there', async () => {
     const { deliverOne } = setUp(() => refused('PERMISSION_DENIED'));
-    const { report, row } = await deliverOne();
+    const { report, row, records } = await deliverOne();
     expect(report?.disposition).toEqual({ do: 'dead_letter' });
-    expect(row).toMatchObject({
-      send_status: 'FAILED',
-      failure_reason: 'PERMISSION_DENIED',
-      work_queue: expect.stringMatching(/^dead#/),
-      dead_message_id: 'message-1',
-      dead_run_id: 'sweep-1',
-    });
+    const said = saidOf('PERMISSION_DENIED');
+    expect(row).toEqual(
+      settledRow({
+        ...said.row,
+        send_status: 'FAILED',
+        failure_reason: 'PERMISSION_DENIED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    );
+    expect(records).toEqual([retryRecord({ ...said.record, failure_reason: 'PERMISSION_DENIED' })]);
   });
 
   it('beyond the deadline is not made: SKIPPED, EXPIRED, and not counted', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
-    const { row, records } = await deliverOne(put(dueRow({ first_attempt_at: at(-7 * 60 * MINUTE).toISOString() })));
+    const first_attempt_at = at(-7 * 60 * MINUTE).toISOString();
+    const { row, records } = await deliverOne(put(dueRow({ first_attempt_at })));
     expect(deliveries).toEqual([]);
-    expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'EXPIRED', send_attempts: 1, attempts_left: 5 });
-    expect(records).toEqual([expect.objectContaining({ retry_status: 'SKIPPED', failure_reason: 'EXPIRED' })]);
+    const uncounted = { send_attempts: 1, attempts_left: 5, retry_count: 0 };
+    expect(row).toEqual(
+      settledRow({
+        ...uncounted,
+        first_attempt_at,
+        send_status: 'FAILED',
+        error_type: 'EXPIRED',
+        failure_reason: 'EXPIRED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    );
+    const { remedy } = policyOf('EXPIRED');
+    expect(records).toEqual([
+      retryRecord({ retry_status: 'SKIPPED', error_type: 'EXPIRED', failure_reason: 'EXPIRED', remedy }),
+    ]);
   });
 
   it.each([
@@ -210,6 +168,74 @@ describe('an attempt', () => {
     expect(report?.disposition).toEqual({ do: 'done' });
     expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED', send_attempts: 1 });
     expect(row).not.toHaveProperty('work_queue');
+  });
+
+  it('keeps the time of the first attempt, with which the window begins, and sets it if there was none', async () => {
+    const { deliverOne, put } = setUp(() => refused('NETWORK_TIMEOUT'));
+    const first_attempt_at = at(-60 * MINUTE).toISOString();
+    expect((await deliverOne(put(dueRow({ first_attempt_at })))).row).toMatchObject({ first_attempt_at });
+    const { first_attempt_at: _, ...unattempted } = dueRow({ log_id: 'log-2' });
+    expect((await deliverOne(put(unattempted))).row).toMatchObject({ first_attempt_at: NOW.toISOString() });
+  });
+
+  it('records how long the provider took, and when it was asked', async () => {
+    let now = NOW.getTime();
+    const clock = () => new Date(now);
+    const { deliverOne } = setUp(
+      () => {
+        now += 1234;
+        return { ok: true, response_code: '200' };
+      },
+      { clock },
+    );
+    const { row, records } = await deliverOne();
+    expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200', duration_ms: 1234 })]);
+    expect(row).toMatchObject({ sent_at: new Date(NOW.getTime() + 1234).toISOString() });
+  });
+
+  it('keeps the raw answer in its record, shortened so that it stays JSON', async () => {
+    const small = { status: 503 };
+    const large = { body: 'y'.repeat(500) };
+    const kept = async (details: object) => {
+      const { records } = await setUp(() =>
+        refused('UNKNOWN', { message: 'm'.repeat(200), details: { ...details } }),
+      ).deliverOne();
+      return JSON.parse(records[0]?.error_details ?? '');
+    };
+    expect(await kept(small)).toEqual(small);
+    expect(await kept(large)).toEqual({
+      message: `${'m'.repeat(119)}…`,
+      shortened: `${JSON.stringify(large).slice(0, 179)}…`,
+    });
+  });
+
+  it('whose claim is lost before its settlement says so, and its message is done', async () => {
+    const { deliverOne, put, tables, queued } = setUp(() => {
+      // Its writer replaces the row.
+      put(dueRow({ send_attempts: 0, last_attempt: -1 }));
+      return { ok: true, response_code: '200' };
+    });
+    const { report, row } = await deliverOne();
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('claim was lost') });
+    expect(row).toEqual(dueRow({ send_attempts: 0, last_attempt: -1 }));
+    expect(tables.retryLog.get('log-1#1')).toMatchObject({ retry_status: 'SUCCESS' });
+    expect(queued).toEqual([]);
+  });
+
+  it('that meets a fault of storage returns its message after the end of the claim', async () => {
+    const { deps, put } = setUp(() => ({ ok: true, response_code: '200' }));
+    const error = new Error('storage is down');
+    const rows = { ...deps.rows, claim: () => Promise.reject(error) };
+    const [report] = await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, rows });
+    expect(report).toEqual({
+      log_id: 'log-1',
+      tenant_id: 'tenant-1',
+      channel: 'webhook',
+      priority: 'normal',
+      run_id: 'sweep-1',
+      disposition: { do: 'return', after_seconds: 65 },
+      error,
+    });
   });
 
   it('before its time is not made: the message comes back when it is due', async () => {
@@ -274,76 +300,9 @@ describe('an attempt that meets a failure', () => {
   it('leaves a retry that cannot be queued to the sweep', async () => {
     const retries = { send: async () => Promise.reject(new Error('SQS is down')) };
     const { report, row } = await setUp(() => refused('NETWORK_TIMEOUT'), { retries }).deliverOne();
-    expect(report?.disposition).toEqual({ do: 'done' });
-    expect(row).toMatchObject({ send_status: 'RETRY', work_queue: expect.stringMatching(/^due#/) });
-  });
-});
-
-describe('an attempt whose worker recorded it and died', () => {
-  const claim = {
-    send_status: 'SENDING',
-    claim_until: at(500).toISOString(),
-    send_attempts: 2,
-    attempts_left: 4,
-    last_attempt: 1,
-  } as const;
-  const recordOf = (changes: Partial<RetryRecord>): RetryRecord => ({
-    retry_log_id: 'log-1#1',
-    original_log_id: 'log-1',
-    retry_attempt: 1,
-    tenant_id: 'tenant-1',
-    channel: 'webhook',
-    retry_at: T0.toISOString(),
-    retry_status: 'FAILED',
-    duration_ms: 1,
-    trigger: 'sweep',
-    run_id: 'sweep-1',
-    ...changes,
-  });
-
-  it.each([
-    [
-      { retry_status: 'SUCCESS', response_code: '202' } as const,
-      { send_status: 'SUCCESS', send_attempts: 2, response_code: '202' },
-    ],
-    [
-      {
-        error_type: 'AUTH_FAILED',
-        failure_reason: 'AUTH_FAILED',
-        response_message: 'it said no',
-        response_code: '401',
-      } as const,
-      { send_status: 'FAILED', send_attempts: 2, attempts_left: 4, error_message: 'it said no', response_code: '401' },
-    ],
-    [
-      { error_type: 'UNKNOWN', next_retry_at: at(MINUTE).toISOString(), uncounted: true } as const,
-      { send_status: 'RETRY', send_attempts: 1, attempts_left: 5, next_retry_at: at(MINUTE).toISOString() },
-    ],
-    [
-      { retry_status: 'SKIPPED', error_type: 'EXPIRED', failure_reason: 'EXPIRED' } as const,
-      { send_status: 'FAILED', failure_reason: 'EXPIRED', send_attempts: 1 },
-    ],
-  ])('is settled by its record %o, and nothing is sent', async (record, expected) => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf(record));
-    expect((await deliverOne(put(dueRow(claim)))).row).toMatchObject(expected);
-    expect(deliveries).toEqual([]);
-  });
-
-  it('that failed is queued again for the time in its record', async () => {
-    const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
-    const next = at(MINUTE).toISOString();
-    await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
-    const { row } = await deliverOne(put(dueRow(claim)));
-    expect(row).toMatchObject({ send_status: 'RETRY', queued_for: next.slice(11, 19) });
-    expect(queued).toEqual([{ message: expect.objectContaining({ due: next }), delay_seconds: expect.any(Number) }]);
-  });
-
-  it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
-    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
-    await deliverOne(put(dueRow(claim)));
-    expect(deliveries).toHaveLength(1);
+    expect(report).toMatchObject({ disposition: { do: 'done' }, requeue_error: new Error('SQS is down') });
+    expect(row).toMatchObject({ send_status: 'RETRY', work_queue: workQueueOf('due', 'normal', 'log-1') });
+    expect(row).not.toHaveProperty('queued_for');
   });
 });
 
@@ -396,40 +355,5 @@ describe('a batch', () => {
         .sort(),
     ).toEqual(['s-1', 's-2', 's-3']);
     expect(seen.slice(2).every(({ beside }) => beside.length === 0)).toBe(true);
-  });
-});
-
-describe('a redrive or a forced run of a dead notification that must not be sent', () => {
-  const dead = (changes: Partial<NotificationRow>) =>
-    dueRow({
-      failure_reason: 'AUTH_FAILED',
-      send_attempts: 3,
-      attempts_left: 3,
-      last_attempt: 2,
-      work_queue: workQueueOf('dead', 'normal', 'log-1'),
-      dead_message_id: 'message-0',
-      dead_run_id: 'sweep-1',
-      ...changes,
-    });
-
-  it.each([
-    ['a redrive', { is_deleted: true }, {}, 'CANCELLED'],
-    ['a forced run', { is_deleted: true }, { options: { force: true }, run_id: 'manual-9' }, 'CANCELLED'],
-    ['a redrive', { give_up: 'FORMAT_ERROR' }, {}, 'FORMAT_ERROR'],
-    ['a forced run', { give_up: 'FORMAT_ERROR' }, { options: { force: true } }, 'FORMAT_ERROR'],
-  ] as const)('%s sends nothing, and takes the row %o out of the index', async (_, why, message, failure_reason) => {
-    const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
-    const row = put(dead(why));
-    const redriven = received(messageFor(row, message), { message_id: 'message-7', sent_at: at(500) });
-    const [report] = await deliverBatch([redriven], deps);
-    expect(deliveries).toEqual([]);
-    expect(report?.disposition).toEqual({ do: 'done' });
-    const ended = tables.row('log-1');
-    expect(ended).toMatchObject({ send_status: 'FAILED', failure_reason, send_attempts: 3, attempts_left: 3 });
-    for (const gone of ['work_queue', 'give_up', 'dead_message_id', 'dead_run_id'])
-      expect(ended).not.toHaveProperty(gone);
-    expect([...tables.retryLog.values()]).toEqual([
-      expect.objectContaining({ retry_attempt: 3, retry_status: 'SKIPPED', failure_reason }),
-    ]);
   });
 });

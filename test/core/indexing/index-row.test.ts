@@ -197,6 +197,27 @@ describe('a row of another writer', () => {
     expect(keyOf('tenant-1')).toBe(keyOf('tenant-1'));
   });
 
+  it.each([
+    ['is two years old when it comes', { created_at: '2023-01-01T00:00:00.000Z' }, T0],
+    ['says no time of creation', { created_at: undefined }, T0],
+    ['waits for a time to come', { next_retry_at: '2029-01-01T00:00:00.000Z' }, new Date('2029-01-01T00:00:00.000Z')],
+    [
+      'is scheduled for a time to come',
+      { scheduled_at: '2029-01-01T00:00:00.000Z' },
+      new Date('2029-01-01T00:00:00.000Z'),
+    ],
+    ['was created after our time', { created_at: '2027-01-01T00:00:00.000Z' }, new Date('2027-01-01T00:00:00.000Z')],
+  ])('does not expire while it is due when it %s', (_, given, from) => {
+    const { scheduled_at: _1, ...rest } = sample;
+    const plan = index({ ...rest, ...given });
+    expect(plan).toMatchObject({ do: 'index', set: { expires_at: from.getTime() / 1000 + 730 * 86_400 } });
+  });
+
+  it('that was delivered long ago expires two years after its creation', () => {
+    const plan = index({ ...sample, send_status: 'SUCCESS', created_at: '2023-01-01T00:00:00.000Z' });
+    expect(plan).toMatchObject({ set: { expires_at: Date.parse('2023-01-01T00:00:00.000Z') / 1000 + 730 * 86_400 } });
+  });
+
   it('that is delivered stays delivered, whatever rules it breaks', () => {
     const plan = index({
       ...sample,

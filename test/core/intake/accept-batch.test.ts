@@ -34,7 +34,7 @@ function failingFor(deps: BatchDeps, body: string): BatchDeps {
 
 describe('a batch', () => {
   it('gives one outcome per item, in the order of the request', async () => {
-    const { deps, sent, tables } = setUp();
+    const { deps, sent, tables, faults } = setUp();
     const outcomes = await acceptBatch([item('a', { body: 'a' }), refused, item('b', { body: 'b' })], deps);
     expect(outcomes).toEqual([
       expect.objectContaining({ status: 'processing', repeat: false }),
@@ -44,6 +44,13 @@ describe('a batch', () => {
     const bodies = outcomes.map((one) => (one instanceof Problem ? one : tables.content.get(one.log_id)?.body));
     expect(bodies).toEqual(['a', refused, 'b']);
     expect(sent).toHaveLength(2);
+    expect(faults).toEqual([]);
+  });
+
+  it('without items has no outcomes, and is no fault', async () => {
+    const { deps, faults } = setUp();
+    expect(await acceptBatch([], deps)).toEqual([]);
+    expect(faults).toEqual([]);
   });
 
   it('answers items with the same key one after the other: the second is a repeat', async () => {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import type { FailedAttempt } from '../../../src/core/intake/notification-request.ts';
 import { type ReportDeps, type ReportStore, reportFailure } from '../../../src/core/intake/report-failure.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const FAILURE = { error_type: 'NETWORK_TIMEOUT' } as const;
@@ -25,8 +28,8 @@ function setUp() {
     clock,
     newId: () => '1',
   };
-  const report = (more: Partial<ReportStore> = {}) =>
-    reportFailure('log-1', 'tenant-1', FAILURE, { ...deps, reports: { ...reports, ...more } });
+  const report = (more: Partial<ReportStore> = {}, failure: FailedAttempt = FAILURE, tenant_id = 'tenant-1') =>
+    reportFailure('log-1', tenant_id, failure, { ...deps, reports: { ...reports, ...more } });
   return { tables, reports, report };
 }
 
@@ -74,5 +77,104 @@ describe('a report that loses its race', () => {
     };
     expect(await report({ settle })).toMatchObject({ status: 'retrying', repeat: false });
     expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, error_type: 'NETWORK_TIMEOUT' }]);
+  });
+});
+
+describe('a report', () => {
+  it('is counted, recorded and retried', async () => {
+    const { tables, report } = setUp();
+    expect(await report()).toMatchObject({ log_id: 'log-1', status: 'retrying', repeat: false });
+    expect(tables.row('log-1')).toMatchObject({
+      send_status: 'RETRY',
+      send_attempts: 2,
+      attempts_left: 4,
+      last_attempt: 1,
+    });
+    expect([...tables.retryLog.values()]).toMatchObject([
+      {
+        retry_attempt: 1,
+        retry_at: T0.toISOString(),
+        error_type: 'NETWORK_TIMEOUT',
+        error_details: '{"reported_by":"producer"}',
+      },
+    ]);
+  });
+
+  it('of a first attempt has its retry sent in time by a message', async () => {
+    const { tables, report } = setUp();
+    tables.log.set('log-1', { ...dueRow({ last_attempt: -1, send_attempts: 0, attempts_left: 6 }) });
+    const { message } = await report();
+    expect(message?.message.due).toBe(tables.row('log-1')?.next_retry_at);
+    expect(tables.row('log-1')).toMatchObject({ send_attempts: 1, attempts_left: 5, last_attempt: 0 });
+  });
+
+  it('with the same time again gets the same answer, also after other attempts', async () => {
+    const { tables, report } = setUp();
+    const failure = { ...FAILURE, attempted_at: at(-1_000).toISOString() };
+    expect(await report({}, failure)).toMatchObject({ status: 'retrying', repeat: false });
+    const row = tables.log.get('log-1');
+    expect(await report({}, failure)).toEqual({ log_id: 'log-1', status: 'retrying', repeat: true });
+    expect(tables.log.get('log-1')).toEqual(row);
+    tables.log.set('log-1', { ...row, last_attempt: 2, send_status: 'SENDING' });
+    expect(await report({}, failure)).toMatchObject({ repeat: true });
+    expect(tables.retryLog.size).toBe(1);
+    tables.log.set('log-1', row ?? {});
+    expect(await report({}, { ...failure, attempted_at: at(-2_000).toISOString() })).toMatchObject({ repeat: false });
+    expect(await report()).toMatchObject({ repeat: false });
+    expect(await report()).toMatchObject({ repeat: false });
+    expect(tables.retryLog.size).toBe(4);
+  });
+
+  it('that ends the notification says so when it is repeated', async () => {
+    const { report } = setUp();
+    const failure = { error_type: 'INVALID_RECIPIENT', attempted_at: T0.toISOString() } as const;
+    const [first, again] = [await report({}, failure), await report({}, failure)];
+    expect([first.status, again]).toEqual(['failed', { log_id: 'log-1', status: 'failed', repeat: true }]);
+  });
+
+  it('that died after its record, or after its claim, is continued', async () => {
+    for (const died of ['settle', 'put'] as const) {
+      const { tables, report } = setUp();
+      const failure = { ...FAILURE, attempted_at: at(-1_000).toISOString() };
+      if (died === 'settle') await report({ settle: async () => false }, failure);
+      else {
+        const row = dueRow({ send_status: 'SENDING', claim_until: at(-1_000).toISOString(), last_attempt: 1 });
+        tables.log.set('log-1', { ...row });
+      }
+      expect(await report({}, failure)).toMatchObject({ status: 'retrying', repeat: false });
+      expect(tables.row('log-1')).toMatchObject({ send_status: 'RETRY', last_attempt: 1 });
+      expect([...tables.retryLog.values()]).toMatchObject([{ retry_attempt: 1, retry_at: at(-1_000).toISOString() }]);
+    }
+  });
+
+  const sending = (claim_until: Date) => dueRow({ send_status: 'SENDING', claim_until: claim_until.toISOString() });
+  const { work_queue: _, ...stopped } = dueRow({ failure_reason: 'CANCELLED' });
+  const { work_at: __, ...setAside } = stopped;
+  it.each<[string, NotificationRow, string]>([
+    ['is delivered', dueRow({ send_status: 'SUCCESS' }), 'the notification is delivered already'],
+    ['is claimed', sending(at(1)), 'an attempt is under way'],
+    ['was abandoned by a worker', sending(at(-1)), 'an attempt is under way'],
+    [
+      'is dead',
+      dueRow({ work_queue: workQueueOf('dead', 'normal', 'log-1') }),
+      'the notification was given up already; retry it instead',
+    ],
+    ['was stopped', stopped, 'the notification was given up already; retry it instead'],
+    ['was set aside', setAside, 'the notification was given up already; retry it instead'],
+    ['is deleted', dueRow({ is_deleted: true }), 'its writer deleted the notification'],
+  ])('of a notification that %s is a conflict, and changes nothing', async (_, row, because) => {
+    const { tables, report } = setUp();
+    tables.log.set('log-1', { ...row });
+    await expect(report()).rejects.toMatchObject({
+      problem: 'conflict',
+      message: `The failure is not recorded: ${because}.`,
+    });
+    expect(tables.log.get('log-1')).toEqual(row);
+    expect(tables.retryLog.size).toBe(0);
+  });
+
+  it('of another tenant’s notification finds nothing', async () => {
+    const { report } = setUp();
+    await expect(report({}, FAILURE, 'tenant-2')).rejects.toMatchObject({ problem: 'not-found' });
   });
 });

@@ -65,6 +65,12 @@ describe('a stage configuration', () => {
     expect(config.concurrency.email).toEqual(parseStageConfig(least).concurrency.email);
   });
 
+  it('may reserve concurrency that fits into the limit of the account', () => {
+    const { reservedConcurrency } = parseStageConfig({ ...least, reservedConcurrency: { accountLimit: 158 } });
+    expect(reservedConcurrency).toEqual({ accountLimit: 158, dispatcher: 5 });
+    expect(parseStageConfig(least)).not.toHaveProperty('reservedConcurrency');
+  });
+
   it('passes again unchanged once it has passed', () => {
     const config = parseStageConfig({ ...least, configurationSet: 'events', retentionHours: { info: 1.5 } });
 
@@ -136,6 +142,23 @@ describe('a stage configuration', () => {
       'a flat channel',
       { ...least, concurrency: { slack: 2 } },
       /^concurrency\.slack must be an object with the keys express, standard/,
+    ],
+    ['a port', { ...least, webhookPorts: [65_536] }, /^webhookPorts\.0 must be a whole number from 1 to 65535/],
+    ['one port in place of a list', { ...least, webhookPorts: 8443 }, 'webhookPorts must be a list of ports, is 8443'],
+    [
+      'reserved concurrency without the limit that it is part of',
+      { ...least, reservedConcurrency: {} },
+      'reservedConcurrency.accountLimit is missing',
+    ],
+    [
+      'reserved concurrency in a new account',
+      { ...least, reservedConcurrency: { accountLimit: 10 } },
+      /^reservedConcurrency\.accountLimit must be at least 158, is 10: 58 are reserved .* 100 to other functions/,
+    ],
+    [
+      'reserved concurrency that one more dispatcher exceeds',
+      { ...least, reservedConcurrency: { accountLimit: 158, dispatcher: 6 } },
+      /^reservedConcurrency\.accountLimit must be at least 159, is 158/,
     ],
     ['log retention', { ...least, logRetentionDays: 10 }, /^logRetentionDays must be one of 1, 3, 5, 7,.*is 10$/],
     ['log level', { ...least, logLevel: 'debug' }, 'logLevel must be DEBUG, INFO, WARN or ERROR, is "debug"'],

@@ -18,6 +18,7 @@ export function assertInvariants(world: World): void {
     expect(world.inIndex('due', log_id), name(1)).toBe(false);
     expect(row.send_status === 'SUCCESS' ? accepted > 0 : true, `${name(1)}: delivered means accepted`).toBe(true);
     expect(row).not.toHaveProperty('next_retry_at');
+    expect(row, `${name(6)}: it owes no record`).not.toHaveProperty('record_due');
     expect(accepted, name(3)).toBeLessThanOrEqual(1 + (world.excused.get(log_id) ?? 0));
     expect(row.send_attempts, name(4)).toBeLessThanOrEqual(limitOf(row, DEFAULT_RETRY_POLICY) + 1);
     const attempts = world.records(log_id).map(({ retry_attempt }) => retry_attempt);

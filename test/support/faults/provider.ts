@@ -16,6 +16,8 @@ export class Provider {
   down = false;
   /** Sends while the provider was down, by integration. */
   readonly sendsWhileDown = new Map<string, number>();
+  /** By notification: whether events had shown at its newest claim that it had arrived. */
+  readonly arrivedBefore = new Map<string, boolean>();
   readonly #scripts: ReadonlyMap<string, Script>;
   readonly #row: (log_id: string) => NotificationRow | undefined;
   readonly #now: () => number;
@@ -63,6 +65,7 @@ export class Provider {
     if (holder !== undefined && !holder.dead) this.violations.push(`${log_id}: two sends overlap`);
     if (row?.send_status !== 'SENDING') this.violations.push(`${log_id}: sent while ${row?.send_status}`);
     if (row?.is_deleted) this.violations.push(`${log_id}: sent although its writer deleted it`);
+    if (this.arrivedBefore.get(log_id)) this.violations.push(`${log_id}: sent although it had arrived`);
     if (this.#notBefore(log_id) > this.#now()) this.violations.push(`${log_id}: sent before it was due`);
     if (recipient !== `to ${log_id}`) this.violations.push(`${log_id}: sent to someone else`);
   }

@@ -15,6 +15,12 @@ export interface FaultPlan {
   readonly unanswered?: ReadonlySet<number>;
   /** Numbers of the storage calls that are applied, and repeated by the client because the answer was lost. */
   readonly repeated?: ReadonlySet<number>;
+  /** Storage refuses `length` calls in a row, from this call on. */
+  readonly burst?: { readonly from: number; readonly length: number };
+  /** Numbers of the calls that take long: every other worker acts meanwhile. */
+  readonly slow?: ReadonlySet<number>;
+  /** What others do right before the call of this number. */
+  readonly before?: { readonly call: number; readonly others: () => Promise<unknown> };
   /** Dies at every send of one of these notifications. */
   readonly poison?: ReadonlySet<string>;
 }
@@ -24,9 +30,12 @@ export class Worker {
   calls = 0;
   dead = false;
   readonly #plan: FaultPlan;
+  readonly #refused: (port: string) => boolean;
 
-  constructor(plan: FaultPlan = {}) {
+  /** @param refused whether storage refuses every call of the port at this time, whoever makes it */
+  constructor(plan: FaultPlan = {}, refused: (port: string) => boolean = () => false) {
     this.#plan = plan;
+    this.#refused = refused;
   }
 
   async call<T>(port: string, run: () => Promise<T>, log_id?: string): Promise<T> {
@@ -34,7 +43,10 @@ export class Worker {
     if (this.dead) throw new Crash('dead');
     const call = this.calls++;
     if (this.#plan.crash_at === 2 * call) this.#die();
-    if (port !== 'send' && this.#plan.throttle?.has(call)) throw new Throttled('slow down');
+    if (this.#plan.slow?.has(call)) await eventually();
+    if (this.#plan.before?.call === call) await this.#plan.before.others();
+    if (this.dead) throw new Crash('dead');
+    if (port !== 'send' && (this.#throttles(call) || this.#refused(port))) throw new Throttled('slow down');
     const repeated = port !== 'send' && this.#plan.repeated?.has(call);
     const result = repeated ? await run().then(run) : await run();
     // Another call may have killed the process meanwhile; the effect of this call remains.
@@ -45,10 +57,21 @@ export class Worker {
     return result;
   }
 
+  #throttles(call: number): boolean {
+    const { throttle, burst } = this.#plan;
+    if (throttle?.has(call)) return true;
+    return burst !== undefined && call >= burst.from && call < burst.from + burst.length;
+  }
+
   #die(): never {
     this.dead = true;
     throw new Crash('died');
   }
+}
+
+/** The world's clock stands still while a worker works: waiting only lets the other workers act. */
+export async function eventually(): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
 /** Wraps every method of a port so that its calls pass through the worker. */

@@ -7,11 +7,13 @@ import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy
 import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
 import { successorId } from '../../../src/core/delivery/failover.ts';
+import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../src/core/intake/accept.ts';
 import { Problem } from '../../../src/core/intake/problem.ts';
+import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { Priority } from '../../../src/core/model/priorities.ts';
@@ -20,7 +22,7 @@ import { workPartitions } from '../../../src/core/model/work/work-partitions.ts'
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { Provider, type Script } from './provider.ts';
-import { Crash, type FaultPlan, through, Worker } from './worker.ts';
+import { Crash, eventually, type FaultPlan, Throttled, through, Worker } from './worker.ts';
 
 export const CLAIM_MS = 65_000;
 const VISIBILITY_MS = 360_000;
@@ -56,10 +58,16 @@ export class World {
   readonly reports: DeliveryReport[] = [];
   /** Whether the lanes seem to hold messages at each sweep, as under a steady load. */
   alwaysBusy = false;
+  /** While true, RetryLog refuses every call. */
+  recordsRefused = false;
+  /** While true, SQS refuses the messages of workers. */
+  queueRefused = false;
   /** Worker processes that died. */
   deaths = 0;
   #runs = 0;
   #lastSweep: string | undefined;
+  /** The newest claim of each row. */
+  readonly #claims = new Map<string, string>();
   readonly #intake = createMemoryIntake(this.tables);
   #seed = 42;
 
@@ -103,7 +111,7 @@ export class World {
   }
 
   async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     const lanes = {
       backlog: async () => (this.alwaysBusy ? 1 : this.queue.messages.length),
       send: async (messages: readonly QueuedMessage[]) => {
@@ -129,7 +137,7 @@ export class World {
 
   /** One request of a producer, with the log_id as its key. @returns true when the answer is 202 */
   async handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     const notification = {
       channel: 'webhook',
       priority: 'normal',
@@ -162,7 +170,7 @@ export class World {
 
   /** One invocation of the channel function on up to ten messages. */
   async work(plan: FaultPlan = {}, messages = this.queue.receive(10)): Promise<Worker> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
     const reports = await deliverBatch(messages, this.#deps(worker));
     if (worker.dead) {
@@ -184,7 +192,7 @@ export class World {
 
   /** One invocation of the function of delivery events. @returns true when the event need not come back */
   async tell(event: DeliveryEvent, plan: FaultPlan = {}): Promise<boolean> {
-    const worker = new Worker(plan);
+    const worker = this.#worker(plan);
     try {
       const { rows: _, records, retries, policy, clock, random } = this.#deps(worker);
       const rows = through(worker, 'rows', this.tables.eventRows);
@@ -206,6 +214,7 @@ export class World {
   /** Moves the time on, with a sweep per hour and without faults, until no work is left. */
   async settleDown(plan: FaultPlan = {}): Promise<void> {
     this.provider.down = false;
+    this.recordsRefused = false;
     for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
       if (quarter % 4 === 0) await this.sweep();
       await this.drain(plan);
@@ -246,17 +255,41 @@ export class World {
 
   #acceptedUnrecorded(log_id: string): number {
     const recorded = this.records(log_id).filter(({ retry_status }) => retry_status === 'SUCCESS').length;
-    return (this.provider.accepted.get(log_id) ?? 0) - recorded;
+    const owed = this.tables.row(log_id)?.record_due === undefined ? 0 : 1;
+    return (this.provider.accepted.get(log_id) ?? 0) - recorded - owed;
+  }
+
+  /** NotificationLog, with a note of each claim on a row whose events had shown before that it arrived. */
+  readonly #rows: ClaimStore = {
+    ...this.tables.rows,
+    claim: async (...args) => this.#noted(args[0].log_id, await this.tables.rows.claim(...args)),
+    change: async (row, change) => this.#noted(row.log_id, await this.tables.rows.change(row, change)),
+  };
+
+  #noted<T>(log_id: string, result: T): T {
+    const row = this.tables.row(log_id);
+    if (row?.send_status === 'SENDING' && row.claim_id !== this.#claims.get(log_id)) {
+      this.#claims.set(log_id, row.claim_id ?? '');
+      this.provider.arrivedBefore.set(log_id, arrived(row.delivery_by_attempt));
+    }
+    return result;
+  }
+
+  #worker(plan: FaultPlan): Worker {
+    return new Worker(plan, (port) => this.recordsRefused && port.startsWith('records.'));
   }
 
   #deps(worker: Worker): DeliverBatchDeps {
     return {
-      rows: through(worker, 'rows', this.tables.rows),
+      rows: through(worker, 'rows', this.#rows),
       records: through(worker, 'records', this.tables.records),
       contents: through(worker, 'contents', this.tables.contents),
       successors: through(worker, 'successors', this.tables.successors),
       retries: through(worker, 'retries', {
-        send: async (message, delay_seconds) => this.queue.send(message, delay_seconds),
+        send: async (message, delay_seconds) => {
+          if (this.queueRefused) throw new Throttled('SQS is down');
+          this.queue.send(message, delay_seconds);
+        },
       }),
       sender: this.provider.senderFor(worker),
       gate: new BreakerGate({
@@ -275,11 +308,6 @@ export class World {
       sendTimeout: () => new AbortController().signal,
     };
   }
-}
-
-/** The world's clock stands still while a worker works: waiting only lets the other workers act. */
-async function eventually(): Promise<void> {
-  for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
 function ignoreFaults(error: unknown): void {

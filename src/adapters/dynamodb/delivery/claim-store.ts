@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/model/time.ts';
 import { workQueueOf } from '../../../core/model/work-index.ts';
 import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
-import { STATE_COLUMNS } from '../table/guarded-columns.ts';
+import { CLAIM_COLUMNS } from '../table/guarded-columns.ts';
 import { columnsOf, createGuardedUpdates, type GuardedUpdate } from '../table/guarded-update.ts';
 import { toNotificationRow, toValue } from '../table/item.ts';
 import { createRowReader } from '../table/row-reader.ts';
@@ -24,7 +24,7 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
   const Statement =
     `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +
     'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
-    "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND attempts_left>0 RETURNING ALL NEW *";
+    "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND send_status<>'SUCCESS' AND attempts_left>0 RETURNING ALL NEW *";
   const executeClaim = gather<Claim, StatementResult>(
     (claims) =>
       executeStatements(
@@ -64,7 +64,7 @@ export function createClaimStore(client: DynamoDBClient, table: string, clock: C
 
     change: (row, change) => {
       const applied = (found: NotificationRow, set: RowChange['set']) => wasApplied(found, { ...change, set });
-      return guarded.alone(updateOf(row, change, columnsOf(row, STATE_COLUMNS)), applied);
+      return guarded.alone(updateOf(row, change, columnsOf(row, CLAIM_COLUMNS)), applied);
     },
 
     settle: (row, change) =>

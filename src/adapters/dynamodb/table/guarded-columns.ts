@@ -8,6 +8,14 @@ export const STATE_COLUMNS = [
   'work_at',
 ] as const satisfies readonly (keyof NotificationRow)[];
 
+/** For claims by a plan: also what the plan reads and others may write without a change of state. */
+export const CLAIM_COLUMNS = [
+  ...STATE_COLUMNS,
+  'delivery_by_attempt',
+  'give_up',
+  'is_deleted',
+] as const satisfies readonly (keyof NotificationRow)[];
+
 /** For delivery events: two of them can come at once, and neither changes the row's state. */
 export const EVENT_COLUMNS = [...STATE_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
 

@@ -141,13 +141,15 @@ function statementOf(table: string, { log_id, set, remove = [], asRead }: Guarde
 function guardOf(asRead: GuardedUpdate['asRead']) {
   const names: Record<string, string> = {};
   const values: Item = {};
+  const absent = Object.values(asRead).includes(undefined);
   const conditions = Object.entries(asRead).map(([column, value], i) => {
     names[`#g${i}`] = column;
-    if (value === undefined) return `attribute_not_exists(#g${i})`;
+    // NULL means absent, as for a writer that sets every column it knows.
+    if (value === undefined) return `(attribute_not_exists(#g${i}) OR attribute_type(#g${i}, :null))`;
     values[`:g${i}`] = toValue(value);
     return mayBeAbsent(column, value) ? `(attribute_not_exists(#g${i}) OR #g${i} = :g${i})` : `#g${i} = :g${i}`;
   });
-  return { conditions, names, values };
+  return { conditions, names, values: absent ? { ...values, ':null': { S: 'NULL' } } : values };
 }
 
 /** Reading a row that was never attempted supplies −1 for its missing `last_attempt`. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ApiKeyStore } from '../../../adapters/api-keys/api-key-store.ts';
 import { parseDuration } from '../../../terminal/option-values.ts';
 import { keyNotFound } from '../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
@@ -36,10 +37,17 @@ async function rotate(session: Session, { keepOld }: RotateOptions, key_id: stri
     ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
   });
   const ends = await store.end(key_id, { expires_at: end.toISOString() });
+  const expiry = ends ? end.toISOString() : await sooner(store, key_id);
   terminal.say(
-    ends
-      ? `The old key ${key_id} works until ${end.toISOString()}.\n`
+    expiry !== undefined
+      ? `The old key ${key_id} works until ${expiry}.\n`
       : `The old key ${key_id} was revoked in the meantime and no longer works. The new key works: revoke it too if it should not.\n`,
   );
   return 0;
+}
+
+/** When the old key ends, if another operator made it end sooner; undefined if it was revoked. */
+async function sooner(store: ApiKeyStore, key_id: string): Promise<string | undefined> {
+  const key = await store.get(key_id);
+  return key?.revoked_at === undefined ? key?.expires_at : undefined;
 }

@@ -20,10 +20,14 @@ export interface HistoryKeys {
   readonly expires_at: number;
 }
 
-/** Keys of the history index: by day, then tenant, then time. */
+/**
+ * Keys of the history index: by day, then tenant, then time.
+ * @param kept_from when the retention begins; a row that is older when it comes must not expire while it is due
+ */
 export function historyKeys(
   row: { readonly log_id: string; readonly tenant_id: string; readonly notification_id?: unknown },
   created: Date,
+  kept_from: Date = created,
 ): HistoryKeys {
   const { tenant_id, notification_id } = row;
   return {
@@ -31,7 +35,7 @@ export function historyKeys(
       notification_id !== '' && { notification_key: notificationKey(tenant_id, notification_id) }),
     history_bucket: historyBucket(created.toISOString().slice(0, 10), shardOf(row.log_id, HISTORY_SHARDS)),
     tenant_created_at: `${tenant_id}#${created.toISOString()}`,
-    expires_at: expiresAt(created),
+    expires_at: expiresAt(created > kept_from ? created : kept_from),
   };
 }
 
@@ -50,8 +54,9 @@ export function historyBucket(day: string, shard: number): string {
   return `${day}#${shard}`;
 }
 
-export function expiresAt(created: Date): number {
-  return Math.floor(created.getTime() / 1000) + RETENTION_DAYS * 86_400;
+/** TTL, epoch seconds: two years after `from`. */
+export function expiresAt(from: Date): number {
+  return Math.floor(from.getTime() / 1000) + RETENTION_DAYS * 86_400;
 }
 
 /** Characters of `2026-11-01T09:00:00.000Z`. */

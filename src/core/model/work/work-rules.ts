@@ -52,6 +52,7 @@ export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
   ...['dead_message_id', 'dead_run_id', 'replay_id', 'successor_log_id', 'predecessor_log_id'].map((column) =>
     text(column, OWN_TEXT_LENGTH),
   ),
+  text('record_due', 1_000),
   text('recipient_hash', OWN_TEXT_LENGTH),
   boolean('suppressed'),
   evidence,

@@ -3,6 +3,8 @@ import type { ErrorType } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import type { QueueMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { failedAt } from '../../model/work/failed-at.ts';
+import { withoutAddresses } from '../views/notification-view.ts';
 
 /** A message in a dead-letter queue. */
 export interface DeadLetter {
@@ -31,33 +33,60 @@ export interface DeadLetterView {
   readonly because?: string;
   readonly failure_reason?: ErrorType;
   readonly error_type?: ErrorType;
+  /** What kind of job it is: the row's template_id. */
+  readonly job_type?: string;
+  /** What failed last, in words, without addresses. */
+  readonly error_message?: string;
+  /** When the notification was given up. Absent if it has moved on. */
+  readonly failed_at?: string;
+  /** Whether a redrive would send it again. */
+  readonly retryable: boolean;
 }
 
 /** Decided by the same rules as a channel function applies to the redriven message (design §6.5). */
 export function deadLetterView(
   letter: DeadLetter,
-  row: NotificationRow | undefined,
+  row: (NotificationRow & { readonly template_id?: unknown }) | undefined,
   now: Date,
   policy: RetryPolicy,
 ): DeadLetterView {
   const { message, message_id, receive_count } = letter;
   const common = { message_id, sent_at: letter.sent_at.toISOString(), receive_count };
   if (message === undefined) {
-    return { ...common, state: 'unreadable', because: 'its body is not a message of this service; drop it' };
+    return {
+      ...common,
+      state: 'unreadable',
+      because: 'its body is not a message of this service; drop it',
+      retryable: false,
+    };
   }
   const { log_id, tenant_id, priority, run_id } = message;
   // SQS gives a redriven message a new id and time.
   const redriven = { message, message_id: `redriven-${message_id}`, sent_at: now, receive_count: 1 };
   const plan = planClaim(row, redriven, { now, until: now.toISOString(), by: '' }, policy);
+  const state = stateOf(plan);
   return {
     log_id,
     tenant_id,
     priority,
     ...common,
     run_id,
-    ...stateOf(plan),
+    ...state,
     ...(row?.failure_reason && { failure_reason: row.failure_reason }),
     ...(row?.error_type && { error_type: row.error_type }),
+    ...(row && jobOf(row)),
+    retryable: state.state === 'redrive',
+  };
+}
+
+/** What `failed_jobs` of retry-and-idempotency-design.md §4 holds of a job. */
+function jobOf(row: NotificationRow & { readonly template_id?: unknown }): Partial<DeadLetterView> {
+  const { template_id, error_message } = row;
+  const failed_at = row.failure_reason === undefined ? undefined : failedAt(row);
+  return {
+    ...(typeof template_id === 'string' && { job_type: template_id }),
+    ...(typeof error_message === 'string' && { error_message: withoutAddresses(error_message) }),
+    ...(failed_at !== undefined && { failed_at }),
   };
 }
 

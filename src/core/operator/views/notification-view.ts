@@ -74,5 +74,10 @@ export function remedyFor(row: ForeignRow): string | null {
 }
 
 function masked(name: string, value: unknown): unknown {
-  return FREE_TEXT.has(name) && typeof value === 'string' ? value.replace(ADDRESS_LIKE, '…') : value;
+  return FREE_TEXT.has(name) && typeof value === 'string' ? withoutAddresses(value) : value;
+}
+
+/** A text of another system, in which addresses are masked. */
+export function withoutAddresses(text: string): string {
+  return text.replace(ADDRESS_LIKE, '…');
 }

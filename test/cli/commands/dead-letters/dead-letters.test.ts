@@ -4,6 +4,7 @@ import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queueCounts } from '../../../../src/adapters/sqs/queue-counts.ts';
 import { redriveByCopy } from '../../../../src/adapters/sqs/redrive-by-copy.ts';
+import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
 import { messageFor } from '../../../support/rows.ts';
@@ -19,7 +20,7 @@ afterEach(async () => {
 });
 
 /** Puts a dead row and its dead letter, as the pipeline does. */
-async function die(log_id: string, changes: Partial<NotificationRow> = {}): Promise<string> {
+async function die(log_id: string, changes: Partial<NotificationRow> & ForeignRow = {}): Promise<string> {
   const row = deadRow(log_id, changes);
   const body = messageFor(row, { run_id: row.dead_run_id ?? '', due: '2026-01-01T00:00:00.000Z' });
   const dead_message_id = await ops.sendDeadLetter(row.channel, body);
@@ -49,6 +50,24 @@ describe('dlq list', () => {
     const QueueUrl = ops.deployment.dead_letter_queues.webhook;
     const counts = await queueCounts(ops.sqs, QueueUrl);
     expect(counts).toEqual({ visible: 3, in_flight: 0 });
+  });
+
+  it('gives for each dead one what a table of failed jobs holds', async () => {
+    const work_at = '2026-03-01T10:00:00.000Z';
+    const error_message = 'someone@example.com answered 503';
+    await die('j-1', { template_id: 'llm_processing', error_message, work_at });
+    await outlive('j-2');
+    const { dead_letters } = await ops.json<{ dead_letters: { log_id: string }[] }>('dlq', 'list');
+    const [dead, stale] = dead_letters.sort((a, b) => (a.log_id < b.log_id ? -1 : 1));
+    expect(dead).toMatchObject({
+      job_type: 'llm_processing',
+      error_type: 'SERVER_OVERLOAD',
+      error_message: '… answered 503',
+      failed_at: work_at,
+      retryable: true,
+    });
+    expect(stale).toMatchObject({ log_id: 'j-2', retryable: false });
+    expect(stale).not.toHaveProperty('failed_at');
   });
 
   it('says that a queue is empty', async () => {

@@ -114,14 +114,28 @@ describe('keys rotate', () => {
     expect(Date.parse(after?.expires_at ?? '') - Date.parse(after?.created_at ?? '')).toBe(3_600_000);
   });
 
-  it('says so if another operator revokes the old key in between', async () => {
+  it('never lets a key end later than it already does, so that an expired one stays so', async () => {
+    const { key_id } = await create('--expires', '1h');
+    const keys = createApiKeyStore(ops.dynamodb, ops.tables.api_keys);
+    const expires_at = new Date(Date.now() - 1_000).toISOString();
+    expect(await keys.end(key_id, { expires_at })).toBe(true);
+    for (const later of [1, 86_400_000]) {
+      expect(await keys.end(key_id, { expires_at: new Date(Date.parse(expires_at) + later).toISOString() })).toBe(
+        false,
+      );
+    }
+    expect(await keys.end(key_id, { expires_at })).toBe(true);
+    expect((await stored(key_id))?.expires_at).toBe(expires_at);
+    expect(await keys.end(key_id, { revoked_at: new Date().toISOString() })).toBe(true);
+  });
+
+  /** Rotates a key, and ends it as another operator does while the new key is being put. */
+  async function rotatedWhile(end: { revoked_at: string } | { expires_at: string }) {
     const { key_id } = await create();
     const { requestHandler } = ops.dynamodb.config;
     const handle: typeof requestHandler.handle = async (request, options) => {
       if (request.headers['x-amz-target']?.endsWith('.PutItem')) {
-        await createApiKeyStore(ops.dynamodb, ops.tables.api_keys).end(key_id, {
-          revoked_at: new Date().toISOString(),
-        });
+        await createApiKeyStore(ops.dynamodb, ops.tables.api_keys).end(key_id, end);
       }
       return requestHandler.handle(request, options);
     };
@@ -130,9 +144,21 @@ describe('keys rotate', () => {
     const ended = await ops.run(['keys', 'rotate', key_id, '--local'], {
       findDeployment: async () => ({ ...ops.deployment, clients }),
     });
+    return { key_id, ended };
+  }
+
+  it('says so if another operator revokes the old key in between', async () => {
+    const { key_id, ended } = await rotatedWhile({ revoked_at: new Date().toISOString() });
     expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} was revoked in the meantime`) });
     expect(ended.err).not.toContain('works until');
     expect(await stored(key_id)).not.toHaveProperty('expires_at');
+  });
+
+  it('keeps the earlier end if another operator lets the old key end sooner', async () => {
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    const { key_id, ended } = await rotatedWhile({ expires_at });
+    expect(ended).toMatchObject({ code: 0, err: expect.stringContaining(`${key_id} works until ${expires_at}`) });
+    expect((await stored(key_id))?.expires_at).toBe(expires_at);
   });
 
   it('does not revive a revoked key', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSharedLimit, type RequestCounts } from '../../../../src/core/intake/rate-limit/shared-limit.ts';
-import { createTokenBuckets } from '../../../../src/core/intake/rate-limit/token-bucket.ts';
+import { createTokenBuckets, MAX_KEYS } from '../../../../src/core/intake/rate-limit/token-bucket.ts';
 import { T0 } from '../../../support/rows.ts';
 
 const LIMIT = 20;
@@ -115,5 +115,60 @@ describe('a limit that ten instances share', () => {
     pass(1_000);
     await ask(100);
     expect(world.faults).toHaveLength(2);
+  });
+});
+
+describe('a limit that is counted by one instance alone', () => {
+  function counting(add: RequestCounts['add'], onFault?: (error: unknown) => void) {
+    let now = T0.getTime();
+    const count = createSharedLimit({ counts: { add }, clock: () => new Date(now), ...(onFault && { onFault }) });
+    const pass = (ms: number) => {
+      now += ms;
+    };
+    return { count, pass };
+  }
+
+  it('keeps what was not used for the next second, and no more than two seconds’ worth', async () => {
+    const totals = new Map<number, number>();
+    const { count, pass } = counting(async (_, second, requests) => {
+      totals.set(second, (totals.get(second) ?? 0) + requests);
+      return totals.get(second) ?? 0;
+    });
+    const passing = async (requests: number) => {
+      let through = 0;
+      for (let n = 0; n < requests; n++) through += (await count('key', 5)) === 0 ? 1 : 0;
+      return through;
+    };
+    expect(await passing(7)).toBe(7);
+    pass(1_000);
+    expect(await passing(20)).toBe(8);
+    pass(1_000);
+    expect(await passing(20)).toBe(5);
+    pass(60_000);
+    expect(await passing(20)).toBe(10);
+  });
+
+  it('counts what is not reported yet as used, and lets everything through while the counts are away', async () => {
+    const { count, pass } = counting(() => Promise.reject(new Error('away')));
+    for (let n = 0; n < 50; n++) expect(await count('key', 5)).toBe(0);
+    pass(1_000);
+    expect(await count('key', 5)).toBe(0);
+  });
+
+  it('forgets the key that was used longest ago when there are too many', async () => {
+    let asked = 0;
+    const { count: again } = counting(async () => {
+      asked += 1;
+      return 3;
+    });
+    await again('first', 1);
+    for (let n = 0; n < MAX_KEYS - 1; n++) await again(`other-${n}`, 1);
+    asked = 0;
+    await again('first', 1);
+    expect(asked).toBe(0);
+    await again('one more', 1);
+    asked = 0;
+    await again('first', 1);
+    expect(asked).toBe(1);
   });
 });

@@ -1,0 +1,181 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
+import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
+import { recordingActions } from '../support/cli/recorded-calls.ts';
+import { startLoopback } from '../support/loopback.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
+
+const RUNBOOK = readFileSync(join(PROJECT_ROOT, 'docs', 'runbook.md'), 'utf8');
+const SECTION = RUNBOOK.split('\n## Operator commands\n')[1]?.split('\n## ')[0] ?? '';
+
+/** The actions in the last column of the table, by command. */
+const DOCUMENTED = new Map(
+  [...SECTION.matchAll(/^\| `([\w ]+)` \|.*\| ([^|]*) \|$/gm)].map(([, command = '', rights = '']) => [
+    command,
+    [...rights.matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action).sort(),
+  ]),
+);
+
+let ops: Operations;
+beforeAll(async () => {
+  ops = await startOperations();
+}, 60_000);
+afterAll(() => ops?.stop());
+
+const LETTER = { version: 1, tenant_id: 'T1', channel: 'webhook', priority: 'normal', due: new Date().toISOString() };
+const dead = async (log_id: string) => {
+  const dead_message_id = await ops.sendDeadLetter('webhook', { ...LETTER, log_id, run_id: `sweep-${log_id}` });
+  await ops.put(deadRow(log_id, { dead_message_id, tenant_id: 'T1' }));
+};
+const key = async () =>
+  (await ops.json<{ key_id: string }>('keys', 'create', '--tenant', 'T1', '--scope', 'send')).key_id;
+
+/** Imports members of T1, so that a command finds them. */
+const importOf = async (name: string, ...lines: readonly string[]): Promise<CommandLine> => {
+  const at = new Date().toISOString();
+  const newsletter = { tenant_id: 'T1', newsletter_id: 'weekly', name: 'N', from: 'n@example.com' };
+  const store = createNewsletterStore(ops.dynamodb, ops.tables.newsletters);
+  await store.put({ ...newsletter, created_at: at, updated_at: at });
+  const file = join(ops.directory, `${name}.csv`);
+  writeFileSync(file, ['member_id,email', ...lines].join('\n'));
+  return ['members', 'import', file, '--tenant', 'T1', '--newsletter', 'weekly'];
+};
+
+type CommandLine = readonly string[];
+
+/** What each command is run with, so that it makes every call that it can make. */
+const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>> = {
+  status: async () => [['status']],
+  sweeps: async () => [['sweeps']],
+  list: async () => [['list'], ['list', '--status', 'dead'], ['list', '--status', 'due', '--tenant', 'T1']],
+  show: async () => {
+    await dead('show');
+    return [['show', 'show']];
+  },
+  retry: async () => {
+    await dead('retry-dead');
+    await ops.put(storedRow('retry-due'), stoppedRow('retry-stopped', 'CANCELLED'));
+    const delivered = storedRow('retry-due', { send_status: 'SUCCESS' });
+    setTimeout(() => ops.put(delivered), 1_000);
+    return [
+      ['retry', 'retry-due', '--wait'],
+      ['retry', 'retry-dead', 'retry-stopped'],
+    ];
+  },
+  cancel: async () => {
+    const claim_until = new Date(Date.now() - 1_000).toISOString();
+    await ops.put(storedRow('cancel-due'), storedRow('cancel-died', { send_status: 'SENDING', claim_until }));
+    return [['cancel', 'cancel-due', 'cancel-died']];
+  },
+  replay: async () => {
+    await dead('replay-dead');
+    return [['replay', '--include-stopped', '--yes']];
+  },
+  'dlq list': async () => {
+    await dead('dlq-list');
+    return [['dlq', 'list']];
+  },
+  'dlq show': async () => {
+    await dead('dlq-show');
+    return [['dlq', 'show', 'dlq-show']];
+  },
+  'dlq redrive': async () => [['dlq', 'redrive', '--channel', 'slack', '--yes']],
+  'dlq drop': async () => {
+    await dead('dlq-drop');
+    return [
+      ['dlq', 'drop', 'dlq-drop'],
+      ['dlq', 'drop', '--channel', 'webhook', '--all', '--yes'],
+    ];
+  },
+  'keys create': async () => [['keys', 'create', '--tenant', 'T1', '--scope', 'send']],
+  'keys list': async () => [['keys', 'list']],
+  'keys rotate': async () => [['keys', 'rotate', await key()]],
+  'keys revoke': async () => [['keys', 'revoke', await key()]],
+  'members import': async () => {
+    const members = createMemberStore(ops.dynamodb, ops.tables.members, () => new Date());
+    await ops.run(await importOf('before', 'stays,stays@example.com', 'moves,old@example.com'));
+    const { email_hash = '' } = (await members.read('T1', 'moves')) ?? {};
+    await members.unsubscribe('T1', email_hash, 'weekly', new Date().toISOString());
+    return [await importOf('after', 'stays,stays@example.com', 'moves,new@example.com', 'new,n@example.com')];
+  },
+  'members show': async () => {
+    await ops.run(await importOf('show', 'm,m@example.com'));
+    return [
+      ['members', 'show', 'm', '--tenant', 'T1'],
+      ['members', 'show', '--email', 'm@example.com', '--tenant', 'T1'],
+    ];
+  },
+  'members suppress': async () => {
+    await ops.run(await importOf('suppress', 'm,m@example.com'));
+    return [['members', 'suppress', 'm', '--tenant', 'T1']];
+  },
+  'members unsuppress': async () => {
+    await ops.run(await importOf('unsuppress', 'm,m@example.com'));
+    return [['members', 'unsuppress', 'm', '--tenant', 'T1']];
+  },
+};
+
+/** Runs command lines as on AWS, and returns the actions of their calls. */
+async function actionsOf(lines: readonly CommandLine[], sqsEndpoint?: string): Promise<string[]> {
+  const { actions, clients } = recordingActions(ops.deployment);
+  const sqs = { ...clients.sqs, ...(sqsEndpoint !== undefined && { endpoint: sqsEndpoint }) };
+  const findDeployment = async () => ({ ...ops.deployment, clients: { dynamodb: clients.dynamodb, sqs } });
+  for (const line of lines) {
+    const { code, err } = await ops.run(line, { findDeployment, answer: 'y' });
+    expect(code, `${line.join(' ')}: ${err}`).toBe(0);
+  }
+  return [...actions].sort();
+}
+
+/** An SQS that has redriven everything at once. The stand-in has no message move tasks. */
+async function startMovingSqs() {
+  const server = await startLoopback();
+  let started = 0;
+  server.answer = (response, { headers }) => {
+    const action = String(headers['x-amz-target']).replace('AmazonSQS.', '');
+    if (action === 'StartMessageMoveTask') started += 1;
+    const Attributes = { QueueArn: 'arn:aws:sqs:us-east-1:000000000000:dead', ApproximateNumberOfMessages: '2' };
+    const done = { Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 2, StartedTimestamp: started };
+    const Results = started > 0 ? [done] : [];
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' });
+    response.end(JSON.stringify({ Attributes, Results, TaskHandle: 'task' }));
+  };
+  return server;
+}
+
+describe('the rights of the operator commands', () => {
+  it('are listed for every command', async () => {
+    const names = async (...group: string[]) => {
+      const { out } = await ops.run([...group, '--help']);
+      const commands = out.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
+      return [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '));
+    };
+    const groups = ['dlq', 'keys', 'members'];
+    const all = (await Promise.all([names(), ...groups.map((group) => names(group))])).flat();
+    // The spool is on the producer's own disk, and its flush uses a key of the API.
+    const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);
+    const commands = all.filter((name) => !without.has(name)).sort();
+    expect(commands.length).toBeGreaterThan(12);
+    expect([...DOCUMENTED.keys()].sort()).toEqual(commands);
+    expect(Object.keys(SCENARIOS).sort()).toEqual(commands);
+  });
+
+  it.each(Object.entries(SCENARIOS))('`%s` are those of the calls that it makes', async (name, prepare) => {
+    const lines = await prepare();
+    const server = name === 'dlq redrive' ? await startMovingSqs() : undefined;
+    try {
+      expect(DOCUMENTED.get(name)).toEqual(await actionsOf(lines, server?.url));
+    } finally {
+      await server?.close();
+    }
+  });
+
+  it('name what every command needs beside them', () => {
+    for (const action of ['cloudformation:DescribeStacks', 'kms:Decrypt', 'secretsmanager:GetSecretValue']) {
+      expect(SECTION).toContain(`\`${action}\``);
+    }
+  });
+});

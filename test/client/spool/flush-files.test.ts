@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { flushSpool } from '../../../src/client/spool/flush.ts';
+import { notification, startWorld, type World } from '../../support/client/world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.end());
+
+/** Spools these, each an hour later than the one before. @returns the names of the files, the oldest first */
+async function spooled(...counts: number[]): Promise<string[]> {
+  await world.api.stop();
+  let from = 0;
+  for (const count of counts) {
+    await world.client().sendBatch(Array.from({ length: count }, (_, n) => notification(from + n)));
+    from += count;
+    world.now = new Date(world.now.getTime() + 3_600_000);
+  }
+  await world.api.start();
+  return (await world.spool().list('spool')).map(({ file }) => file);
+}
+
+it('a flush of some files leaves the others alone, and counts only its own', async () => {
+  const [first = '', second = '', third = ''] = await spooled(1, 2, 3);
+  const progress: unknown[] = [];
+  const onProgress = (seen: unknown) => void progress.push(seen);
+  expect(await world.client().flush({ files: [second], onProgress })).toMatchObject({ accepted: 2, left: 0 });
+  expect(world.files('spool')).toEqual([first, third].sort());
+  expect(progress).toEqual([{ done: 2, total: 2 }]);
+  expect(await world.client().flush({ files: [] })).toMatchObject({ accepted: 0, left: 0 });
+  expect(world.files('spool')).toEqual([first, third].sort());
+  progress.length = 0;
+  await world.client().flush({ onProgress });
+  expect(progress).toEqual([
+    { done: 1, total: 4 },
+    { done: 4, total: 4 },
+  ]);
+});
+
+it.each(['too-old', 'too-many-retries'] as const)(
+  'what a process gave up as %s before it died is moved and reported by the next flush, and not sent',
+  async (because) => {
+    const [file = ''] = await spooled(2);
+    const spool = world.spool();
+    const { header, payload } = await spool.read('spool', file);
+    await spool.write('spool', file, {
+      header: { ...header, givenUp: { at: world.now.toISOString(), because } },
+      payload,
+    });
+    expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 0, givenUp: [{ file, because }] });
+    expect(world.api.asked).toEqual([]);
+    expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
+  },
+);
+
+it('of a batch that was attempted in part, what was accepted leaves the file', async () => {
+  const [file = ''] = await spooled(3);
+  const spool = world.spool();
+  const report = await flushSpool(
+    {
+      spool,
+      post: async () => [{ state: 'accepted', log_id: 'NL-1', repeat: false }],
+      attempts: 1,
+      longestWaitMs: 1,
+      random: () => 0,
+      clock: () => world.now,
+      pause: async () => {},
+      maxRetries: 10,
+      retentionMs: 86_400_000,
+      onGivenUp: () => {},
+    },
+    {},
+  );
+  expect(report).toMatchObject({ accepted: 1, left: 2, givenUp: [], skipped: [] });
+  expect((await spool.head('spool', file)).header).toMatchObject({ notifications: 2, retryCount: 1 });
+  expect((await world.items('spool')).map(({ body }) => body)).toMatchObject([
+    { notification_id: 'N1' },
+    { notification_id: 'N2' },
+  ]);
+});

@@ -1,0 +1,304 @@
+import { describe, expect, it } from 'vitest';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
+import { policyOf } from '../../../src/core/model/error-types.ts';
+import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { MINUTE, NOW, refused, retryRecord, saidOf, settledRow, setUp } from '../../support/delivering.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+
+describe('an attempt whose worker recorded it and died', () => {
+  const claim = {
+    send_status: 'SENDING',
+    claim_until: at(500).toISOString(),
+    send_attempts: 2,
+    attempts_left: 4,
+    last_attempt: 1,
+  } as const;
+  const recordOf = (changes: Partial<RetryRecord>): RetryRecord =>
+    retryRecord({ retry_at: T0.toISOString(), duration_ms: 1, ...changes });
+
+  const given = { send_attempts: 1, attempts_left: 5, retry_count: 0 };
+  const next_retry_at = at(20 * MINUTE).toISOString();
+
+  it.each<[string, Partial<RetryRecord>, ReturnType<typeof settledRow>]>([
+    [
+      'accepted, at the time of the send',
+      { retry_status: 'SUCCESS', response_code: '202' },
+      settledRow({ send_status: 'SUCCESS', response_code: '202', sent_at: T0.toISOString() }, ['work_queue']),
+    ],
+    [
+      'refused for good, with a dead letter of the message at hand',
+      {
+        error_type: 'AUTH_FAILED',
+        failure_reason: 'AUTH_FAILED',
+        response_message: 'it is AUTH_FAILED',
+        response_code: '401',
+      },
+      settledRow({
+        ...saidOf('AUTH_FAILED').row,
+        response_code: '401',
+        error_details: JSON.stringify({
+          attempt: 1,
+          at: NOW.toISOString(),
+          type: 'AUTH_FAILED',
+          code: '401',
+          message: 'it is AUTH_FAILED',
+        }),
+        send_status: 'FAILED',
+        failure_reason: 'AUTH_FAILED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    ],
+    [
+      'refused without using up a retry',
+      { error_type: 'UNKNOWN', response_message: 'it is UNKNOWN', next_retry_at, uncounted: true },
+      settledRow({ ...saidOf('UNKNOWN').row, ...given, send_status: 'RETRY', next_retry_at, work_at: next_retry_at }),
+    ],
+    [
+      'not made, as it had expired',
+      { retry_status: 'SKIPPED', error_type: 'EXPIRED', failure_reason: 'EXPIRED' },
+      settledRow({
+        ...given,
+        send_status: 'FAILED',
+        error_type: 'EXPIRED',
+        failure_reason: 'EXPIRED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    ],
+  ])('is settled by its record, and nothing is sent: %s', async (_, record, expected) => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf(record));
+    const { row, records } = await deliverOne(put(dueRow(claim)));
+    expect(row).toEqual(expected);
+    expect(records).toEqual([recordOf(record)]);
+    expect(deliveries).toEqual([]);
+  });
+
+  it('that failed is queued again for the time in its record', async () => {
+    const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+    const next = at(MINUTE).toISOString();
+    await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
+    const { row } = await deliverOne(put(dueRow(claim)));
+    expect(row).toMatchObject({ send_status: 'RETRY', queued_for: next.slice(11, 19) });
+    expect(queued).toEqual([{ message: expect.objectContaining({ due: next }), delay_seconds: expect.any(Number) }]);
+  });
+
+  it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
+    await deliverOne(put(dueRow(claim)));
+    expect(deliveries).toHaveLength(1);
+  });
+});
+
+describe('an attempt whose worker died before it recorded anything', () => {
+  const lost = { send_status: 'SENDING', claim_until: at(500).toISOString(), claim_id: 'theirs' } as const;
+  const DIED = retryRecord({
+    error_type: 'UNKNOWN',
+    remedy: policyOf('UNKNOWN').remedy,
+    response_message:
+      'The worker died before it recorded an outcome; the provider may or may not have taken the message.',
+    error_details: '{}',
+    next_retry_at: NOW.toISOString(),
+  });
+
+  it('is recorded as failed and counts; the next attempt follows at once', async () => {
+    const { deliverOne, put, deliveries } = setUp(() => refused('AUTH_FAILED'));
+    const row = put(dueRow({ ...lost, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
+    const { row: ended, records } = await deliverOne(row);
+    const said = saidOf('AUTH_FAILED', 2);
+    expect(deliveries).toMatchObject([{ attempt: 2 }]);
+    expect(ended).toEqual(
+      settledRow({
+        ...said.row,
+        send_attempts: 3,
+        attempts_left: 3,
+        retry_count: 2,
+        last_attempt: 2,
+        send_status: 'FAILED',
+        failure_reason: 'AUTH_FAILED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    );
+    const second = { retry_log_id: 'log-1#2', retry_attempt: 2, failure_reason: 'AUTH_FAILED' } as const;
+    expect(records).toEqual([DIED, retryRecord({ ...said.record, ...second })]);
+  });
+
+  it('is the last one if it was: the notification is given up, and nothing is sent', async () => {
+    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const row = put(dueRow({ ...lost, send_attempts: 6, attempts_left: 0, last_attempt: 1 }));
+    const { row: ended, records } = await deliverOne(row);
+    expect(deliveries).toEqual([]);
+    expect(ended).toMatchObject({ failure_reason: 'MAX_RETRIES', send_attempts: 6, attempts_left: 0, last_attempt: 2 });
+    expect(records).toMatchObject([DIED, { retry_status: 'SKIPPED', failure_reason: 'MAX_RETRIES' }]);
+  });
+
+  it('was an operator’s on a dead row: it is dead again, and is not sent by the message that takes over', async () => {
+    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
+    const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
+    const { report, row: ended, records } = await deliverOne(row);
+    expect(deliveries).toEqual([]);
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'its forced attempt died' });
+    expect(ended).toEqual({
+      ...row,
+      send_status: 'FAILED',
+      work_queue: workQueueOf('dead', 'normal', 'log-1'),
+      work_at: NOW.toISOString(),
+      updated_at: NOW.toISOString(),
+      updated_by: 'notification-retry',
+    });
+    expect(records).toEqual([DIED]);
+  });
+
+  it('is put aside for a moment while others keep changing the row', async () => {
+    const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const rows = { ...deps.rows, change: async () => false };
+    const row = put(dueRow());
+    const [report] = await deliverBatch([received(messageFor(row), { receive_count: 2 })], { ...deps, rows });
+    expect(report?.disposition).toEqual({ do: 'return', after_seconds: 5 });
+    expect(deliveries).toEqual([]);
+  });
+});
+
+describe('an operator’s attempt on a dead notification', () => {
+  const dead = dueRow({
+    send_status: 'FAILED',
+    failure_reason: 'EXPIRED',
+    send_attempts: 3,
+    attempts_left: 3,
+    last_attempt: 2,
+    work_queue: workQueueOf('dead', 'normal', 'log-1'),
+    dead_message_id: 'message-0',
+    dead_run_id: 'sweep-1',
+  });
+  const force = { options: { force: true }, run_id: 'manual-9' } as const;
+  const gateThat = (asked: boolean[]): ProviderGate => ({
+    admit: async (_, forced) => {
+      asked.push(forced);
+      return { do: 'send', report: async () => false };
+    },
+  });
+
+  it('asks the gate as a forced one, makes no second one, and keeps the reason of the death', async () => {
+    const asked: boolean[] = [];
+    const { deps, put, tables, queued } = setUp(() => refused('NETWORK_TIMEOUT'), { gate: gateThat(asked) });
+    const [report] = await deliverBatch([received(messageFor(put(dead), force))], deps);
+    expect(asked).toEqual([true]);
+    expect(report?.disposition).toEqual({ do: 'dead_letter' });
+    expect(queued).toEqual([]);
+    const numbers = { send_attempts: 4, attempts_left: 2, retry_count: 3, last_attempt: 3 };
+    expect(tables.row('log-1')).toEqual(
+      settledRow({
+        ...saidOf('NETWORK_TIMEOUT', 3).row,
+        ...numbers,
+        send_status: 'FAILED',
+        failure_reason: 'EXPIRED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'manual-9',
+      }),
+    );
+    const { remedy } = policyOf('EXPIRED');
+    expect([...tables.retryLog.values()]).toEqual([
+      retryRecord({
+        ...saidOf('NETWORK_TIMEOUT').record,
+        retry_log_id: 'log-1#3',
+        retry_attempt: 3,
+        failure_reason: 'EXPIRED',
+        remedy,
+        trigger: 'manual',
+        run_id: 'manual-9',
+      }),
+    ]);
+  });
+
+  it('that succeeds leaves nothing of the death', async () => {
+    const { deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    await deliverBatch([received(messageFor(put(dead), force))], deps);
+    const numbers = { send_attempts: 4, attempts_left: 2, retry_count: 3, last_attempt: 3 };
+    const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
+    expect(tables.row('log-1')).toEqual(
+      settledRow({ ...numbers, ...sent, work_at: NOW.toISOString() }, ['work_queue']),
+    );
+  });
+
+  it('is not made by a forced message for an earlier time', async () => {
+    const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const stale = { ...force, due: at(-1000).toISOString() };
+    const [report] = await deliverBatch([received(messageFor(put(dead), stale))], deps);
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('has moved on') });
+    expect(deliveries).toEqual([]);
+  });
+
+  it('by a redrive starts the budget and the window anew, and asks the gate like any other', async () => {
+    const asked: boolean[] = [];
+    const { deps, put, tables, queued } = setUp(() => refused('NETWORK_TIMEOUT'), { gate: gateThat(asked) });
+    const redriven = received(messageFor(put(dead)), { message_id: 'message-7', sent_at: at(500) });
+    await deliverBatch([redriven], deps);
+    expect(asked).toEqual([false]);
+    const next = new Date(NOW.getTime() + 5 * MINUTE).toISOString();
+    expect(tables.row('log-1')).toEqual(
+      settledRow({
+        ...saidOf('NETWORK_TIMEOUT', 3).row,
+        send_attempts: 1,
+        attempts_left: 5,
+        retry_count: 0,
+        redrive_count: 1,
+        last_attempt: 3,
+        first_attempt_at: NOW.toISOString(),
+        send_status: 'RETRY',
+        next_retry_at: next,
+        work_at: next,
+        queued_for: next.slice(11, 19),
+      }),
+    );
+    expect(queued).toHaveLength(1);
+  });
+});
+
+describe('a redrive or a forced run of a dead notification that must not be sent', () => {
+  const dead = (changes: Partial<NotificationRow>) =>
+    dueRow({
+      failure_reason: 'AUTH_FAILED',
+      send_attempts: 3,
+      attempts_left: 3,
+      last_attempt: 2,
+      work_queue: workQueueOf('dead', 'normal', 'log-1'),
+      dead_message_id: 'message-0',
+      dead_run_id: 'sweep-1',
+      ...changes,
+    });
+
+  it.each([
+    ['a redrive', { is_deleted: true }, {}, 'CANCELLED'],
+    ['a forced run', { is_deleted: true }, { options: { force: true }, run_id: 'manual-9' }, 'CANCELLED'],
+    ['a redrive', { give_up: 'FORMAT_ERROR' }, {}, 'FORMAT_ERROR'],
+    ['a forced run', { give_up: 'FORMAT_ERROR' }, { options: { force: true } }, 'FORMAT_ERROR'],
+  ] as const)('%s sends nothing, and takes the row %o out of the index', async (_, why, message, failure_reason) => {
+    const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const row = put(dead(why));
+    const redriven = received(messageFor(row, message), { message_id: 'message-7', sent_at: at(500) });
+    const [report] = await deliverBatch([redriven], deps);
+    expect(deliveries).toEqual([]);
+    expect(report?.disposition).toEqual({ do: 'done' });
+    const ended = tables.row('log-1');
+    expect(ended).toMatchObject({ send_status: 'FAILED', failure_reason, send_attempts: 3, attempts_left: 3 });
+    for (const gone of ['work_queue', 'give_up', 'dead_message_id', 'dead_run_id'])
+      expect(ended).not.toHaveProperty(gone);
+    expect([...tables.retryLog.values()]).toEqual([
+      expect.objectContaining({ retry_attempt: 3, retry_status: 'SKIPPED', failure_reason }),
+    ]);
+  });
+});

@@ -1,0 +1,113 @@
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { type DeliverBatchDeps, deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
+import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';
+import { type ProviderErrorType, policyOf } from '../../src/core/model/error-types.ts';
+import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../src/core/model/notification.ts';
+import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { at, CONTENT, dueRow, messageFor, received } from './rows.ts';
+
+export const NOW = at(1000);
+export const MINUTE = 60_000;
+export const refused = (error_type: ProviderErrorType, more: Partial<Refused> = {}): Refused => ({
+  ok: false,
+  error_type,
+  message: `it is ${error_type}`,
+  ...more,
+});
+
+/** One channel function on the in-memory twins, at NOW. */
+export function setUp(
+  answer: (delivery: Delivery, signal: AbortSignal) => Promise<SendResult> | SendResult,
+  more: Partial<DeliverBatchDeps> = {},
+) {
+  const tables = new MemoryTables(() => NOW);
+  const deliveries: Delivery[] = [];
+  const queued: { message: QueueMessage; delay_seconds: number }[] = [];
+  const sender: Sender = {
+    async send(delivery, signal) {
+      deliveries.push(delivery);
+      return answer(delivery, signal);
+    },
+  };
+  const deps: DeliverBatchDeps = {
+    rows: tables.rows,
+    records: tables.records,
+    contents: tables.contents,
+    sender,
+    gate: PASS_THROUGH,
+    successors: tables.successors,
+    retries: { send: async (message, delay_seconds) => void queued.push({ message, delay_seconds }) },
+    policy: DEFAULT_RETRY_POLICY,
+    clock: () => NOW,
+    random: () => 0,
+    claim_ms: 65_000,
+    sendTimeout: () => new AbortController().signal,
+    pause: async () => {},
+    outOfTime: () => false,
+    ...more,
+  };
+  const put = (row: NotificationRow) => {
+    tables.log.set(row.log_id, { ...row });
+    tables.content.set(row.log_id, { ...CONTENT, tenant_id: row.tenant_id });
+    return row;
+  };
+  const deliverOne = async (row = put(dueRow()), changes: Partial<ReceivedMessage> = {}) => {
+    const [report] = await deliverBatch([received(messageFor(row), changes)], deps);
+    return { report, row: tables.row(row.log_id), records: [...tables.retryLog.values()] };
+  };
+  return { tables, deliveries, queued, deps, put, deliverOne };
+}
+
+/** The row of dueRow() after one attempt, with what every settlement writes. */
+export function settledRow(changes: Partial<NotificationRow>, without: readonly (keyof NotificationRow)[] = []) {
+  const row = {
+    ...dueRow(),
+    send_attempts: 2,
+    attempts_left: 4,
+    retry_count: 1,
+    last_attempt: 1,
+    claim_until: '',
+    claim_id: '',
+    updated_at: NOW.toISOString(),
+    updated_by: UPDATED_BY,
+    ...changes,
+  };
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !without.some((gone) => gone === name)));
+}
+
+/** The record of the first retry of dueRow(). */
+export function retryRecord(changes: Partial<RetryRecord>): RetryRecord {
+  return {
+    retry_log_id: 'log-1#1',
+    original_log_id: 'log-1',
+    retry_attempt: 1,
+    tenant_id: 'tenant-1',
+    channel: 'webhook',
+    retry_at: NOW.toISOString(),
+    retry_status: 'FAILED',
+    duration_ms: 0,
+    trigger: 'sweep',
+    run_id: 'sweep-1',
+    ...changes,
+  };
+}
+
+/** What row and record say about a refusal of `refused`. */
+export function saidOf(error_type: ProviderErrorType, attempt = 1) {
+  const message = `it is ${error_type}`;
+  return {
+    row: {
+      error_type,
+      error_message: message,
+      error_details: JSON.stringify({ attempt, at: NOW.toISOString(), type: error_type, message }),
+    },
+    record: {
+      error_type,
+      response_message: message,
+      error_details: '{}',
+      remedy: policyOf(error_type).remedy,
+    },
+  };
+}
