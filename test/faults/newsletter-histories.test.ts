@@ -176,5 +176,5 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
     for (const state of ['submitted', 'excluded', 'failed', 'uncertain'] as const)
       expect(ends[state], state).toBeGreaterThan(runs / 20);
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(runs / 200);
-  }, 180_000);
+  }, 300_000);
 });
