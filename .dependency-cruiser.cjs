@@ -21,6 +21,8 @@ const CORE_ROOMS = {
   operator: ['breaker', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
+  pacing: ['delivery', 'model'],
+  newsletter: ['pacing', 'intake', 'model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>
@@ -98,7 +100,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|pacing|sweep)/|src/adapters/dynamodb/schema\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(lib|src/core/(model|breaker|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { recordingActions } from '../support/cli/recorded-calls.ts';
 import { startLoopback } from '../support/loopback.ts';
@@ -30,6 +32,17 @@ const dead = async (log_id: string) => {
 };
 const key = async () =>
   (await ops.json<{ key_id: string }>('keys', 'create', '--tenant', 'T1', '--scope', 'send')).key_id;
+
+/** Imports members of T1, so that a command finds them. */
+const importOf = async (name: string, ...lines: readonly string[]): Promise<CommandLine> => {
+  const at = new Date().toISOString();
+  const newsletter = { tenant_id: 'T1', newsletter_id: 'weekly', name: 'N', from: 'n@example.com' };
+  const store = createNewsletterStore(ops.dynamodb, ops.tables.newsletters);
+  await store.put({ ...newsletter, created_at: at, updated_at: at });
+  const file = join(ops.directory, `${name}.csv`);
+  writeFileSync(file, ['member_id,email', ...lines].join('\n'));
+  return ['members', 'import', file, '--tenant', 'T1', '--newsletter', 'weekly'];
+};
 
 type CommandLine = readonly string[];
 
@@ -82,6 +95,28 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   'keys list': async () => [['keys', 'list']],
   'keys rotate': async () => [['keys', 'rotate', await key()]],
   'keys revoke': async () => [['keys', 'revoke', await key()]],
+  'members import': async () => {
+    const members = createMemberStore(ops.dynamodb, ops.tables.members, () => new Date());
+    await ops.run(await importOf('before', 'stays,stays@example.com', 'moves,old@example.com'));
+    const { email_hash = '' } = (await members.read('T1', 'moves')) ?? {};
+    await members.unsubscribe('T1', email_hash, 'weekly', new Date().toISOString());
+    return [await importOf('after', 'stays,stays@example.com', 'moves,new@example.com', 'new,n@example.com')];
+  },
+  'members show': async () => {
+    await ops.run(await importOf('show', 'm,m@example.com'));
+    return [
+      ['members', 'show', 'm', '--tenant', 'T1'],
+      ['members', 'show', '--email', 'm@example.com', '--tenant', 'T1'],
+    ];
+  },
+  'members suppress': async () => {
+    await ops.run(await importOf('suppress', 'm,m@example.com'));
+    return [['members', 'suppress', 'm', '--tenant', 'T1']];
+  },
+  'members unsuppress': async () => {
+    await ops.run(await importOf('unsuppress', 'm,m@example.com'));
+    return [['members', 'unsuppress', 'm', '--tenant', 'T1']];
+  },
 };
 
 /** Where a service answers that the stand-ins lack. */
@@ -153,7 +188,7 @@ describe('the rights of the operator commands', () => {
       const commands = out.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
       return [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '));
     };
-    const groups = ['dlq', 'keys'];
+    const groups = ['dlq', 'keys', 'members'];
     const all = (await Promise.all([names(), ...groups.map((group) => names(group))])).flat();
     // The spool is on the producer's own disk, and its flush uses a key of the API.
     const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);

@@ -7,8 +7,7 @@ import { createSealer, type Sealer } from '../../src/adapters/sealing/sealer.ts'
 import type { TableNames } from './tables.ts';
 
 /** A sealer as the local runtime has it: data keys in the table, wrapped by a key of its own. */
-export function sealerOn(client: DynamoDBClient, tables: TableNames): Sealer {
-  const masterKey = randomBytes(32);
+export function sealerOn(client: DynamoDBClient, tables: TableNames, masterKey: Uint8Array = randomBytes(32)): Sealer {
   return createSealer(
     createDataKeys({
       store: createDataKeyStore(client, tables.data_keys),

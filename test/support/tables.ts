@@ -1,7 +1,11 @@
 import { CreateTableCommand, type DynamoDBClient, type KeySchemaElement } from '@aws-sdk/client-dynamodb';
+import {
+  NEWSLETTER_TABLES,
+  type NewsletterTableRole,
+} from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { type KeyAttribute, TABLES, type TableSchema } from '../../src/adapters/dynamodb/schema.ts';
 
-export interface TableNames {
+export interface TableNames extends Readonly<Record<NewsletterTableRole, string>> {
   readonly notification_log: string;
   readonly notification_content: string;
   readonly notification_retry_log: string;
@@ -18,10 +22,16 @@ export async function createTables(client: DynamoDBClient, suffix: string): Prom
     notification_retry_log: `NotificationRetryLog-${suffix}`,
     pipeline_state: `PipelineState-${suffix}`,
     api_keys: `ApiKeys-${suffix}`,
+    newsletters: `Newsletters-${suffix}`,
+    members: `Members-${suffix}`,
+    emails: `Emails-${suffix}`,
+    email_batches: `EmailBatches-${suffix}`,
+    email_recipients: `EmailRecipients-${suffix}`,
     data_keys: `DataKeys-${suffix}`,
   };
-  for (const role of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
-    await client.send(createTable(names[role], TABLES[role]));
+  const schemas = { ...TABLES, ...NEWSLETTER_TABLES };
+  for (const role of Object.keys(schemas) as (keyof typeof schemas)[]) {
+    await client.send(createTable(names[role], schemas[role]));
   }
   return names;
 }

@@ -17,27 +17,38 @@ export function useTableKey(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
 }
 
+type SealPurpose = (typeof SEALED)[keyof typeof SEALED];
+
 /** The rights to open recipients: to read their data keys, and to have KMS unwrap these and no others. */
-export function openRecipients({ recipientKey }: Encryption, { dataKeys }: NotificationTables): PolicyStatement[] {
-  return [allow(['dynamodb:GetItem'], [dataKeys.tableArn]), ofRecipients(['kms:Decrypt'], recipientKey)];
+export function openRecipients(
+  { recipientKey }: Encryption,
+  { dataKeys }: NotificationTables,
+  purpose: SealPurpose = SEALED.recipients,
+): PolicyStatement[] {
+  return [allow(['dynamodb:GetItem'], [dataKeys.tableArn]), forPurpose(['kms:Decrypt'], recipientKey, purpose)];
 }
 
 /**
- * The rights to seal recipients. The first who seals for a tenant in a month makes the data key, the others unwrap it.
+ * The rights to seal recipients, and to open them. The first who seals for a tenant in a month makes the data key, the
+ * others unwrap it.
  */
-export function sealRecipients({ recipientKey }: Encryption, { dataKeys }: NotificationTables): PolicyStatement[] {
+export function sealRecipients(
+  { recipientKey }: Encryption,
+  { dataKeys }: NotificationTables,
+  purpose: SealPurpose = SEALED.recipients,
+): PolicyStatement[] {
   return [
     allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [dataKeys.tableArn]),
-    ofRecipients(['kms:Decrypt', 'kms:GenerateDataKey'], recipientKey),
+    forPurpose(['kms:Decrypt', 'kms:GenerateDataKey'], recipientKey, purpose),
   ];
 }
 
 /** KMS takes the purpose from the encryption context, which is authenticated with the wrapped key. */
-function ofRecipients(actions: readonly string[], recipientKey: Key): PolicyStatement {
+function forPurpose(actions: readonly string[], recipientKey: Key, purpose: SealPurpose): PolicyStatement {
   return new PolicyStatement({
     actions: [...actions],
     resources: [recipientKey.keyArn],
-    conditions: { StringEquals: { 'kms:EncryptionContext:purpose': SEALED.recipients } },
+    conditions: { StringEquals: { 'kms:EncryptionContext:purpose': purpose } },
   });
 }
 

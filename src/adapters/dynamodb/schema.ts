@@ -45,6 +45,9 @@ export const BUDGET_KIND = 'budget';
 /** The partition of pipeline_state that counts the last seconds' requests per API key. */
 export const RATE_KIND = 'rate';
 
+/** The partition of pipeline_state that holds the warming of newsletters' sending domains. */
+export const WARMING_KIND = 'warming';
+
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
 

@@ -17,7 +17,7 @@ export type RecipientType = (typeof RECIPIENT_TYPES)[number];
  * What is stored encrypted. Each purpose has data keys of its own: it is the first part of their `key_id`, and the
  * `purpose` in their encryption context at KMS, to which rights can be limited.
  */
-export const SEALED = { recipients: 'recipient' } as const;
+export const SEALED = { recipients: 'recipient', members: 'member' } as const;
 
 /**
  * A row of NotificationLog as the pipeline sees it: routing and state, never content (design §4).

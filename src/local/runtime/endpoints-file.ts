@@ -23,6 +23,11 @@ export interface Endpoints {
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
     readonly api_keys: string;
+    readonly newsletters: string;
+    readonly members: string;
+    readonly emails: string;
+    readonly email_batches: string;
+    readonly email_recipients: string;
     readonly data_keys: string;
   };
   /** Queue URLs. */
@@ -63,6 +68,11 @@ export function describeRuntime(
       notification_retry_log: output('NotificationRetryLogTable'),
       pipeline_state: output('PipelineStateTable'),
       api_keys: output('ApiKeysTable'),
+      newsletters: output('NewslettersTable'),
+      members: output('MembersTable'),
+      emails: output('EmailsTable'),
+      email_batches: output('EmailBatchesTable'),
+      email_recipients: output('EmailRecipientsTable'),
       data_keys: output('DataKeysTable'),
     },
     queues: {

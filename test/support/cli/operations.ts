@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ import type { DynamodbEngine } from '../../../src/local/stand-ins/dynamodb.ts';
 import { startSqs } from '../../../src/local/stand-ins/sqs.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
 import { dueRow } from '../rows.ts';
+import { sealerOn } from '../sealer.ts';
 import { createTables } from '../tables.ts';
 import { recordingTerminal, type TerminalScript } from './recording-terminal.ts';
 
@@ -58,6 +60,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     deadLetters[channel] = await queue(`${channel}-dead-letter`);
   }
   const tables = await createTables(dynamodb.client, 'ops');
+  const masterKey = randomBytes(32);
   const deployment: Deployment = {
     tables,
     lane_queues: lanes,
@@ -65,6 +68,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     sweep_interval_seconds: 3600,
     retry_policy: DEFAULT_RETRY_POLICY,
     recipientHashKey: async () => HASH_KEY,
+    sealer: (given) => sealerOn(given, tables, masterKey),
     clients: {
       dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
       sqs: { endpoint: sqs.endpoint, region, credentials },

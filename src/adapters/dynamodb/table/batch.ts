@@ -27,6 +27,9 @@ const RETRYABLE = new Set([
   'InternalServerError',
 ]);
 
+/** The condition of an update, and the one that every INSERT has: that there is no such item. */
+const UNMET = new Set(['ConditionalCheckFailed', 'DuplicateItem']);
+
 /** What BatchStatementError and single calls call it. */
 const INVALID = new Set(['ValidationError', 'ValidationException']);
 
@@ -39,7 +42,7 @@ export type StatementResult =
       readonly invalid?: string;
     };
 
-/** Runs conditional updates in one call. A condition that does not hold is a result, not an error. */
+/** Runs conditional updates and inserts in one call. A condition that does not hold is a result, not an error. */
 export async function executeStatements(
   client: DynamoDBClient,
   statements: readonly BatchStatementRequest[],
@@ -55,8 +58,7 @@ export async function executeStatements(
       const { Error: fault, Item: item } = Responses[i] ?? {};
       const found = fault?.Item ?? item;
       if (fault === undefined) results[entry.index] = { applied: true, ...(found && { item: found }) };
-      else if (fault.Code === 'ConditionalCheckFailed')
-        results[entry.index] = { applied: false, ...(found && { item: found }) };
+      else if (UNMET.has(fault.Code ?? '')) results[entry.index] = { applied: false, ...(found && { item: found }) };
       else if (INVALID.has(fault.Code ?? ''))
         results[entry.index] = {
           applied: false,

@@ -1,0 +1,99 @@
+import type { BatchStatementRequest, Put } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { StoredMember } from '../../../core/newsletter/model/member.ts';
+import { type Item, toItem, toValue } from '../table/item.ts';
+import { hashIn, type MemberKey, memberKey, pointerKey, toKey } from './member-keys.ts';
+
+/**
+ * Leads from a member's id to its address. Each change of the address, each deletion and each return counts `version`
+ * up, so a write that was planned before it, and comes late, is refused.
+ */
+export interface Pointer {
+  readonly email_hash: string;
+  readonly member_uuid: string;
+  readonly created_at: string;
+  readonly version: number;
+  /** The member was deleted. */
+  readonly gone?: boolean;
+}
+
+/** Days that the mark of a deleted or moved member is kept: far longer than any write can be on its way. */
+const MARK_DAYS = 30;
+
+export function markExpiry(now: Date): number {
+  return Math.floor(now.getTime() / 1000) + MARK_DAYS * 86_400;
+}
+
+export function pointerItem(tenant_id: string, member_id: string, pointer: Pointer): Item {
+  return toItem({ ...pointerKey(tenant_id, member_id), tenant_id, ...pointer });
+}
+
+export function toPointer(item: Item): Pointer & { readonly member_id: string } {
+  const { item: member_id, email_hash, member_uuid, created_at, version, gone } = unmarshall(item);
+  return { member_id, email_hash, member_uuid, created_at, version, ...(gone && { gone }) };
+}
+
+/** A member's item without what its key says. */
+export function memberItem(member: StoredMember, version: number): Item {
+  return toItem({ ...keyOf(member), ...attributesOf(member), version });
+}
+
+/** Marks the place where a member was, so that a late write cannot put it there again. */
+export function markItem(key: MemberKey, version: number, now: Date): Item {
+  return toItem({ ...key, version, gone: true, expires_at: markExpiry(now) });
+}
+
+/** Undefined for the mark of a member that was deleted or moved. */
+export function toMember(item: Item): StoredMember | undefined {
+  const { item: key, shard: _, version: __, gone, expires_at: ___, ...rest } = unmarshall(item);
+  return gone ? undefined : ({ ...rest, email_hash: hashIn(key) } as StoredMember);
+}
+
+export function insertStatement(table: string, item: Item): BatchStatementRequest {
+  const columns = Object.keys(item).map((name) => `'${name}': ?`);
+  return { Statement: `INSERT INTO "${table}" VALUE {${columns.join(', ')}}`, Parameters: Object.values(item) };
+}
+
+/** Replaces the member's item, if it is the one of this version. */
+export function replaceStatement(table: string, member: StoredMember, version: number): BatchStatementRequest {
+  const attributes = Object.entries(attributesOf(member));
+  const { shard, item } = keyOf(member);
+  return {
+    Statement:
+      `UPDATE "${table}" SET ${attributes.map(([name]) => `"${name}" = ?`).join(', ')} ` +
+      'WHERE "shard" = ? AND "item" = ? AND "version" = ?',
+    Parameters: [...attributes.map(([, value]) => value), shard, item, version].map(toValue),
+  };
+}
+
+/** Puts the member's item, unless a later version or its mark is there. */
+export function putMember(table: string, member: StoredMember, version: number): Put {
+  return {
+    TableName: table,
+    Item: memberItem(member, version),
+    ConditionExpression: 'attribute_not_exists(version) OR version <= :version',
+    ExpressionAttributeValues: { ':version': { N: String(version) } },
+  };
+}
+
+/** Puts the pointer, if the stored one still has this version. */
+export function replacePointer(table: string, item: Item, version: number): Put {
+  return {
+    TableName: table,
+    Item: item,
+    ConditionExpression: 'version = :version',
+    ExpressionAttributeValues: { ':version': { N: String(version) } },
+  };
+}
+
+function keyOf({ tenant_id, email_hash, member_id }: StoredMember): MemberKey {
+  return memberKey(tenant_id, email_hash, member_id);
+}
+
+export function memberItemKey(tenant_id: string, member_id: string, { email_hash }: Pointer) {
+  return toKey(memberKey(tenant_id, email_hash, member_id));
+}
+
+function attributesOf({ email_hash: _, ...member }: StoredMember): Omit<StoredMember, 'email_hash'> {
+  return member;
+}

@@ -1,0 +1,199 @@
+import {
+  type DynamoDBClient,
+  PutItemCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
+import type { Clock } from '../../../core/model/time.ts';
+import type { StoredMember } from '../../../core/newsletter/model/member.ts';
+import type { MemberStore } from '../../../core/newsletter/model/ports.ts';
+import { GatheredError } from '../../batching/gather.ts';
+import { executeStatements, getItems, type StatementResult } from '../table/batch.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
+import { createAddressFacts } from './address-facts.ts';
+import { readAddress, readAddresses } from './address-pages.ts';
+import {
+  insertStatement,
+  markExpiry,
+  markItem,
+  memberItem,
+  memberItemKey,
+  type Pointer,
+  pointerItem,
+  putMember,
+  replacePointer,
+  replaceStatement,
+  toMember,
+  toPointer,
+} from './member-items.ts';
+import { memberKey, pointerKey, toKey } from './member-keys.ts';
+
+/** How often a change is planned anew because another one of the same member came between. */
+const ROUNDS = 6;
+
+interface Placed {
+  readonly member: StoredMember;
+  readonly version: number;
+  /** The pointer existed and leads to this address already. */
+  readonly kept: boolean;
+}
+
+/**
+ * MemberStore on the table members. The pointer of a member is written first. The member's item is written only if no
+ * later version of it, or its mark, is there (docs/decisions/0101).
+ */
+export function createMemberStore(client: DynamoDBClient, table: string, clock: Clock): MemberStore {
+  async function pointersOf(tenant_id: string, member_ids: readonly string[]): Promise<Map<string, Pointer>> {
+    const keys = [...new Set(member_ids)].map((member_id) => toKey(pointerKey(tenant_id, member_id)));
+    const found = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
+    return new Map(found.map(toPointer).map(({ member_id, ...pointer }) => [member_id, pointer]));
+  }
+
+  /** Makes one change of the pointer with its items. False when another change came between. */
+  async function transact(items: readonly TransactWriteItem[]): Promise<boolean> {
+    try {
+      await client.send(new TransactWriteItemsCommand({ TransactItems: [...items] }));
+      return true;
+    } catch (error) {
+      if (error instanceof TransactionCanceledException && isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  const later = ({ version }: Pick<Pointer, 'version'>) => Math.max(version + 1, clock().getTime());
+
+  /** Moves a member that exists to another address: three items in one transaction. */
+  async function move(member: StoredMember, from: Pointer): Promise<boolean> {
+    const { tenant_id, member_id, email_hash } = member;
+    const { member_uuid, created_at } = from;
+    const version = later(from);
+    const pointer = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version });
+    const mark = markItem(memberKey(tenant_id, from.email_hash, member_id), version, clock());
+    return transact([
+      { Put: replacePointer(table, pointer, from.version) },
+      { Put: { TableName: table, Item: mark } },
+      { Put: { TableName: table, Item: memberItem({ ...member, member_uuid, created_at }, version) } },
+    ]);
+  }
+
+  /** Brings back a member that was deleted, as a new one. */
+  async function revive(member: StoredMember, gone: Pointer): Promise<Placed | undefined> {
+    const { tenant_id, member_id, email_hash, member_uuid, created_at } = member;
+    const version = later(gone);
+    const item = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version });
+    const put = client.send(new PutItemCommand(replacePointer(table, item, gone.version)));
+    return (await ifConditionHolds(put, undefined)) && { member, version, kept: false };
+  }
+
+  /** Writes the pointers. Members that are missing in the answer met another change, or are stored already. */
+  async function place(members: readonly StoredMember[], pointers: ReadonlyMap<string, Pointer>) {
+    const placed: Placed[] = [];
+    const done: string[] = [];
+    const fresh: { readonly member: StoredMember; readonly version: number }[] = [];
+    for (const member of members) {
+      const pointer = pointers.get(member.member_id);
+      if (pointer === undefined) fresh.push({ member, version: clock().getTime() });
+      else if (pointer.gone) placed.push(...[await revive(member, pointer)].filter((one) => one !== undefined));
+      else if (pointer.email_hash !== member.email_hash) {
+        if (await move(member, pointer)) done.push(member.member_id);
+      } else {
+        const { member_uuid, created_at, version } = pointer;
+        placed.push({ member: { ...member, member_uuid, created_at }, version, kept: true });
+      }
+    }
+    const inserts = fresh.map(({ member, version }) => {
+      const { tenant_id, member_id, email_hash, member_uuid, created_at } = member;
+      return insertStatement(
+        table,
+        pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version }),
+      );
+    });
+    const results = await executeStatements(client, inserts);
+    for (const [i, one] of fresh.entries()) if (applied(results[i])) placed.push({ ...one, kept: false });
+    return { placed, done };
+  }
+
+  /** Writes the items of members whose pointer leads there. Returns the ids of those that are stored. */
+  async function putItems(placed: readonly Placed[]): Promise<string[]> {
+    const statements = placed.map(({ member, version, kept }) =>
+      kept ? replaceStatement(table, member, version) : insertStatement(table, memberItem(member, version)),
+    );
+    const results = await executeStatements(client, statements);
+    const stored = await Promise.all(
+      placed.map(async ({ member, version }, i) => {
+        if (applied(results[i])) return [member.member_id];
+        // The item is missing because its writer died, or an older mark is in its place.
+        const put = client.send(new PutItemCommand(putMember(table, member, version)));
+        return (await ifConditionHolds(put, undefined)) ? [member.member_id] : [];
+      }),
+    );
+    return stored.flat();
+  }
+
+  const store: MemberStore = {
+    ...createAddressFacts(client, table),
+    address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash),
+    addresses: (tenant_id, after) => readAddresses(client, table, tenant_id, after),
+
+    async upsert(members) {
+      const [first] = members;
+      let open = [...members];
+      for (let round = 1; open.length > 0 && first !== undefined; round++) {
+        if (round > ROUNDS) throw new Error(`${open.length} members are changed by many at once: upsert them again.`);
+        const pointers = await pointersOf(
+          first.tenant_id,
+          open.map(({ member_id }) => member_id),
+        );
+        const { placed, done } = await place(open, pointers);
+        const stored = new Set([...done, ...(await putItems(placed))]);
+        open = open.filter(({ member_id }) => !stored.has(member_id));
+      }
+    },
+
+    async readMany(tenant_id, member_ids) {
+      const pointers = [...(await pointersOf(tenant_id, member_ids))].filter(([, { gone }]) => !gone);
+      const keys = pointers.map(([member_id, pointer]) => memberItemKey(tenant_id, member_id, pointer));
+      const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
+      return items.flatMap((item) => toMember(item) ?? []);
+    },
+
+    async read(tenant_id, member_id) {
+      // A move between the two reads leaves a mark where the item was: the second look finds where it went.
+      const [found] = await store.readMany(tenant_id, [member_id]);
+      return found ?? (await store.readMany(tenant_id, [member_id]))[0];
+    },
+
+    async remove(tenant_id, member_id) {
+      for (let round = 1; round <= ROUNDS; round++) {
+        const pointer = (await pointersOf(tenant_id, [member_id])).get(member_id);
+        if (pointer === undefined || pointer.gone) return false;
+        const version = later(pointer);
+        const key = memberKey(tenant_id, pointer.email_hash, member_id);
+        const gone = {
+          ...pointerItem(tenant_id, member_id, { ...pointer, version, gone: true }),
+          expires_at: { N: String(markExpiry(clock())) },
+        };
+        const removed = await transact([
+          { Put: replacePointer(table, gone, pointer.version) },
+          { Put: { TableName: table, Item: markItem(key, version, clock()) } },
+        ]);
+        if (removed) return true;
+      }
+      throw new Error('The member is changed by many at once: delete it again.');
+    },
+  };
+  return store;
+}
+
+function applied(result: StatementResult | GatheredError | undefined): boolean {
+  if (result instanceof GatheredError) throw result.cause;
+  if (result?.applied === false && result.invalid !== undefined) throw new Error(result.invalid);
+  return result?.applied === true;
+}
+
+/** Whether a transaction failed only because another write came first. */
+function isConflict({ CancellationReasons = [] }: TransactionCanceledException): boolean {
+  const codes = CancellationReasons.map(({ Code = 'None' }) => Code).filter((code) => code !== 'None');
+  return codes.length > 0 && codes.every((code) => code === 'ConditionalCheckFailed' || code === 'TransactionConflict');
+}

@@ -1,0 +1,53 @@
+import { type DynamoDBClient, GetItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Newsletter } from '../../../core/newsletter/model/newsletter.ts';
+import type { NewsletterStore } from '../../../core/newsletter/model/ports.ts';
+import type { Item } from '../table/item.ts';
+import { updateExpression } from '../table/update-expression.ts';
+
+const OPTIONAL = ['reply_to', 'sending_domain', 'fallback_domain'] as const satisfies readonly (keyof Newsletter)[];
+
+/** NewsletterStore on the table newsletters. */
+export function createNewsletterStore(client: DynamoDBClient, table: string): NewsletterStore {
+  return {
+    async put({ tenant_id, newsletter_id, created_at, ...rest }) {
+      const { expression, names, values } = updateExpression({
+        set: rest,
+        remove: OPTIONAL.filter((name) => rest[name] === undefined),
+      });
+      const { Attributes = {} } = await client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { tenant_id: { S: tenant_id }, newsletter_id: { S: newsletter_id } },
+          UpdateExpression: expression.replace('SET ', 'SET created_at = if_not_exists(created_at, :created), '),
+          ExpressionAttributeNames: names,
+          ExpressionAttributeValues: { ...values, ':created': { S: created_at } },
+          ReturnValues: 'ALL_NEW',
+        }),
+      );
+      return toNewsletter(Attributes);
+    },
+
+    async read(tenant_id, newsletter_id) {
+      const Key = { tenant_id: { S: tenant_id }, newsletter_id: { S: newsletter_id } };
+      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
+      return Item && toNewsletter(Item);
+    },
+
+    async list(tenant_id) {
+      const query = {
+        TableName: table,
+        KeyConditionExpression: 'tenant_id = :tenant',
+        ExpressionAttributeValues: { ':tenant': { S: tenant_id } },
+        ConsistentRead: true,
+      };
+      const found: Newsletter[] = [];
+      for await (const { Items = [] } of paginateQuery({ client }, query)) found.push(...Items.map(toNewsletter));
+      return found;
+    },
+  };
+}
+
+function toNewsletter(item: Item): Newsletter {
+  return unmarshall(item) as Newsletter;
+}

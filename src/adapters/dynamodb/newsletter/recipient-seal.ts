@@ -1,0 +1,39 @@
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
+import { SEALED } from '../../../core/model/notification.ts';
+import type { Chunk, Recipient } from '../../../core/newsletter/model/chunk.ts';
+import type { Sealer, SealOwner } from '../../sealing/sealer.ts';
+
+const pack = promisify(deflateRaw);
+const unpack = promisify(inflateRaw);
+
+/** The recipients of a chunk as one sealed text: lists instead of objects, compressed, as the write is paid by its size. */
+export async function sealRecipients({ tenant_id, recipients, ...key }: Chunk, sealer: Sealer): Promise<string> {
+  const rows = recipients.map(({ member_id, member_uuid, member_email, member_name }) =>
+    member_name === undefined
+      ? [member_id, member_uuid, member_email]
+      : [member_id, member_uuid, member_email, member_name],
+  );
+  const packed = await pack(JSON.stringify(rows));
+  return sealer.seal(ownerOf({ tenant_id, ...key }), packed.toString('base64'));
+}
+
+export async function openRecipients(
+  { tenant_id, ...key }: Omit<Chunk, 'recipients'>,
+  sealed: string,
+  sealer: Sealer,
+): Promise<readonly Recipient[]> {
+  const text = await sealer.open(ownerOf({ tenant_id, ...key }), sealed);
+  const rows: string[][] = JSON.parse((await unpack(Buffer.from(text, 'base64'))).toString());
+  return rows.map(([member_id = '', member_uuid = '', member_email = '', member_name]) => ({
+    member_id,
+    member_uuid,
+    member_email,
+    ...(member_name !== undefined && { member_name }),
+  }));
+}
+
+/** A chunk opens in its place only. */
+function ownerOf({ tenant_id, email_id, batch_id, chunk }: Omit<Chunk, 'recipients'>): SealOwner {
+  return { tenant_id, purpose: SEALED.members, id: `${email_id}#${batch_id}#${chunk}` };
+}

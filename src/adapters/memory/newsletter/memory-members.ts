@@ -1,0 +1,87 @@
+import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
+import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
+
+const PAGE = 100;
+
+/** MemberStore in memory: the twin of dynamodb/newsletter/member-store.ts. */
+export function createMemoryMembers(): MemberStore {
+  const members = new Map<string, StoredMember>();
+  const facts = new Map<string, AddressFacts>();
+  const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);
+  const find = (tenant_id: string, member_id: string) => members.get(key(tenant_id, member_id));
+
+  const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
+    const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
+    const after = next(before);
+    if (after.suppressed === undefined && Object.keys(after.unsubscribed).length === 0) {
+      facts.delete(key(tenant_id, email_hash));
+    } else facts.set(key(tenant_id, email_hash), after);
+  };
+
+  const store: MemberStore = {
+    async upsert(given) {
+      for (const member of given) {
+        const { member_uuid, created_at } = find(member.tenant_id, member.member_id) ?? member;
+        members.set(key(member.tenant_id, member.member_id), { ...member, member_uuid, created_at });
+      }
+    },
+    read: async (tenant_id, member_id) => find(tenant_id, member_id),
+    readMany: async (tenant_id, member_ids) =>
+      [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []),
+    remove: async (tenant_id, member_id) => members.delete(key(tenant_id, member_id)),
+
+    async *addresses(tenant_id, after = '') {
+      const entries = new Map<string, AddressEntry>();
+      for (const one of facts.values()) {
+        if (one.tenant_id === tenant_id)
+          entries.set(one.email_hash, { email_hash: one.email_hash, members: [], facts: one });
+      }
+      for (const one of members.values()) {
+        if (one.tenant_id !== tenant_id) continue;
+        const entry = entries.get(one.email_hash) ?? { email_hash: one.email_hash, members: [] };
+        entries.set(one.email_hash, { ...entry, members: [...entry.members, one].sort(byId) });
+      }
+      const ordered = [...entries.values()]
+        .filter(({ email_hash }) => email_hash > after)
+        .sort((a, b) => (a.email_hash < b.email_hash ? -1 : 1));
+      for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
+    },
+
+    async address(tenant_id, email_hash) {
+      for await (const page of store.addresses(tenant_id)) {
+        const entry = page.find((one) => one.email_hash === email_hash);
+        if (entry !== undefined) return entry;
+      }
+      return undefined;
+    },
+
+    async facts(tenant_id, email_hashes) {
+      const found = email_hashes.flatMap((email_hash) => facts.get(key(tenant_id, email_hash)) ?? []);
+      return new Map(found.map((one) => [one.email_hash, one]));
+    },
+    async suppress(tenant_id, email_hash, why) {
+      change(tenant_id, email_hash, (before) => ({ ...before, suppressed: before.suppressed ?? why }));
+    },
+    async unsuppress(tenant_id, email_hash) {
+      change(tenant_id, email_hash, ({ suppressed: _, ...rest }) => rest);
+    },
+    async unsubscribe(tenant_id, email_hash, newsletter_id, at) {
+      change(tenant_id, email_hash, (before) => ({
+        ...before,
+        unsubscribed: { [newsletter_id]: at, ...before.unsubscribed },
+      }));
+    },
+    async resubscribe(tenant_id, email_hash, newsletter_id) {
+      change(tenant_id, email_hash, ({ unsubscribed: { [newsletter_id]: _, ...unsubscribed }, ...rest }) => ({
+        ...rest,
+        unsubscribed,
+      }));
+    },
+  };
+  return store;
+}
+
+/** The order of DynamoDB's sort keys: that of UTF-8. */
+function byId(a: StoredMember, b: StoredMember): number {
+  return Buffer.compare(Buffer.from(a.member_id), Buffer.from(b.member_id));
+}

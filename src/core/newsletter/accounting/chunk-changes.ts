@@ -1,0 +1,162 @@
+import type { Call, ChunkKey, ChunkState } from '../model/chunk.ts';
+import type { CallOutcome, EntryOutcome } from '../model/email-message.ts';
+import { RECIPIENT_STATES as CODE, type ExclusionReason, LEFT, type RecipientCode } from '../model/recipient-state.ts';
+
+/**
+ * The changes that the state of a chunk's recipients can take: each is a pure function of the state that was read and
+ * gives the next one, or undefined when nothing would change.
+ */
+export type NextState = Omit<ChunkState, keyof ChunkKey | 'version'>;
+
+/** What a change sets for single recipients, by place in the chunk. An undefined value removes it. */
+interface Entry {
+  readonly code?: RecipientCode;
+  readonly reason?: string | undefined;
+  readonly tries?: number | undefined;
+  readonly unanswered?: string | undefined;
+  readonly message_id?: string;
+}
+
+export function placesOf(states: string, code: RecipientCode): number[] {
+  return [...states].flatMap((found, n) => (found === code ? [n] : []));
+}
+
+/** Late exclusions, and the claim of one call, in one write. */
+export function claimEntries(
+  state: ChunkState,
+  call: Call,
+  excluded: ReadonlyMap<number, ExclusionReason>,
+): NextState | undefined {
+  const entries = new Map<number, Entry>();
+  for (const [n, reason] of excluded) entries.set(n, { code: CODE.excluded, reason });
+  for (const n of call.entries) entries.set(n, { code: CODE.claimed });
+  const changed = withEntries(state, entries);
+  return changed && (call.entries.length > 0 ? { ...changed, call } : changed);
+}
+
+/**
+ * Records what the provider answered to a call, whenever the record comes: in time, after the call was taken for lost,
+ * or again. What an older call reports as accepted is true whatever happened since.
+ */
+export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallOutcome): NextState | undefined {
+  const open = state.call?.call_id === call_id ? state.call.entries : [];
+  const entries = new Map<number, Entry>();
+  for (const outcome of outcomes) {
+    const { n } = outcome;
+    const code = state.states[n];
+    const ours = code === CODE.claimed ? open.includes(n) : code === CODE.uncertain && state.unanswered[n] === call_id;
+    const entry = ours ? answeredEntry(state, outcome, call_id) : olderAnswer(state, outcome, call_id);
+    if (entry !== undefined) entries.set(n, entry);
+  }
+  const changed = withEntries(state, entries);
+  return changed && { ...changed, processed_at: at };
+}
+
+function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {
+  const { n, reason, message_id, tried } = outcome;
+  const known = message_id ?? state.message_ids[n];
+  // An older call of the recipient turned out to be accepted while this one was open.
+  if (known !== undefined) return submitted(known);
+  const tries = (state.tries[n] ?? 0) + (tried ? 1 : 0);
+  switch (outcome.state) {
+    case 'submitted':
+      return submitted(undefined);
+    case 'failed':
+      return { code: CODE.failed, reason: reason ?? 'refused', unanswered: undefined };
+    case 'uncertain':
+      return { code: CODE.uncertain, unanswered: call_id };
+    case 'pending':
+      return { code: CODE.pending, unanswered: undefined, ...(tries > 0 && { tries }) };
+  }
+}
+
+function olderAnswer(
+  state: ChunkState,
+  { n, state: answered, message_id }: EntryOutcome,
+  call_id: string,
+): Entry | undefined {
+  if (answered !== 'submitted' || state.states[n] === CODE.submitted) return undefined;
+  const known = message_id !== undefined && state.message_ids[n] === message_id;
+  // An event rejected it after the provider had accepted it.
+  if (known || (state.states[n] === CODE.failed && state.unanswered[n] === call_id)) return undefined;
+  // The open call decides; it finds the id when it is recorded.
+  if (state.states[n] === CODE.claimed) {
+    return message_id === undefined || state.message_ids[n] !== undefined ? undefined : { message_id };
+  }
+  return submitted(message_id);
+}
+
+function submitted(message_id: string | undefined): Entry {
+  return {
+    code: CODE.submitted,
+    reason: undefined,
+    tries: undefined,
+    unanswered: undefined,
+    ...(message_id !== undefined && { message_id }),
+  };
+}
+
+/** What is still claimed after its call must have ended is uncertain: nobody sends it again but an operator. */
+export function expireCall(state: ChunkState, now: string): NextState | undefined {
+  const { call } = state;
+  if (call === undefined || call.until > now) return undefined;
+  return applyOutcome(state, {
+    call_id: call.call_id,
+    at: call.until,
+    outcomes: call.entries.map((n) => ({ n, state: 'uncertain' })),
+  });
+}
+
+/** Events show that the provider accepted the recipients: what is uncertain is submitted. */
+export function acceptUncertain(state: ChunkState, accepted: (n: number) => boolean): NextState | undefined {
+  const places = placesOf(state.states, CODE.uncertain).filter(accepted);
+  return withEntries(state, new Map(places.map((n) => [n, submitted(undefined)])));
+}
+
+/** Events show that nothing was sent after all, although the provider accepted it. */
+export function rejectSubmitted(state: ChunkState, reasons: ReadonlyMap<number, string>): NextState | undefined {
+  const moving = [...reasons].filter(([n]) =>
+    [CODE.submitted, CODE.uncertain].some((code) => code === state.states[n]),
+  );
+  return withEntries(state, new Map(moving.map(([n, reason]) => [n, { code: CODE.failed, reason }])));
+}
+
+/** An operator's decision about uncertain recipients that no one has decided about yet. */
+export function resolveUncertain(state: ChunkState, action: 'resend' | 'leave'): NextState | undefined {
+  const open = placesOf(state.states, CODE.uncertain).filter((n) => state.reasons[n] !== LEFT);
+  const entry: Entry =
+    action === 'leave' ? { reason: LEFT } : { code: CODE.pending, tries: undefined, unanswered: undefined };
+  return withEntries(state, new Map(open.map((n) => [n, entry])));
+}
+
+function withEntries(state: ChunkState, entries: ReadonlyMap<number, Entry>): NextState | undefined {
+  if (entries.size === 0) return undefined;
+  const { email_id: _, batch_id: __, chunk: ___, version: ____, call, ...rest } = state;
+  const codes = [...state.states];
+  for (const [n, { code }] of entries) if (code !== undefined) codes[n] = code;
+  const states = codes.join('');
+  const changed = {
+    ...rest,
+    states,
+    reasons: withValues(state.reasons, entries, 'reason'),
+    tries: withValues(state.tries, entries, 'tries'),
+    unanswered: withValues(state.unanswered, entries, 'unanswered'),
+    message_ids: withValues(state.message_ids, entries, 'message_id'),
+  };
+  return { ...changed, ...(call && states.includes(CODE.claimed) && { call }) };
+}
+
+function withValues<T>(
+  values: Readonly<Record<string, T>>,
+  entries: ReadonlyMap<number, Entry>,
+  name: Exclude<keyof Entry, 'code'>,
+): Readonly<Record<string, T>> {
+  const touched = [...entries].filter(([, entry]) => name in entry);
+  if (touched.length === 0) return values;
+  const next: Record<string, T> = { ...values };
+  for (const [n, entry] of touched) {
+    if (entry[name] === undefined) delete next[n];
+    else next[n] = entry[name] as T;
+  }
+  return next;
+}

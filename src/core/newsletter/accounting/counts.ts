@@ -1,0 +1,69 @@
+import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
+import type { ChunkState } from '../model/chunk.ts';
+import type { Email } from '../model/email.ts';
+import {
+  addCounts,
+  countStates,
+  LEFT,
+  NO_RECIPIENTS,
+  RECIPIENT_STATES,
+  type StateCounts,
+} from '../model/recipient-state.ts';
+
+/** The columns of a batch that its chunks decide. They are absolute, so that writing them twice is harmless. */
+export type BatchCounts = Pick<Batch, 'counts' | 'excluded_by_reason' | 'failed_by_reason' | 'uncertain_left'>;
+
+export function countChunks(states: readonly ChunkState[]): BatchCounts {
+  const excluded: Record<string, number> = {};
+  const failed: Record<string, number> = {};
+  let uncertain_left = 0;
+  for (const { states: codes, reasons } of states) {
+    for (const [n, reason] of Object.entries(reasons)) {
+      const code = codes[Number(n)];
+      if (code === RECIPIENT_STATES.excluded) excluded[reason] = (excluded[reason] ?? 0) + 1;
+      else if (code === RECIPIENT_STATES.failed) failed[reason] = (failed[reason] ?? 0) + 1;
+      else if (code === RECIPIENT_STATES.uncertain && reason === LEFT) uncertain_left += 1;
+    }
+  }
+  return {
+    counts: addCounts(states.map(({ states: codes }) => countStates(codes))),
+    excluded_by_reason: excluded,
+    failed_by_reason: failed,
+    uncertain_left,
+  };
+}
+
+export interface EmailCounts extends StateCounts {
+  readonly recipients: number;
+}
+
+/**
+ * The email's recipients by state: the sum over its batches, the excluded ones included. Until the preparation is done,
+ * all that is known is how many members the count found. They add up at every read (design §11).
+ */
+export function countsOf(email: Email, batches: readonly Batch[]): EmailCounts {
+  if (email.prepared === undefined) {
+    const recipients = email.email_count ?? 0;
+    return { ...NO_RECIPIENTS, recipients, pending: recipients };
+  }
+  const sum = addCounts(batches.map(({ counts }) => counts));
+  const { recipients } = email.prepared;
+  return { ...sum, recipients, pending: recipients - sum.submitted - sum.excluded - sum.failed - sum.uncertain };
+}
+
+/** Recipients by reason, over all batches. */
+export function reasonsOf(
+  batches: readonly Batch[],
+  column: 'excluded_by_reason' | 'failed_by_reason',
+): Readonly<Record<string, number>> {
+  const sum: Record<string, number> = {};
+  for (const batch of batches) {
+    for (const [reason, count] of Object.entries(batch[column])) sum[reason] = (sum[reason] ?? 0) + count;
+  }
+  return sum;
+}
+
+/** The batches that are sent, without the one of the excluded recipients. */
+export function sentBatches(batches: readonly Batch[]): readonly Batch[] {
+  return batches.filter(({ batch_id }) => batch_id !== EXCLUDED_BATCH);
+}

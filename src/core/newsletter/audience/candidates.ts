@@ -1,0 +1,68 @@
+import { hasUnsubscribed, type MemberProfile, type StoredMember } from '../model/member.ts';
+import type { AddressEntry, MemberStore } from '../model/ports.ts';
+import type { ExclusionReason } from '../model/recipient-state.ts';
+
+/** Whom an email is for. */
+export interface Audience {
+  readonly tenant_id: string;
+  readonly newsletter_id: string;
+  /** The segment (segmentMatcher). */
+  readonly matches: (member: MemberProfile) => boolean;
+}
+
+/**
+ * A subscribed member that matches the segment. Each is a recipient or excluded. The pass may be interrupted between
+ * two addresses, at the place that `member.email_hash` names: all candidates of an address come together, in one page.
+ */
+export interface Candidate {
+  readonly member: StoredMember;
+  readonly excluded?: Extract<ExclusionReason, 'suppressed' | 'repeated_address'>;
+}
+
+/**
+ * The candidates of an audience in the order of email_hash, page by page, without decrypting any. Who unsubscribed is
+ * no candidate. Of the members of one address the first is the recipient.
+ * @param after only addresses after this hash
+ */
+export async function* candidates(
+  members: Pick<MemberStore, 'addresses'>,
+  audience: Audience,
+  after?: string,
+): AsyncGenerator<readonly Candidate[]> {
+  for await (const page of members.addresses(audience.tenant_id, after)) {
+    yield page.flatMap((entry) => candidatesOf(entry, audience));
+  }
+}
+
+function candidatesOf({ members, facts }: AddressEntry, { newsletter_id, matches }: Audience): Candidate[] {
+  if (hasUnsubscribed(facts, newsletter_id)) return [];
+  return members
+    .filter((member) => member.newsletters.includes(newsletter_id) && matches(member))
+    .map((member, i) => {
+      if (facts?.suppressed !== undefined) return { member, excluded: 'suppressed' };
+      return i === 0 ? { member } : { member, excluded: 'repeated_address' };
+    });
+}
+
+export interface AudienceCount {
+  readonly recipients: number;
+  readonly excluded: number;
+  readonly excluded_by_reason: Readonly<Record<string, number>>;
+}
+
+/** Counts an audience. The preparation may find malformed addresses among the recipients, because it decrypts them. */
+export async function countAudience(
+  members: Pick<MemberStore, 'addresses'>,
+  audience: Audience,
+): Promise<AudienceCount> {
+  let recipients = 0;
+  const excluded_by_reason: Record<string, number> = {};
+  for await (const page of candidates(members, audience)) {
+    for (const { excluded } of page) {
+      if (excluded === undefined) recipients += 1;
+      else excluded_by_reason[excluded] = (excluded_by_reason[excluded] ?? 0) + 1;
+    }
+  }
+  const excluded = Object.values(excluded_by_reason).reduce((sum, count) => sum + count, 0);
+  return { recipients, excluded, excluded_by_reason };
+}

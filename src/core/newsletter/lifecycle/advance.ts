@@ -1,0 +1,105 @@
+import type { Clock } from '../../model/time.ts';
+import { batchId } from '../model/batch.ts';
+import type { Email } from '../model/email.ts';
+import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
+import type { JobLimits } from '../model/job-limits.ts';
+import type { JobLog } from '../model/job-log.ts';
+import type { BatchStore, Change, EmailStore, NewsletterQueues } from '../model/ports.ts';
+import { endOf } from './end.ts';
+import { withNextAt } from './next-at.ts';
+import { type DoneSlot, planSlots } from './plan-slots.ts';
+
+export interface AdvanceDeps {
+  readonly emails: Pick<EmailStore, 'read' | 'change'>;
+  readonly batches: Pick<BatchStore, 'read' | 'list' | 'from'>;
+  readonly queues: NewsletterQueues;
+  readonly clock: Clock;
+  readonly limits: JobLimits;
+  readonly log: JobLog;
+}
+
+/** What is to be done for an email: a change of its row, and the messages to send once it is made. */
+export interface Plan {
+  readonly change: Change<Email>;
+  readonly start?: boolean;
+  readonly given: Readonly<Record<string, string>>;
+}
+
+/** Batches to look at from the hint on, before all are read. */
+const LOOK_AHEAD = 10;
+
+/**
+ * The one state machine of an email (decision 0100). Every trigger calls it: the API, a schedule, the end of a batch,
+ * the clock. It reads the row, decides what is next, changes the row with its version, and sends the messages then. A
+ * message that is lost is sent again by the clock.
+ */
+export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSlot): Promise<Email | undefined> {
+  for (;;) {
+    const email = await deps.emails.read(email_id);
+    if (email === undefined) return undefined;
+    const plan = await planFor(email, deps, done);
+    if (plan === undefined) return email;
+    const changed = await deps.emails.change(email, plan.change);
+    if (changed === undefined) continue;
+    await sendMessages(changed, plan, deps);
+    if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, deps);
+    return changed;
+  }
+}
+
+async function planFor(email: Email, deps: AdvanceDeps, done: DoneSlot | undefined): Promise<Plan | undefined> {
+  const { clock, limits } = deps;
+  const now = clock();
+  if (email.status === 'pending') return planStart(email, now, limits);
+  if (email.status !== 'submitting') return email.next_at === undefined ? undefined : idle();
+  if (email.prepared === undefined) return planStart(email, now, limits);
+  return planSending(email, deps, done);
+}
+
+/** A scheduled email whose time has come, or a preparation whose holder has died, is started by a message. */
+function planStart(email: Email, now: Date, { message_ms }: JobLimits): Plan | undefined {
+  const at = now.toISOString();
+  if (email.status === 'pending' && email.paused) return email.next_at === undefined ? undefined : idle();
+  const due =
+    email.status === 'pending'
+      ? (email.next_at ?? email.scheduled_at ?? at)
+      : (email.claim_until ?? email.next_at ?? at);
+  // The clock found it in the index: whoever was to start it did not.
+  if (due > at) return email.next_at === due ? undefined : { change: withNextAt({}, due), given: {} };
+  return { change: withNextAt({}, new Date(now.getTime() + message_ms).toISOString()), start: true, given: {} };
+}
+
+async function planSending(email: Email, deps: AdvanceDeps, done: DoneSlot | undefined): Promise<Plan> {
+  const { batches, clock, limits } = deps;
+  const { email_id } = email;
+  const held = await Promise.all(
+    Object.entries(email.slots).map(
+      async ([slot, { batch_id }]) => [slot, await batches.read(email_id, batch_id)] as const,
+    ),
+  );
+  const slots = { held: new Map(held), now: clock(), limits, ...(done && { done }) };
+  const ahead = await batches.from(email_id, batchId(email.next_batch ?? 0), LOOK_AHEAD);
+  // The pace of a window depends on how many are left, so it needs them all.
+  const quick = email.delivery_deadline === undefined ? planSlots(email, ahead, slots) : undefined;
+  if (quick !== undefined && Object.keys(quick.given).length > 0) return quick;
+  const all = await batches.list(email_id);
+  const plan = planSlots(email, all, slots);
+  return plan.idle ? { change: endOf(email, all, clock()), given: {} } : plan;
+}
+
+async function sendMessages(email: Email, plan: Plan, { queues }: AdvanceDeps): Promise<void> {
+  const { email_id } = email;
+  if (plan.start) await queues.prepare({ version: 1, kind: 'start', email_id } satisfies PrepareMessage);
+  for (const [slot, batch_id] of Object.entries(plan.given)) {
+    await queues.send({ version: 1, kind: 'batch', email_id, batch_id, slot } satisfies SendMessage);
+  }
+}
+
+function report({ email_id, status, error }: Email, { log }: AdvanceDeps): void {
+  if (status === 'failed') log.warn(`Email ${email_id} failed: ${error}`, { email_id });
+  else log.info(`Email ${email_id} is ${status}`, { email_id });
+}
+
+function idle(): Plan {
+  return { change: withNextAt({}, undefined), given: {} };
+}

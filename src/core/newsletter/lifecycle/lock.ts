@@ -1,0 +1,53 @@
+import type { Clock } from '../../model/time.ts';
+import { isoAfter } from '../../model/time.ts';
+import { sentBatches } from '../accounting/counts.ts';
+import type { Email } from '../model/email.ts';
+import type { JobLimits } from '../model/job-limits.ts';
+import type { BatchStore, Change, EmailStore } from '../model/ports.ts';
+import { withNextAt } from './next-at.ts';
+
+export interface LockDeps {
+  readonly emails: Pick<EmailStore, 'read' | 'change'>;
+  readonly batches: Pick<BatchStore, 'list' | 'change'>;
+  readonly clock: Clock;
+  readonly limits: JobLimits;
+}
+
+/**
+ * updateStatusLock (batch-sending-service-job.md, 排他制御): pending or failed → submitting. Of several starts one wins;
+ * undefined for the others. A failed email is sent again from its failed batches, and only what was not submitted. The
+ * lock of a preparation expires when its holder dies.
+ */
+export async function lockEmail(email: Email, claim_id: string, deps: LockDeps): Promise<Email | undefined> {
+  if (email.status === 'failed') await resetFailed(email.email_id, deps);
+  const changed = await deps.emails.change(email, lock(email, claim_id, deps));
+  if (changed !== undefined) return changed;
+  // The lock may be this one: its answer was lost, and it was taken again at another time.
+  const found = await deps.emails.read(email.email_id);
+  return found?.claim_id === claim_id ? found : undefined;
+}
+
+function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Change<Email> {
+  const now = clock();
+  const submitting_at = email.submitting_at ?? now.toISOString();
+  const window = email.delivery_window_minutes;
+  const set = {
+    status: 'submitting',
+    claim_id,
+    submitting_at,
+    ...(window !== undefined && { delivery_deadline: isoAfter(new Date(submitting_at), window * 60_000) }),
+  } as const;
+  if (email.prepared !== undefined) return withNextAt(set, now.toISOString(), ['error', 'error_code', 'claim_until']);
+  const claim_until = isoAfter(now, limits.claim_ms);
+  return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code']);
+}
+
+async function resetFailed(email_id: string, { batches }: LockDeps): Promise<void> {
+  for (const batch of sentBatches(await batches.list(email_id))) {
+    if (batch.status !== 'failed') continue;
+    await batches.change(batch, {
+      set: { status: 'pending', provider_failures: 0 },
+      remove: ['not_before', 'error_status_code', 'error_message', 'error_data'],
+    });
+  }
+}

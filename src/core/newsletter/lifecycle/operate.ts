@@ -1,0 +1,95 @@
+import { Problem } from '../../intake/problem.ts';
+import type { Email, EmailStatus } from '../model/email.ts';
+import type { Change, Schedules } from '../model/ports.ts';
+import { type AdvanceDeps, advance } from './advance.ts';
+import { type LockDeps, lockEmail } from './lock.ts';
+import { withNextAt } from './next-at.ts';
+
+export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
+  readonly batches: AdvanceDeps['batches'] & LockDeps['batches'];
+  readonly schedules: Schedules;
+  readonly newId: () => string;
+}
+
+/** Stops giving out batches; those in progress stop within seconds, between two calls. @throws Problem */
+export async function pauseEmail(email_id: string, deps: OperateDeps): Promise<Email> {
+  return change(email_id, deps, 'paused', ({ status, paused }) =>
+    status === 'pending' || status === 'submitting' ? (paused ? 'done' : { set: { paused: true } }) : undefined,
+  );
+}
+
+/** Lets a paused email go on; it does nothing to one that is not paused. @throws Problem */
+export async function resumeEmail(email_id: string, deps: OperateDeps): Promise<Email> {
+  const email = await change(email_id, deps, 'resumed', (found) => {
+    if (found.status !== 'pending' && found.status !== 'submitting') return undefined;
+    const now = deps.clock().toISOString();
+    const scheduled = found.status === 'pending' ? (found.scheduled_at ?? now) : now;
+    return found.paused ? withNextAt({ paused: false }, scheduled > now ? scheduled : now) : 'done';
+  });
+  return (await advance(email_id, deps)) ?? email;
+}
+
+/** Takes back an email of which nothing was begun yet. @throws Problem */
+export async function cancelEmail(email_id: string, deps: OperateDeps): Promise<Email> {
+  const email = await change(email_id, deps, 'cancelled', ({ status }) => {
+    if (status === 'cancelled') return 'done';
+    return status === 'pending' ? withNextAt({ status: 'cancelled', paused: false }, undefined) : undefined;
+  });
+  await deps.schedules.remove(email_id);
+  return email;
+}
+
+/** Sends again what a failed email has not submitted (部分失敗時). @throws Problem */
+export async function retryEmail(email_id: string, deps: OperateDeps): Promise<Email> {
+  const email = await read(email_id, deps);
+  if (email.status !== 'failed') throw wrongState(email, 'retried');
+  if (email.prepared === undefined) {
+    const now = deps.clock().toISOString();
+    const changed = await deps.emails.change(email, withNextAt({ status: 'pending' }, now, ['error', 'error_code']));
+    if (changed === undefined) throw changedMeanwhile(email_id);
+  } else if ((await lockEmail(email, deps.newId(), deps)) === undefined) throw changedMeanwhile(email_id);
+  return (await advance(email_id, deps)) ?? email;
+}
+
+type Decision = Change<Email> | 'done' | undefined;
+
+async function change(
+  email_id: string,
+  deps: OperateDeps,
+  verb: string,
+  decide: (email: Email) => Decision,
+): Promise<Email> {
+  for (;;) {
+    const email = await read(email_id, deps);
+    const decision = decide(email);
+    if (decision === undefined) throw wrongState(email, verb);
+    if (decision === 'done') return email;
+    const changed = await deps.emails.change(email, decision);
+    if (changed !== undefined) return changed;
+  }
+}
+
+async function read(email_id: string, { emails }: OperateDeps): Promise<Email> {
+  const email = await emails.read(email_id);
+  if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
+  return email;
+}
+
+const WHAT_IS_RIGHT: Readonly<Record<EmailStatus, string>> = {
+  pending: 'It can be paused, resumed or cancelled.',
+  submitting: 'It can be paused or resumed.',
+  submitted: 'It is never sent again; only its uncertain recipients can be resolved.',
+  failed: 'It can be retried: only what was not submitted is sent.',
+  cancelled: 'Publish it anew to send it.',
+};
+
+export function wrongState({ email_id, status }: Email, verb: string): Problem {
+  return new Problem(
+    'conflict',
+    `The email ${email_id} is ${status}, so it cannot be ${verb}. ${WHAT_IS_RIGHT[status]}`,
+  );
+}
+
+function changedMeanwhile(email_id: string): Problem {
+  return new Problem('conflict', `The email ${email_id} was changed by another request. Read its status, then decide.`);
+}

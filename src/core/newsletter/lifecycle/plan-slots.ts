@@ -1,0 +1,100 @@
+import { isoAfter } from '../../model/time.ts';
+import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
+import type { Email, Slot } from '../model/email.ts';
+import type { JobLimits } from '../model/job-limits.ts';
+import { withNextAt } from './next-at.ts';
+import { paceOf } from './pace.ts';
+
+/** A slot whose sender has ended. */
+export interface DoneSlot {
+  readonly slot: string;
+  readonly batch_id: string;
+  /** The provider gives no allowance before. */
+  readonly hold_until?: string;
+}
+
+export interface SlotsNow {
+  /** The batches of the occupied slots. */
+  readonly held: ReadonlyMap<string, Batch | undefined>;
+  readonly done?: DoneSlot;
+  readonly now: Date;
+  readonly limits: JobLimits;
+}
+
+/** The next slots of an email, and when to look again. */
+export interface SlotPlan {
+  readonly change: ReturnType<typeof withNextAt>;
+  /** Messages to send: batch by slot. */
+  readonly given: Readonly<Record<string, string>>;
+  /** No slot is occupied and no batch waits. */
+  readonly idle: boolean;
+}
+
+/**
+ * Frees the slots whose batch is done or waits, repeats the message of a batch that nobody works on, and gives free
+ * slots to the batches whose time has come.
+ */
+export function planSlots(email: Email, batches: readonly Batch[], { held, done, now, limits }: SlotsNow): SlotPlan {
+  const at = now.toISOString();
+  const next: Record<string, Slot> = {};
+  const given: Record<string, string> = {};
+  const times: string[] = [];
+  for (const [slot, taken] of Object.entries(email.slots)) {
+    const batch = held.get(slot);
+    if (done?.slot === slot && done.batch_id === taken.batch_id) continue;
+    if (batch === undefined || !isInWork(batch, at)) continue;
+    const alive = batch.claim_until !== undefined && batch.claim_until > at;
+    const lost = !alive && isoAfter(new Date(taken.since), limits.message_ms) <= at;
+    if (lost && !email.paused) given[slot] = taken.batch_id;
+    if (lost && email.paused) continue;
+    next[slot] = lost ? { ...taken, since: at } : taken;
+    times.push(alive ? (batch.claim_until ?? at) : isoAfter(lost ? now : new Date(taken.since), limits.message_ms));
+  }
+  const waiting = batches.filter((batch) => isWaiting(batch, next));
+  const hold = latest(email.next_batch_at, done?.hold_until);
+  let next_batch_at = hold;
+  let next_batch = email.next_batch ?? 0;
+  if (!email.paused) {
+    const due = waiting.filter((batch) => dueAt(batch) <= at);
+    for (let i = 0; i < limits.concurrency; i++) {
+      const slot = String(i);
+      const batch = next[slot] === undefined && (next_batch_at ?? '') <= at ? due.shift() : undefined;
+      if (batch === undefined) continue;
+      next[slot] = { batch_id: batch.batch_id, since: at };
+      given[slot] = batch.batch_id;
+      times.push(isoAfter(now, limits.message_ms));
+      next_batch = Math.max(next_batch, Number(batch.batch_id) + 1);
+      next_batch_at = paceOf(email, waiting.length - i, now) ?? next_batch_at;
+    }
+    const left = waiting.filter((batch) => !Object.values(given).includes(batch.batch_id)).map(dueAt);
+    const earliest = left.sort()[0];
+    const free = Object.keys(next).length < limits.concurrency;
+    if (free && earliest !== undefined) times.push(latest(earliest, next_batch_at) ?? earliest);
+  }
+  const next_at = times.sort()[0];
+  const set = { slots: next, next_batch, ...(next_batch_at !== undefined && { next_batch_at }) };
+  return {
+    change: withNextAt(set, next_at),
+    given,
+    idle: Object.keys(next).length === 0 && waiting.length === 0,
+  };
+}
+
+/** A batch keeps its slot until it is done or waits for a time. */
+function isInWork({ status, not_before }: Batch, at: string): boolean {
+  return status === 'submitting' || (status === 'pending' && (not_before ?? '') <= at);
+}
+
+function isWaiting({ batch_id, status }: Batch, slots: Readonly<Record<string, Slot>>): boolean {
+  const open = status === 'pending' || status === 'submitting';
+  return open && batch_id !== EXCLUDED_BATCH && !Object.values(slots).some((slot) => slot.batch_id === batch_id);
+}
+
+/** A batch in work without a slot is waited for until its sender must have ended. */
+function dueAt({ status, not_before, claim_until }: Batch): string {
+  return (status === 'submitting' ? claim_until : not_before) ?? '';
+}
+
+function latest(a: string | undefined, b: string | undefined): string | undefined {
+  return a === undefined || (b !== undefined && b > a) ? b : a;
+}

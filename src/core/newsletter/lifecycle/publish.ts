@@ -1,0 +1,92 @@
+import { Problem } from '../../intake/problem.ts';
+import type { Clock } from '../../model/time.ts';
+import { isoAfter } from '../../model/time.ts';
+import type { Email, EmailContent } from '../model/email.ts';
+import type { JobLimits } from '../model/job-limits.ts';
+import { isMergeField, MERGE_FIELDS, mergeUses } from '../model/merge-fields.ts';
+import type { EmailStore, NewsletterQueues, Schedules } from '../model/ports.ts';
+import { withNextAt } from './next-at.ts';
+
+/** A validated request: the newsletter exists, the segment parses, the sender is verified. */
+export interface Publication {
+  /** Deterministic from tenant and Idempotency-Key. */
+  readonly email_id: string;
+  readonly request_hash: string;
+  readonly tenant_id: string;
+  readonly content: EmailContent;
+  readonly segment?: string;
+  readonly scheduled_at?: string;
+  readonly delivery_window_minutes?: number;
+}
+
+export interface PublishDeps {
+  readonly emails: Pick<EmailStore, 'create'>;
+  readonly queues: NewsletterQueues;
+  readonly schedules: Schedules;
+  readonly clock: Clock;
+  readonly limits: JobLimits;
+}
+
+const KEPT_MS = 2 * 365 * 86_400_000;
+
+/**
+ * Stores an email and has it started, now or at its time. The same request may come again: it finds the email that it
+ * made. @throws Problem
+ */
+export async function publishEmail(publication: Publication, deps: PublishDeps): Promise<Email> {
+  const { email_id, request_hash, content, scheduled_at } = publication;
+  refuseUnknownFields(content);
+  const row = newEmail(publication, deps);
+  const stored = await deps.emails.create(row, content);
+  if (stored.request_hash !== request_hash) {
+    throw new Problem(
+      'idempotency-key-reused',
+      'This Idempotency-Key was used for another email. Use a new key for each email.',
+    );
+  }
+  if (stored.status !== 'pending') return stored;
+  // A repeated request may have been the one that died here.
+  await deps.queues.prepare({ version: 1, kind: 'count', email_id });
+  if (scheduled_at === undefined || scheduled_at <= deps.clock().toISOString()) {
+    await deps.queues.prepare({ version: 1, kind: 'start', email_id });
+  } else await deps.schedules.create(email_id, scheduled_at);
+  return stored;
+}
+
+function newEmail(publication: Publication, { clock, limits }: PublishDeps): Email {
+  const { content, scheduled_at, segment, delivery_window_minutes, ...ids } = publication;
+  const now = clock();
+  const at = now.toISOString();
+  // The clock starts it where the message or the schedule got lost.
+  const next_at = scheduled_at !== undefined && scheduled_at > at ? scheduled_at : isoAfter(now, limits.message_ms);
+  const row = {
+    ...ids,
+    newsletter_id: content.newsletter.newsletter_id,
+    status: 'pending',
+    paused: false,
+    version: 1,
+    ...(segment !== undefined && { segment }),
+    ...(scheduled_at !== undefined && { scheduled_at }),
+    ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
+    slots: {},
+    created_at: at,
+    updated_at: at,
+    expires_at: Math.floor((now.getTime() + KEPT_MS) / 1000),
+  } as const;
+  return { ...row, ...withNextAt({}, next_at).set };
+}
+
+/** Nobody gets a literal `{nmae}`. @throws Problem */
+function refuseUnknownFields({ subject, body }: EmailContent): void {
+  const known = MERGE_FIELDS.map((field) => `{${field}}`).join(', ');
+  const errors = (['subject', 'body'] as const).flatMap((path) =>
+    mergeUses({ subject, body }[path])
+      .filter(({ field }) => !isMergeField(field))
+      .map(({ field }) => ({
+        path,
+        rule: 'merge-field',
+        message: `{${field}} is no merge field. The fields are ${known}; doubled braces stand for themselves.`,
+      })),
+  );
+  if (errors.length > 0) throw new Problem('invalid-request', 'The email uses unknown merge fields.', { errors });
+}

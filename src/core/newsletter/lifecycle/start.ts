@@ -1,0 +1,93 @@
+import type { Email } from '../model/email.ts';
+import type { BatchStore, EmailStore } from '../model/ports.ts';
+import { LeaseLostError } from '../preparation/lease.ts';
+import type { PrepareDeps } from '../preparation/ports.ts';
+import { prepare } from '../preparation/prepare.ts';
+import { retryStorage } from '../storage/retry-storage.ts';
+import { type AdvanceDeps, advance } from './advance.ts';
+import { lockEmail } from './lock.ts';
+import { withNextAt } from './next-at.ts';
+
+export interface StartDeps extends Omit<PrepareDeps, 'emails' | 'batches'>, Omit<AdvanceDeps, 'emails' | 'batches'> {
+  readonly emails: Pick<EmailStore, 'read' | 'change' | 'content'>;
+  readonly batches: Pick<BatchStore, 'read' | 'list' | 'from' | 'change' | 'put' | 'remove'>;
+  readonly newId: () => string;
+}
+
+export interface StartReport {
+  readonly result: 'started' | 'continued' | 'skipped' | 'failed';
+  /** Why nothing was started, or what is wrong. */
+  readonly reason?: string;
+  /** What the count said, when the prepared number is off by 1 % or more. */
+  readonly count_was?: number;
+}
+
+/**
+ * The job of one email (batch-sending-service-job.md, emailJob): takes the lock, prepares the batches, or uses those
+ * that are there, and lets the sending begin. A second start while the first one lives is skipped.
+ */
+export async function startEmail(email_id: string, deps: StartDeps): Promise<StartReport> {
+  const storage = <T>(what: string, run: () => Promise<T>) =>
+    retryStorage(run, { what, tries: deps.limits.storage_before_sending, left_ms: deps.remaining_ms }, deps);
+  const email = await storage('read the email', () => deps.emails.read(email_id));
+  if (email === undefined) return { result: 'skipped', reason: `There is no email ${email_id}.` };
+  const reason = whySkipped(email, deps.clock().toISOString());
+  if (reason !== undefined) {
+    if (email.status === 'submitting' && email.prepared) await storage('advance', () => advance(email_id, deps));
+    return { result: 'skipped', reason };
+  }
+  deps.log.info(`Starting email job for email ${email_id}`, { email_id });
+  const claim_id = deps.newId();
+  const locked = await storage('lock the email', () => lockEmail(email, claim_id, deps));
+  if (locked === undefined) return { result: 'skipped', reason: 'Another start was faster.' };
+  if (locked.prepared !== undefined) {
+    await storage('give the first batches', () => advance(email_id, deps));
+    return { result: 'started' };
+  }
+  return prepareLocked(locked, deps);
+}
+
+function whySkipped(email: Email, now: string): string | undefined {
+  const { status, paused, scheduled_at, claim_until, prepared } = email;
+  switch (status) {
+    case 'submitted':
+      return 'The email is submitted already: it is never sent again.';
+    case 'cancelled':
+      return 'The email was cancelled. Publish it anew to send it.';
+    case 'submitting':
+      if (prepared !== undefined) return 'The email is being sent already.';
+      return (claim_until ?? '') > now ? 'The email is being prepared already.' : undefined;
+    default:
+      if (paused) return 'The email is paused. Resume it first.';
+      if (status === 'pending' && (scheduled_at ?? '') > now) return `The email is scheduled for ${scheduled_at}.`;
+      return undefined;
+  }
+}
+
+async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartReport> {
+  const { email_id } = locked;
+  try {
+    const prepared = await prepare(locked, deps);
+    switch (prepared.result) {
+      case 'prepared':
+        await advance(email_id, deps);
+        return { result: 'started', ...(prepared.count_was !== undefined && { count_was: prepared.count_was }) };
+      case 'continued':
+        await deps.queues.prepare({ version: 1, kind: 'start', email_id });
+        return { result: 'continued' };
+      case 'refused': {
+        const change = withNextAt({ status: 'failed', error: prepared.error }, undefined, [
+          'preparation',
+          'claim_id',
+          'claim_until',
+        ]);
+        await deps.emails.change(prepared.email, change);
+        deps.log.warn(`Email ${email_id} failed: ${prepared.error}`, { email_id });
+        return { result: 'failed', reason: prepared.error };
+      }
+    }
+  } catch (error) {
+    if (error instanceof LeaseLostError) return { result: 'skipped', reason: 'Another invocation prepares the email.' };
+    throw error;
+  }
+}

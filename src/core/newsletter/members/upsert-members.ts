@@ -1,0 +1,82 @@
+import type { Clock } from '../../model/time.ts';
+import type { MemberStatus, StoredMember } from '../model/member.ts';
+import type { MemberStore, Sealing } from '../model/ports.ts';
+import { carryFacts } from './carry-facts.ts';
+
+/** A member as someone hands it over. What is absent stays as it is, or has its default for a new member. */
+export interface GivenMember {
+  readonly member_id: string;
+  readonly email: string;
+  /** Null removes the name. */
+  readonly name?: string | null;
+  readonly status?: MemberStatus;
+  readonly labels?: readonly string[];
+  readonly newsletters?: readonly string[];
+}
+
+export interface UpsertDeps {
+  readonly members: Pick<MemberStore, 'upsert' | 'readMany' | 'facts' | 'suppress' | 'unsubscribe'>;
+  readonly sealing: Pick<Sealing, 'sealMember' | 'openMember' | 'emailHash'>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+}
+
+/** Most members per call. */
+export const MAX_UPSERTS = 25;
+
+/**
+ * Creates or changes up to 25 members with different ids.
+ * @param add lists are added to those of the member; otherwise they replace them
+ * @returns the ids of those that are new
+ */
+export async function upsertMembers(
+  tenant_id: string,
+  given: readonly GivenMember[],
+  deps: UpsertDeps,
+  { add = false }: { readonly add?: boolean } = {},
+): Promise<ReadonlySet<string>> {
+  const found = await deps.members.readMany(
+    tenant_id,
+    given.map(({ member_id }) => member_id),
+  );
+  const before = new Map(found.map((member) => [member.member_id, member]));
+  const next = await Promise.all(
+    given.map((one) => storedOf(tenant_id, one, before.get(one.member_id), { ...deps, add })),
+  );
+  // Before the members: a death in between leaves an address too many without mail, not one too few.
+  await carryFacts(
+    next.flatMap((member) => {
+      const from = before.get(member.member_id)?.email_hash;
+      return from === undefined || from === member.email_hash ? [] : [{ tenant_id, from, to: member.email_hash }];
+    }),
+    deps.members,
+  );
+  await deps.members.upsert(next);
+  return new Set(next.map(({ member_id }) => member_id).filter((member_id) => !before.has(member_id)));
+}
+
+async function storedOf(
+  tenant_id: string,
+  given: GivenMember,
+  before: StoredMember | undefined,
+  { sealing, clock, newId, add }: UpsertDeps & { readonly add: boolean },
+): Promise<StoredMember> {
+  const { member_id, email } = given;
+  const now = clock().toISOString();
+  const name = given.name === undefined && before ? (await sealing.openMember(before)).name : (given.name ?? undefined);
+  const lists = (old: readonly string[] = [], some: readonly string[] | undefined) => [
+    ...new Set([...(add || some === undefined ? old : []), ...(some ?? [])]),
+  ];
+  return {
+    tenant_id,
+    member_id,
+    member_uuid: before?.member_uuid ?? newId(),
+    status: given.status ?? before?.status ?? 'free',
+    labels: lists(before?.labels, given.labels),
+    newsletters: lists(before?.newsletters, given.newsletters),
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+    email_hash: await sealing.emailHash(tenant_id, email),
+    sealed_identity: await sealing.sealMember(tenant_id, member_id, { email, ...(name !== undefined && { name }) }),
+  };
+}

@@ -1,0 +1,53 @@
+import type { StateCounts } from './recipient-state.ts';
+
+/** Most recipients of a batch (batch-sending-service-job.md, 主要な処理内容 3). */
+export const BATCH_SIZE = 1_000;
+
+export const BATCH_STATUSES = ['pending', 'submitting', 'submitted', 'failed'] as const;
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
+/** The batch id under which the recipients are stored that the preparation excluded. */
+export const EXCLUDED_BATCH = 'excluded';
+
+/**
+ * At most 1,000 recipients of an email, of one rendering and one sending domain: a row of email_batches. The
+ * preparation writes it after its chunks, as their commit mark.
+ */
+export interface Batch {
+  readonly email_id: string;
+  /** The number of the batch in its email, five digits from 00000; EXCLUDED_BATCH for the excluded recipients. */
+  readonly batch_id: string;
+  readonly tenant_id: string;
+  readonly status: BatchStatus;
+  /** Each change needs the version that it was read with. */
+  readonly version: number;
+  /** Index of the rendering that its recipients get, and the segments that it stands for. */
+  readonly rendering: number;
+  readonly member_segment: string;
+  readonly fallback_sending_domain: boolean;
+  readonly chunks: number;
+  /** By state of the recipients; absolute, so writing it twice is harmless. */
+  readonly counts: StateCounts;
+  readonly excluded_by_reason: Readonly<Record<string, number>>;
+  readonly failed_by_reason: Readonly<Record<string, number>>;
+  /** How many of the uncertain recipients an operator decided to leave so. */
+  readonly uncertain_left?: number;
+  /** The batch is not gone on with before (a provider that asks to wait, or a pause between tries). */
+  readonly not_before?: string;
+  /** The sender that works on the batch, and until when without another sign of life. */
+  readonly claim_id?: string;
+  readonly claim_until?: string;
+  /** Provider's failures in a row, for the retry limits. */
+  readonly provider_failures?: number;
+  /** Message id of the first accepted mail (the source's provider_id). */
+  readonly provider_id?: string;
+  readonly error_status_code?: number;
+  readonly error_message?: string;
+  readonly error_data?: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export function batchId(sequence: number): string {
+  return String(sequence).padStart(5, '0');
+}

@@ -1,0 +1,52 @@
+/** Most recipients of a chunk: one call to SES, one item, one checkpoint (design §2). */
+export const CHUNK_SIZE = 50;
+
+/** A recipient as the preparation froze it. `n` of the event tags is its place in the chunk, from 0. */
+export interface Recipient {
+  /** `<email_id>-<batch_id>-<chunk>-<n>`, not stored: made when shown. */
+  readonly member_id: string;
+  readonly member_uuid: string;
+  readonly member_email: string;
+  readonly member_name?: string;
+}
+
+/** Which chunk: the partition is an email's batch, the number counts from 0. */
+export interface ChunkKey {
+  readonly email_id: string;
+  readonly batch_id: string;
+  readonly chunk: number;
+}
+
+/** Up to 50 recipients, written once by the preparation. */
+export interface Chunk extends ChunkKey {
+  readonly tenant_id: string;
+  readonly recipients: readonly Recipient[];
+}
+
+/** One call to the provider for recipients of a chunk; between its claim and its record the outcome is unknown. */
+export interface Call {
+  readonly call_id: string;
+  /** Places in the chunk, ascending. */
+  readonly entries: readonly number[];
+  /** From then on nobody can be in this call any more: what is not recorded is uncertain. */
+  readonly until: string;
+}
+
+/** The small state beside a chunk. Each change needs the version that it was read with. */
+export interface ChunkState extends ChunkKey {
+  readonly version: number;
+  /** One character of RECIPIENT_STATES per recipient. */
+  readonly states: string;
+  /** Reasons of excluded and failed recipients, by place in the chunk. */
+  readonly reasons: Readonly<Record<string, string>>;
+  /** How often a recipient was refused for the time being, by place in the chunk. */
+  readonly tries: Readonly<Record<string, number>>;
+  /** The call that left a recipient uncertain, by place in the chunk: its answer may still come. */
+  readonly unanswered: Readonly<Record<string, string>>;
+  /** The provider's message ids, by place in the chunk. */
+  readonly message_ids: Readonly<Record<string, string>>;
+  /** The open call: present while entries are claimed. A chunk has one open call at most. */
+  readonly call?: Call;
+  /** Time of the last recorded call (the source's processed_at). */
+  readonly processed_at?: string;
+}

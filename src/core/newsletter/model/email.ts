@@ -1,0 +1,104 @@
+import type { Newsletter } from './newsletter.ts';
+
+export const EMAIL_STATUSES = ['pending', 'submitting', 'submitted', 'failed', 'cancelled'] as const;
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+/** The source's code of every failed sending. */
+export const BULK_EMAIL_SEND_FAILED = 'BULK_EMAIL_SEND_FAILED';
+
+/** Batches of one email that are sent at once (最大並列度). */
+export const EMAIL_CONCURRENCY = 2;
+
+/** One sending of a post to a newsletter's members: a row of emails. */
+export interface Email {
+  readonly email_id: string;
+  readonly tenant_id: string;
+  readonly newsletter_id: string;
+  readonly status: EmailStatus;
+  readonly paused: boolean;
+  /** Each change needs the version that it was read with. */
+  readonly version: number;
+  /** NQL; absent: every subscribed member. */
+  readonly segment?: string;
+  readonly scheduled_at?: string;
+  readonly delivery_window_minutes?: number;
+  /** Members that the count pass found; corrected to the frozen number by the preparation. Absent until counted. */
+  readonly email_count?: number;
+  /** Progress of the preparation while it runs; the next invocation goes on from it. */
+  readonly preparation?: Preparation;
+  /** Written when every batch is committed: from now on the recipients are fixed. */
+  readonly prepared?: Prepared;
+  /** The batches in progress, by slot: at most EMAIL_CONCURRENCY. A slot is freed or passed on by one change. */
+  readonly slots: Readonly<Record<string, Slot>>;
+  /** Number of the batch at which the search for the next one starts: a hint, earlier ones may wait again. */
+  readonly next_batch?: number;
+  /** No batch gets a slot before: the pace of the delivery window, or a provider that gives no allowance. */
+  readonly next_batch_at?: string;
+  /** Holder of the job while the email is prepared (updateStatusLock). */
+  readonly claim_id?: string;
+  readonly claim_until?: string;
+  /** First time the job was started. */
+  readonly submitting_at?: string;
+  readonly submitted_at?: string;
+  /** End of the delivery window, fixed when the job is started first. */
+  readonly delivery_deadline?: string;
+  /** Hash of the request that published it: tells a repeated request from another one with the same key. */
+  readonly request_hash?: string;
+  /** What went wrong, for people: a failed email always has one. */
+  readonly error?: string;
+  readonly error_code?: string;
+  /** When something has to be done for the email at the latest; absent when nothing is. Key of the active index. */
+  readonly next_at?: string;
+  /** Partition of the active index; present with next_at. */
+  readonly active?: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** TTL, epoch seconds: two years after creation. The unsubscribe links end with it. */
+  readonly expires_at: number;
+}
+
+/** A place for a batch in progress. */
+export interface Slot {
+  readonly batch_id: string;
+  /** When the message of the batch was sent last; it is sent again if nobody works on the batch. */
+  readonly since: string;
+}
+
+export interface Preparation {
+  /** Place in the ordered list of members up to which everything is committed. */
+  readonly after?: string;
+  /** Number of the next batch, and of the next chunk of excluded recipients. */
+  readonly next_batch: number;
+  readonly next_excluded_chunk: number;
+  readonly excluded: number;
+  readonly recipients: number;
+  readonly excluded_by_reason: Readonly<Record<string, number>>;
+  /** Mails that warming allows the sending domain for this email; absent: no limit. */
+  readonly own_domain_allowed?: number;
+  readonly own_domain_used: number;
+  /** Recipients without a value, by merge field without a fallback. */
+  readonly missing_fields: Readonly<Record<string, number>>;
+}
+
+export interface Prepared {
+  /** All recipients, the excluded ones included. */
+  readonly recipients: number;
+  /** Frozen by the preparation; more may be excluded when their chunk goes out. */
+  readonly excluded: number;
+  readonly excluded_by_reason: Readonly<Record<string, number>>;
+  readonly batches: number;
+  readonly at: string;
+}
+
+export const FORMATS = ['html', 'markdown', 'text'] as const;
+export type EmailFormat = (typeof FORMATS)[number];
+
+/** The post, kept apart from the row, so that a change of the row costs the same whatever the body's size. */
+export interface EmailContent {
+  readonly subject: string;
+  /** At most 256 KB in UTF-8. */
+  readonly body: string;
+  readonly format: EmailFormat;
+  /** The newsletter as it was when the email was published: later edits do not change an email on its way. */
+  readonly newsletter: Newsletter;
+}

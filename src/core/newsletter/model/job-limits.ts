@@ -1,0 +1,70 @@
+import { BATCH_SIZE } from './batch.ts';
+import { CHUNK_SIZE } from './chunk.ts';
+import { EMAIL_CONCURRENCY } from './email.ts';
+
+/** Tries and pauses of one kind of failure. The pause doubles with each try. */
+export interface Tries {
+  /** Repetitions after the first try. */
+  readonly tries: number;
+  readonly first_ms: number;
+  /** Longest pause between two tries. */
+  readonly longest_ms: number;
+  /** No try begins later than so long after the first one. */
+  readonly within_ms: number;
+}
+
+/** The numbers of the job. Each may be overridden by configuration. */
+export interface JobLimits {
+  readonly storage_before_sending: Tries;
+  readonly storage_after_sending: Tries;
+  readonly provider: Tries;
+  readonly provider_overloaded: Tries;
+  readonly concurrency: number;
+  readonly batch_size: number;
+  readonly chunk_size: number;
+  /** Recipients after which the preparation commits all open batches, so that a death repeats no more than those. */
+  readonly cut_recipients: number;
+  /** A call to the provider counts as unanswered after so long. */
+  readonly call_timeout_ms: number;
+  /** What is left of an invocation after a call, so that its outcome can be recorded or queued. */
+  readonly record_reserve_ms: number;
+  /** A sender or a preparation without a sign of life for so long has died. */
+  readonly claim_ms: number;
+  /** A message that nobody answered for so long is lost, and sent again. */
+  readonly message_ms: number;
+  /** A longer pause gives the slot back. */
+  readonly longest_pause_ms: number;
+  /** Pause after a provider refused for its rate, if pacing does not know better. */
+  readonly throttled_ms: number;
+  /** Pause after a provider refused for its daily quota, if pacing does not know better. */
+  readonly quota_ms: number;
+  /** How often a sender looks whether the email was paused. */
+  readonly email_check_ms: number;
+}
+
+const MINUTE = 60_000;
+
+/** The retry numbers are those of batch-sending-service-job.md, リトライ仕様. */
+export const DEFAULT_JOB_LIMITS: JobLimits = {
+  storage_before_sending: { tries: 10, first_ms: 2_000, longest_ms: 10 * MINUTE, within_ms: 10 * MINUTE },
+  storage_after_sending: { tries: 20, first_ms: 2_000, longest_ms: 30 * MINUTE, within_ms: 30 * MINUTE },
+  provider: { tries: 6, first_ms: 10_000, longest_ms: 320_000, within_ms: Number.POSITIVE_INFINITY },
+  provider_overloaded: { tries: 30, first_ms: 10_000, longest_ms: 5 * MINUTE, within_ms: Number.POSITIVE_INFINITY },
+  concurrency: EMAIL_CONCURRENCY,
+  batch_size: BATCH_SIZE,
+  chunk_size: CHUNK_SIZE,
+  cut_recipients: 100_000,
+  call_timeout_ms: 30_000,
+  record_reserve_ms: 20_000,
+  claim_ms: 2 * MINUTE,
+  message_ms: 5 * MINUTE,
+  longest_pause_ms: 20_000,
+  throttled_ms: 2_000,
+  quota_ms: 15 * MINUTE,
+  email_check_ms: 3_000,
+};
+
+/** Milliseconds before the next try. @param made tries made so far, from 1 */
+export function pauseAfter(made: number, { first_ms, longest_ms }: Tries): number {
+  return Math.min(first_ms * 2 ** (made - 1), longest_ms);
+}

@@ -1,0 +1,5 @@
+/** What the job reports for people (batch-sending-service-job.md, ログ出力). Ids and numbers only, no address. */
+export interface JobLog {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}

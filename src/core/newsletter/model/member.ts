@@ -1,0 +1,64 @@
+export const MEMBER_STATUSES = ['free', 'paid', 'comped'] as const;
+export type MemberStatus = (typeof MEMBER_STATUSES)[number];
+
+/** What identifies a member's person; it is stored encrypted, bound to tenant and member_id. */
+export interface MemberIdentity {
+  readonly email: string;
+  /** Absent when it is unknown: a merge field then needs a fallback. */
+  readonly name?: string;
+}
+
+/** The fields of a member that are stored in the clear: a segment can ask for them. */
+export interface MemberProfile {
+  readonly tenant_id: string;
+  readonly member_id: string;
+  /** Random, stable, and safe to show: the source's member_uuid. */
+  readonly member_uuid: string;
+  readonly status: MemberStatus;
+  readonly labels: readonly string[];
+  /** Ids of the newsletters that the member subscribes to, before unsubscriptions. */
+  readonly newsletters: readonly string[];
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** A subscriber of a tenant. */
+export interface Member extends MemberProfile, MemberIdentity {}
+
+/** A member as it is stored. */
+export interface StoredMember extends MemberProfile {
+  /** Keyed hash of tenant and address: finds the address without decrypting any, and orders the members. */
+  readonly email_hash: string;
+  /** MemberIdentity, sealed. */
+  readonly sealed_identity: string;
+}
+
+/** Why nothing is sent to an address any more. Only an operator lifts it. */
+export const SUPPRESSION_REASONS = ['bounced', 'complained', 'operator'] as const;
+export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+
+/**
+ * What is known of an address of a tenant. It is kept by the address's hash, so it outlives upserts, imports and the
+ * deletion of its members (design §11).
+ */
+export interface AddressFacts {
+  readonly tenant_id: string;
+  readonly email_hash: string;
+  readonly suppressed?: { readonly reason: SuppressionReason; readonly at: string };
+  /** Times of unsubscription by newsletter_id. Only an explicit resubscription removes one. */
+  readonly unsubscribed: Readonly<Record<string, string>>;
+}
+
+/** Whether mail of the newsletter may go to the address; the reason when it may not. */
+export function whyExcluded(
+  facts: Pick<AddressFacts, 'suppressed' | 'unsubscribed'> | undefined,
+  newsletter_id: string,
+): 'suppressed' | 'unsubscribed' | undefined {
+  if (facts?.suppressed !== undefined) return 'suppressed';
+  return hasUnsubscribed(facts, newsletter_id) ? 'unsubscribed' : undefined;
+}
+
+export function hasUnsubscribed(facts: Pick<AddressFacts, 'unsubscribed'> | undefined, newsletter_id: string): boolean {
+  // A newsletter may be called `constructor`.
+  return facts !== undefined && Object.hasOwn(facts.unsubscribed, newsletter_id);
+}

@@ -1,0 +1,124 @@
+import type { Batch } from './batch.ts';
+import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
+import type { BatchEvents } from './delivery-bits.ts';
+import type { Email, EmailContent } from './email.ts';
+import type { PrepareMessage, SendMessage } from './email-message.ts';
+import type { AddressFacts, MemberIdentity, StoredMember } from './member.ts';
+import type { Newsletter } from './newsletter.ts';
+
+/**
+ * Storage of newsletters. Every `change` is made only if the item still has the version it was read with; it sets the
+ * next version, and answers with the changed item, or with undefined when someone else was faster. A write that was
+ * applied and is repeated, because its answer was lost, is answered like the first time.
+ */
+export interface NewsletterStore {
+  /** Creates or replaces; `created_at` of an existing newsletter stays. */
+  put(newsletter: Newsletter): Promise<Newsletter>;
+  read(tenant_id: string, newsletter_id: string): Promise<Newsletter | undefined>;
+  list(tenant_id: string): Promise<readonly Newsletter[]>;
+}
+
+/** All that is stored of one address of a tenant: its members in the order of their ids, and its facts. */
+export interface AddressEntry {
+  readonly email_hash: string;
+  readonly members: readonly StoredMember[];
+  readonly facts?: AddressFacts;
+}
+
+export interface MemberStore {
+  /** Creates or replaces up to 25 members with different ids and keeps uuid and created_at of those that exist. */
+  upsert(members: readonly StoredMember[]): Promise<void>;
+  read(tenant_id: string, member_id: string): Promise<StoredMember | undefined>;
+  /** Up to 100 members by id, in no order; an unknown id is left out. */
+  readMany(tenant_id: string, member_ids: readonly string[]): Promise<readonly StoredMember[]>;
+  /** False when there is no such member. The facts of its address stay. */
+  remove(tenant_id: string, member_id: string): Promise<boolean>;
+  /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */
+  addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
+  /** What is stored of one address; undefined when nothing is. */
+  address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
+  /** Facts of up to 100 addresses, strongly consistent; an address without facts is left out. */
+  facts(tenant_id: string, email_hashes: readonly string[]): Promise<ReadonlyMap<string, AddressFacts>>;
+  /** Adds to the facts of an address; earlier facts stay. */
+  suppress(tenant_id: string, email_hash: string, why: NonNullable<AddressFacts['suppressed']>): Promise<void>;
+  unsubscribe(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;
+  resubscribe(tenant_id: string, email_hash: string, newsletter_id: string): Promise<void>;
+  /** An operator lifts a suppression. */
+  unsuppress(tenant_id: string, email_hash: string): Promise<void>;
+}
+
+/** Encrypts what identifies people, and hashes addresses. */
+export interface Sealing {
+  sealMember(tenant_id: string, member_id: string, identity: MemberIdentity): Promise<string>;
+  /** @throws when the text was sealed for another tenant or member, or was altered */
+  openMember(member: Pick<StoredMember, 'tenant_id' | 'member_id' | 'sealed_identity'>): Promise<MemberIdentity>;
+  /** The same for all ways to write an address: case and surrounding space do not count. */
+  emailHash(tenant_id: string, email: string): Promise<string>;
+  /** The address in the form that the provider takes: domain in lower case and ASCII. Undefined for no such address. */
+  mailbox(email: string): string | undefined;
+}
+
+export interface EmailStore {
+  /** Stores content, then row. Returns the stored row if the email_id exists already. */
+  create(email: Email, content: EmailContent): Promise<Email>;
+  read(email_id: string): Promise<Email | undefined>;
+  content(email_id: string): Promise<EmailContent | undefined>;
+  change(email: Email, change: Change<Email>): Promise<Email | undefined>;
+  /** Newest first. */
+  list(
+    tenant_id: string,
+    cursor?: string,
+  ): Promise<{ readonly emails: readonly Email[]; readonly next_cursor?: string }>;
+  /** Emails for which something has to be done by `now`, the longest waiting first. */
+  due(now: string, limit: number): Promise<readonly Email[]>;
+}
+
+export interface BatchStore {
+  /** The commit mark of a prepared batch. Nothing is sent before all are there, so it may overwrite. */
+  put(batch: Batch): Promise<void>;
+  read(email_id: string, batch_id: string): Promise<Batch | undefined>;
+  /** All batches of an email by number, the excluded one last. */
+  list(email_id: string): Promise<readonly Batch[]>;
+  /** Up to `limit` batches by number, from the given one on, without the excluded one. */
+  from(email_id: string, batch_id: string, limit: number): Promise<readonly Batch[]>;
+  change(batch: Batch, change: Change<Batch>): Promise<Batch | undefined>;
+  /** Removes batches that an interrupted preparation left beyond the last one. */
+  remove(email_id: string, batch_ids: readonly string[]): Promise<void>;
+}
+
+export interface ChunkStore {
+  /** Puts chunks with their first states; the preparation may repeat it. */
+  put(chunks: readonly { readonly chunk: Chunk; readonly state: ChunkState }[]): Promise<void>;
+  readChunk(key: ChunkKey): Promise<Chunk | undefined>;
+  readState(key: ChunkKey): Promise<ChunkState | undefined>;
+  /** The states of a batch's chunks in order; chunks beyond the batch's number are leftovers of an older preparation. */
+  states(email_id: string, batch_id: string): Promise<readonly ChunkState[]>;
+  change(state: ChunkState, next: Omit<ChunkState, keyof ChunkKey | 'version'>): Promise<ChunkState | undefined>;
+}
+
+export interface EventStore {
+  /** Strongly consistent; version 0 without an item. */
+  read(email_id: string, batch_id: string): Promise<BatchEvents>;
+  change(events: BatchEvents, bits: BatchEvents['bits']): Promise<BatchEvents | undefined>;
+  /** All batches of an email that have events. */
+  list(email_id: string): Promise<readonly BatchEvents[]>;
+}
+
+export interface NewsletterQueues {
+  /** @param delay_seconds 0…900 */
+  prepare(message: PrepareMessage, delay_seconds?: number): Promise<void>;
+  send(message: SendMessage, delay_seconds?: number): Promise<void>;
+}
+
+/** EventBridge Scheduler: one-time schedules. A schedule that got lost is found by the active index. */
+export interface Schedules {
+  /** Starts the email at the time; the same email and time may be asked for again. */
+  create(email_id: string, at: string): Promise<void>;
+  /** Does nothing when there is no schedule. */
+  remove(email_id: string): Promise<void>;
+}
+
+export interface Change<T> {
+  readonly set: Partial<Omit<T, 'version'>>;
+  readonly remove?: readonly (keyof T)[];
+}

@@ -1,0 +1,73 @@
+/** The provider of newsletter mail, SES v2's SendBulkEmail, as the sender needs it. */
+export interface BulkProvider {
+  /** Makes one call with at most 50 entries; never rejects. The call is not repeated by the adapter. */
+  send(call: BulkCall): Promise<BulkAnswer>;
+}
+
+/** One call: the rendering is the same for all entries, the values differ. */
+export interface BulkCall {
+  readonly from: string;
+  readonly reply_to?: string;
+  readonly rendering: Rendering;
+  readonly entries: readonly BulkEntry[];
+  /** Milliseconds until the call counts as unanswered. */
+  readonly timeout_ms: number;
+}
+
+export interface BulkEntry {
+  readonly to: string;
+  /** Values of the merge fields, as members have them: the adapter escapes them for HTML. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The URL of RFC 8058 that unsubscribes the recipient. */
+  readonly unsubscribe_url: string;
+  /** email_id, chunk (`<batch_id>-<chunk>`) and n: how events find their recipient. */
+  readonly tags: Readonly<Record<'email_id' | 'chunk' | 'n', string>>;
+}
+
+/** What all members of a rendering get, made once (the source's EmailBodyCache). */
+export interface Rendering {
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+}
+
+export type BulkAnswer =
+  /** One answer per entry, in order. */
+  | { readonly kind: 'answered'; readonly entries: readonly EntryAnswer[] }
+  /** The provider accepted nothing of the call. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** Nothing shows whether the provider accepted the call: time-out, reset, 500. */
+  | { readonly kind: 'unknown'; readonly error: string };
+
+export type EntryAnswer =
+  | { readonly accepted: true; readonly message_id: string }
+  | { readonly accepted: false; readonly refusal: Refusal };
+
+/**
+ * What a refusal means:
+ * - recipient: permanent, of this recipient alone
+ * - content: permanent, of the call or entry; a call is halved until the bad entry stands alone
+ * - transient: try the same again after a pause (provider's retries)
+ * - overloaded: 503, tried up to 30 times
+ * - throttled: the rate is exceeded; costs no try
+ * - quota: the quota of the day is used up; costs no try, pauses
+ * - settings: an operator has to mend something (sender not verified, sending paused, rights): the email fails
+ */
+export const REFUSAL_CLASSES = [
+  'recipient',
+  'content',
+  'transient',
+  'overloaded',
+  'throttled',
+  'quota',
+  'settings',
+] as const;
+
+export interface Refusal {
+  readonly class: (typeof REFUSAL_CLASSES)[number];
+  /** The provider's status or error code in snake case, for counts: `message_rejected`. */
+  readonly reason: string;
+  /** The provider's words, without addresses, at most 200 characters. */
+  readonly message?: string;
+  readonly status_code?: number;
+}

@@ -1,0 +1,68 @@
+import { epochMs, isoAfter } from '../../model/time.ts';
+import type { Email } from '../model/email.ts';
+import type { Change } from '../model/ports.ts';
+import { retryStorage, StopRetrying } from '../storage/retry-storage.ts';
+import type { PrepareDeps } from './ports.ts';
+
+/** Another invocation took the preparation over, or the email was changed under it. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+/** A write that was begun has ended after so long. */
+const WRITE_MS = 20_000;
+
+/**
+ * The right to prepare an email, held by an expiring claim on its row. Nothing is written when the claim could end
+ * before the write does: a preparation that was taken over must not overwrite batches that are sent already.
+ */
+export class PreparationLease {
+  email: Email;
+  readonly #deps: PrepareDeps;
+
+  constructor(email: Email, deps: PrepareDeps) {
+    this.email = email;
+    this.#deps = deps;
+  }
+
+  /** A write under the claim, repeated as the source says. @throws LeaseLostError */
+  write<T>(what: string, run: () => Promise<T>): Promise<T> {
+    return this.#retry(what, async () => {
+      if (this.#left() < this.#deps.limits.claim_ms / 2) await this.#renew();
+      if (this.#left() < WRITE_MS) throw new StopRetrying(new LeaseLostError('The claim of the preparation ends.'));
+      return run();
+    });
+  }
+
+  read<T>(what: string, run: () => Promise<T>): Promise<T> {
+    return this.#retry(what, run);
+  }
+
+  /** Changes the row and keeps the claim, or gives it up with `remove`. @throws LeaseLostError */
+  async change(change: Change<Email>): Promise<Email> {
+    return this.#retry('write the progress of a preparation', () => this.#change(change));
+  }
+
+  async #renew(): Promise<void> {
+    await this.#change({ set: {} });
+  }
+
+  async #change({ set, remove = [] }: Change<Email>): Promise<Email> {
+    const { emails, clock, limits } = this.#deps;
+    const claim_until = isoAfter(clock(), limits.claim_ms);
+    const held = remove.includes('claim_until') ? {} : { claim_until, next_at: claim_until };
+    const changed = await emails.change(this.email, { set: { ...held, ...set }, remove });
+    if (changed === undefined) throw new StopRetrying(new LeaseLostError('Another invocation changed the email.'));
+    this.email = changed;
+    return changed;
+  }
+
+  #left(): number {
+    return epochMs(this.email.claim_until ?? '1970-01-01T00:00:00.000Z') - this.#deps.clock().getTime();
+  }
+
+  #retry<T>(what: string, run: () => Promise<T>): Promise<T> {
+    const { limits, remaining_ms } = this.#deps;
+    return retryStorage(run, { what, tries: limits.storage_before_sending, left_ms: remaining_ms }, this.#deps);
+  }
+}

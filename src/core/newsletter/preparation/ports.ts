@@ -1,0 +1,64 @@
+import type { Clock } from '../../model/time.ts';
+import type { Email, EmailContent } from '../model/email.ts';
+import type { JobLimits } from '../model/job-limits.ts';
+import type { JobLog } from '../model/job-log.ts';
+import type { MemberIdentity, MemberProfile } from '../model/member.ts';
+import type { BatchStore, ChunkStore, EmailStore } from '../model/ports.ts';
+import type { ExclusionReason } from '../model/recipient-state.ts';
+
+/** A subscribed member that matches the segment: a recipient, or excluded. */
+export interface PreparedCandidate {
+  readonly member: MemberProfile;
+  readonly identity: MemberIdentity;
+  readonly excluded?: ExclusionReason;
+}
+
+/** All candidates of an address come in one page, so that the pass can be interrupted between two pages. */
+export interface CandidatePage {
+  /** Place in the order of the pass: the next page comes after it. */
+  readonly position: string;
+  readonly candidates: readonly PreparedCandidate[];
+}
+
+/** The members of an email, in an order that does not change. */
+export interface CandidateReader {
+  pages(email: Email, after?: string): AsyncIterable<CandidatePage>;
+  /** Number of candidates, without decrypting any. */
+  count(email: Email): Promise<number>;
+}
+
+/** The parts of a post that only some members see (`data-gh-segment`). */
+export interface PartSegments {
+  /** For each part with a segment of its own, in the order of the post, whether a member sees it. At most 30. */
+  of(email: Email, content: EmailContent): Promise<readonly PartSegment[]>;
+}
+
+export interface PartSegment {
+  readonly segment: string;
+  readonly matches: (member: MemberProfile) => boolean;
+}
+
+/** The allowance of a sending domain and day, shared by all newsletters and tenants that use the domain. */
+export interface Warming {
+  /**
+   * Reserves up to `wanted` mails of the day's allowance, or what is left of it, for an email; the same email gets the
+   * same answer again. Undefined: the domain has no limit any more.
+   */
+  reserve(domain: string, email_id: string, wanted: number | undefined): Promise<number | undefined>;
+  /** Gives back what the email does not use. */
+  use(domain: string, email_id: string, used: number): Promise<void>;
+}
+
+export interface PrepareDeps {
+  readonly emails: Pick<EmailStore, 'change' | 'content'>;
+  readonly batches: Pick<BatchStore, 'put' | 'list' | 'remove'>;
+  readonly chunks: Pick<ChunkStore, 'put'>;
+  readonly candidates: CandidateReader;
+  readonly parts: PartSegments;
+  readonly warming: Warming;
+  readonly clock: Clock;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly remaining_ms: () => number;
+  readonly limits: JobLimits;
+  readonly log: JobLog;
+}

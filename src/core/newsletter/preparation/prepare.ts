@@ -1,0 +1,214 @@
+import { isoAfter } from '../../model/time.ts';
+import { sentBatches } from '../accounting/counts.ts';
+import { batchId } from '../model/batch.ts';
+import type { Email, EmailContent, Preparation, Prepared } from '../model/email.ts';
+import { type MergeUse, mergeUses, missingFields } from '../model/merge-fields.ts';
+import { PreparationLease } from './lease.ts';
+import { type Commit, excludedBatch, OpenBatches } from './open-batches.ts';
+import type { CandidatePage, PartSegment, PrepareDeps, PreparedCandidate } from './ports.ts';
+import { refusalOf } from './refusal.ts';
+
+export type PrepareResult =
+  | {
+      readonly result: 'prepared';
+      readonly email: Email;
+      /** What the count said, when it is off by 1 % or more (監視: email_count不整合). */
+      readonly count_was?: number;
+    }
+  /** The invocation's time ends; the next one goes on from the last cut. */
+  | { readonly result: 'continued'; readonly email: Email }
+  /** The email cannot be sent as it is: a sentence for people. */
+  | { readonly result: 'refused'; readonly email: Email; readonly error: string };
+
+/** From then on no new page is begun. */
+const STOP_MS = 60_000;
+
+const NOTHING: Preparation = {
+  next_batch: 0,
+  next_excluded_chunk: 0,
+  excluded: 0,
+  recipients: 0,
+  excluded_by_reason: {},
+  own_domain_used: 0,
+  missing_fields: {},
+};
+
+/**
+ * Freezes the recipients of an email whose claim the caller holds (decision 0100): one pass over its members fills
+ * batches and chunks. At a cut everything open is committed and the place is noted on the email; an interrupted
+ * pass is repeated from there, with the same numbers. Nothing is sent before the last batch is committed.
+ * @throws LeaseLostError when another invocation took over
+ */
+export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareResult> {
+  const lease = new PreparationLease(email, deps);
+  deps.log.info(`Creating batches for email ${email.email_id}`, { email_id: email.email_id });
+  const content = await lease.read('read the content', () => deps.emails.content(email.email_id));
+  if (content === undefined) throw new Error(`The email ${email.email_id} has no content.`);
+  const pass = new PreparationPass(lease, content, await deps.parts.of(email, content), deps);
+  await pass.begin();
+  for await (const page of deps.candidates.pages(email, lease.email.preparation?.after)) {
+    await pass.take(page);
+    if (deps.remaining_ms() < STOP_MS) {
+      await pass.cut();
+      const next_at = isoAfter(deps.clock(), deps.limits.message_ms);
+      const left = await lease.change({ set: { next_at }, remove: ['claim_id', 'claim_until'] });
+      return { result: 'continued', email: left };
+    }
+    if (pass.uncut >= deps.limits.cut_recipients) await pass.cut();
+  }
+  return pass.end();
+}
+
+/** Preparation while it is counted: a million recipients make no objects. */
+type Progress = { -readonly [K in keyof Preparation]: Preparation[K] } & {
+  excluded_by_reason: Record<string, number>;
+  missing_fields: Record<string, number>;
+};
+
+function count(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
+
+class PreparationPass {
+  uncut = 0;
+  readonly #lease: PreparationLease;
+  readonly #content: EmailContent;
+  readonly #parts: readonly PartSegment[];
+  readonly #uses: readonly MergeUse[];
+  readonly #deps: PrepareDeps;
+  #open: OpenBatches;
+  #progress: Progress;
+
+  constructor(lease: PreparationLease, content: EmailContent, parts: readonly PartSegment[], deps: PrepareDeps) {
+    this.#lease = lease;
+    this.#content = content;
+    this.#parts = parts;
+    this.#uses = mergeUses(content.subject, content.body);
+    this.#deps = deps;
+    this.#progress = structuredClone(lease.email.preparation ?? NOTHING);
+    this.#open = new OpenBatches(lease.email, this.#progress, deps.limits, () => deps.clock().toISOString());
+  }
+
+  /** Reserves the warming allowance once, and notes it before anything is decided by it. */
+  async begin(): Promise<void> {
+    const domain = warmedDomain(this.#content);
+    if (this.#lease.email.preparation !== undefined || domain === undefined) return;
+    const { email_id, email_count } = this.#lease.email;
+    const allowed = await this.#lease.read('reserve the warming allowance', () =>
+      this.#deps.warming.reserve(domain, email_id, email_count),
+    );
+    if (allowed === undefined) return;
+    this.#progress.own_domain_allowed = allowed;
+    await this.#lease.change({ set: { preparation: structuredClone(this.#progress) } });
+  }
+
+  async take({ position, candidates }: CandidatePage): Promise<void> {
+    for (const candidate of candidates) {
+      const commit = this.#add(candidate);
+      if (commit !== undefined) await this.#write(commit);
+    }
+    this.#progress.after = position;
+    this.uncut += candidates.length;
+  }
+
+  async cut(): Promise<void> {
+    for (const commit of this.#open.flush()) await this.#write(commit);
+    Object.assign(this.#progress, this.#open.numbers);
+    await this.#lease.change({ set: { preparation: structuredClone(this.#progress) } });
+    this.uncut = 0;
+  }
+
+  async end(): Promise<PrepareResult> {
+    for (const commit of this.#open.flush()) await this.#write(commit);
+    const progress = { ...this.#progress, ...this.#open.numbers };
+    const { clock, batches, warming } = this.#deps;
+    const { email_id, email_count } = this.#lease.email;
+    const refused = refusalOf(progress, this.#uses);
+    const domain = warmedDomain(this.#content);
+    if (domain !== undefined && progress.own_domain_allowed !== undefined) {
+      const used = refused === undefined ? progress.own_domain_used : 0;
+      await this.#lease.read('give back warming allowance', () => warming.use(domain, email_id, used));
+    }
+    if (refused !== undefined) return { result: 'refused', email: this.#lease.email, error: refused };
+    const at = clock().toISOString();
+    if (progress.excluded > 0) {
+      await this.#lease.write('write the excluded recipients', () =>
+        batches.put(excludedBatch(this.#lease.email, progress, at)),
+      );
+    }
+    await this.#removeLeftovers(progress);
+    const { recipients, excluded, excluded_by_reason, next_batch } = progress;
+    const prepared: Prepared = { recipients, excluded, excluded_by_reason, batches: next_batch, at };
+    const email = await this.#lease.change({
+      set: { prepared, email_count: recipients, next_at: at },
+      remove: ['preparation', 'claim_id', 'claim_until'],
+    });
+    const off = email_count !== undefined && isOff(recipients, email_count);
+    if (off) {
+      this.#deps.log.warn(
+        `The number of recipients of email ${email_id} is off by 1 % or more: ${email_count} were counted, ${recipients} were prepared`,
+        { email_id },
+      );
+    }
+    return { result: 'prepared', email, ...(off && { count_was: email_count }) };
+  }
+
+  #add({ member, identity, excluded }: PreparedCandidate): Commit | undefined {
+    const { member_id, member_uuid } = member;
+    const recipient = {
+      member_id,
+      member_uuid,
+      member_email: identity.email,
+      ...(identity.name !== undefined && { member_name: identity.name }),
+    };
+    const progress = this.#progress;
+    progress.recipients += 1;
+    if (excluded !== undefined) {
+      progress.excluded += 1;
+      count(progress.excluded_by_reason, excluded);
+      return this.#open.exclude(recipient, excluded);
+    }
+    for (const field of missingFields(this.#uses, recipient)) count(progress.missing_fields, field);
+    const shown = this.#parts.map(({ matches }) => matches(member));
+    const own = progress.own_domain_used < (progress.own_domain_allowed ?? Number.POSITIVE_INFINITY);
+    if (own) progress.own_domain_used += 1;
+    return this.#open.add(recipient, {
+      // One bit per part, so that a rendering keeps its number however the pass is interrupted.
+      rendering: shown.reduce((bits, shows, i) => bits + (shows ? 2 ** i : 0), 0),
+      member_segment: this.#parts
+        .filter((_, i) => shown[i])
+        .map(({ segment }) => segment)
+        .join(' '),
+      fallback_sending_domain: !own,
+    });
+  }
+
+  async #write({ chunks, batch }: Commit): Promise<void> {
+    await this.#lease.write('write the chunks of a batch', () => this.#deps.chunks.put(chunks));
+    // The commit mark: chunks without a row do not exist.
+    if (batch !== undefined) await this.#lease.write('write a batch', () => this.#deps.batches.put(batch));
+  }
+
+  /** An earlier preparation that found other members may have gone further. */
+  async #removeLeftovers({ next_batch, excluded }: Preparation): Promise<void> {
+    const { batches } = this.#deps;
+    const { email_id } = this.#lease.email;
+    const all = await this.#lease.read('list the batches', () => batches.list(email_id));
+    const known = sentBatches(all);
+    const left = known.filter(({ batch_id }) => batch_id >= batchId(next_batch));
+    const stale = excluded === 0 ? all.filter((batch) => !known.includes(batch)) : [];
+    const ids = [...left, ...stale].map(({ batch_id }) => batch_id);
+    if (ids.length > 0) await this.#lease.write('remove leftover batches', () => batches.remove(email_id, ids));
+  }
+}
+
+/** 1 % or more (監視・アラート: email_count不整合). */
+function isOff(found: number, counted: number): boolean {
+  return found !== counted && Math.abs(found - counted) >= counted / 100;
+}
+
+/** Only a newsletter with a fallback domain can be warmed: the others have nowhere else to go. */
+function warmedDomain({ newsletter }: EmailContent): string | undefined {
+  if (newsletter.fallback_domain === undefined) return undefined;
+  return newsletter.sending_domain ?? newsletter.from.match(/@([^@>\s]+)>?\s*$/)?.[1];
+}

@@ -1,0 +1,118 @@
+import { isoAfter } from '../../model/time.ts';
+import { countChunks } from '../accounting/counts.ts';
+import type { Batch } from '../model/batch.ts';
+import type { ChunkKey, ChunkState } from '../model/chunk.ts';
+import type { Email, EmailContent } from '../model/email.ts';
+import type { Change } from '../model/ports.ts';
+import { retryStorage } from '../storage/retry-storage.ts';
+import type { SendDeps } from './send-deps.ts';
+
+/** Another sender took the batch over. */
+export class BatchLostError extends Error {
+  override readonly name = 'BatchLostError';
+}
+
+/** A batch in the hands of its sender: the row that it holds by an expiring claim, and the states of its chunks. */
+export class BatchWork {
+  readonly email: Email;
+  readonly content: EmailContent;
+  readonly slot: string;
+  readonly deps: SendDeps;
+  batch: Batch;
+  states: readonly ChunkState[] = [];
+  /** Refusals of whole calls in a row. */
+  provider_failures: number;
+  #checked_at: number;
+
+  constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
+    this.email = claimed.email;
+    this.content = claimed.content;
+    this.slot = claimed.slot;
+    this.batch = claimed.batch;
+    this.deps = deps;
+    this.provider_failures = claimed.batch.provider_failures ?? 0;
+    this.#checked_at = deps.clock().getTime();
+  }
+
+  /** A storage call before sending, retried as the source says. */
+  storage<T>(what: string, run: () => Promise<T>): Promise<T> {
+    const { limits, remaining_ms } = this.deps;
+    return retryStorage(run, { what, tries: limits.storage_before_sending, left_ms: remaining_ms }, this.deps);
+  }
+
+  async reload(): Promise<void> {
+    const { email_id, batch_id, chunks } = this.batch;
+    const states = await this.storage('read the states of a batch', () => this.deps.chunks.states(email_id, batch_id));
+    this.states = states.slice(0, chunks);
+  }
+
+  async reloadState(key: ChunkKey): Promise<ChunkState> {
+    const state = await this.storage('read the state of a chunk', () => this.deps.chunks.readState(key));
+    if (state === undefined) throw new Error(`Chunk ${key.chunk} of batch ${key.batch_id} has no state.`);
+    this.keep(state);
+    return state;
+  }
+
+  keep(state: ChunkState): void {
+    this.states = this.states.map((known) => (known.chunk === state.chunk ? state : known));
+  }
+
+  /** Writes counts and a sign of life. @throws BatchLostError */
+  async save(more: Change<Batch> = { set: {} }): Promise<void> {
+    while (!(await this.trySave(more))) await this.reload();
+  }
+
+  /**
+   * False when someone else wrote the row meanwhile: the states that the counts were made of may be old, too.
+   * @throws BatchLostError
+   */
+  async trySave({ set, remove = [] }: Change<Batch>): Promise<boolean> {
+    const { batches, clock, limits } = this.deps;
+    const provider_id = this.batch.provider_id ?? firstMessageId(this.states);
+    const changed = await this.storage('write the counts of a batch', () =>
+      batches.change(this.batch, {
+        set: {
+          ...countChunks(this.states),
+          ...(!remove.includes('claim_until') && { claim_until: isoAfter(clock(), limits.claim_ms) }),
+          provider_failures: this.provider_failures,
+          ...(provider_id !== undefined && { provider_id }),
+          ...set,
+        },
+        remove,
+      }),
+    );
+    if (changed !== undefined) {
+      this.batch = changed;
+      return true;
+    }
+    const { email_id, batch_id, claim_id } = this.batch;
+    const found = await this.storage('read a batch', () => batches.read(email_id, batch_id));
+    if (found === undefined || found.claim_id !== claim_id) throw new BatchLostError('Another sender has the batch.');
+    this.batch = found;
+    return false;
+  }
+
+  /** A sign of life when the last one is old. */
+  async beat(): Promise<void> {
+    const { clock, limits } = this.deps;
+    if ((this.batch.claim_until ?? '') < isoAfter(clock(), limits.claim_ms / 2)) await this.save();
+  }
+
+  /** Whether the email still wants this batch sent in this slot; looked at every few seconds. */
+  async isWanted(): Promise<boolean> {
+    const { emails, clock, limits } = this.deps;
+    if (clock().getTime() - this.#checked_at < limits.email_check_ms) return true;
+    const email = await this.storage('read the email', () => emails.read(this.email.email_id));
+    this.#checked_at = clock().getTime();
+    return email !== undefined && isWanted(email, this.slot, this.batch.batch_id);
+  }
+}
+
+export function isWanted({ status, paused, slots }: Email, slot: string, batch_id: string): boolean {
+  return status === 'submitting' && !paused && slots[slot]?.batch_id === batch_id;
+}
+
+function firstMessageId(states: readonly ChunkState[]): string | undefined {
+  for (const { message_ids } of states) for (const id of Object.values(message_ids)) return id;
+  return undefined;
+}

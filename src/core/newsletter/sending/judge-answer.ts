@@ -1,0 +1,105 @@
+import type { ChunkState } from '../model/chunk.ts';
+import type { EntryOutcome } from '../model/email-message.ts';
+import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
+import type { BulkAnswer, EntryAnswer, Refusal } from '../model/provider.ts';
+import type { Stop } from './stop.ts';
+
+/** What a provider's answer means for the recipients of the call, and for the sender. */
+export interface Judgement {
+  readonly outcomes: readonly EntryOutcome[];
+  /** The call is to be repeated with fewer entries, until the bad one stands alone. */
+  readonly halve?: true;
+  /** Refusals of whole calls in a row, this one included. 0 after an answer. */
+  readonly provider_failures: number;
+  readonly stop?: Stop;
+  /** The provider refused for its rate or quota: pacing should know. */
+  readonly limited?: 'throttled' | 'quota';
+}
+
+export interface Judged {
+  readonly entries: readonly number[];
+  readonly state: ChunkState;
+  readonly provider_failures: number;
+  readonly limits: JobLimits;
+  readonly now: Date;
+}
+
+/** Judges by the class of each refusal (REFUSAL_CLASSES); the adapter decided the class. */
+export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
+  switch (answer.kind) {
+    case 'answered':
+      return judgeEntries(answer.entries, given);
+    case 'refused':
+      return judgeRefusal(answer.refusal, given);
+    case 'unknown':
+      return { outcomes: given.entries.map((n) => ({ n, state: 'uncertain' })), provider_failures: 0 };
+  }
+}
+
+function judgeEntries(answers: readonly EntryAnswer[], given: Judged): Judgement {
+  const outcomes = given.entries.map((n, i) => entryOutcome(n, answers[i], given));
+  const refusals = answers.flatMap((answer) => (answer.accepted ? [] : [answer.refusal]));
+  const settings = refusals.find((refusal) => refusal.class === 'settings');
+  const limited = limitOf(refusals);
+  const stop = settings ? ({ kind: 'fail', refusal: settings } as const) : limited && waitFor(limited, given);
+  return { outcomes, provider_failures: 0, ...(stop && { stop }), ...(limited && { limited }) };
+}
+
+function entryOutcome(n: number, answer: EntryAnswer | undefined, { state, limits }: Judged): EntryOutcome {
+  // An answer that lacks an entry does not tell what became of it.
+  if (answer === undefined) return { n, state: 'uncertain' };
+  if (answer.accepted) return { n, state: 'submitted', message_id: answer.message_id };
+  const { class: kind, reason } = answer.refusal;
+  switch (kind) {
+    case 'recipient':
+    case 'content':
+      return { n, state: 'failed', reason };
+    case 'transient':
+    case 'overloaded': {
+      const { tries } = kind === 'overloaded' ? limits.provider_overloaded : limits.provider;
+      return (state.tries[n] ?? 0) < tries ? { n, state: 'pending', tried: true } : { n, state: 'failed', reason };
+    }
+    default:
+      return { n, state: 'pending' };
+  }
+}
+
+function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
+  const { entries, provider_failures, limits, now } = given;
+  const pending: EntryOutcome[] = entries.map((n) => ({ n, state: 'pending' }));
+  switch (refusal.class) {
+    case 'recipient':
+    case 'content':
+      if (entries.length > 1) return { outcomes: pending, halve: true, provider_failures };
+      return { outcomes: entries.map((n) => ({ n, state: 'failed', reason: refusal.reason })), provider_failures };
+    case 'transient':
+    case 'overloaded': {
+      const tries = refusal.class === 'overloaded' ? limits.provider_overloaded : limits.provider;
+      const failures = provider_failures + 1;
+      const until = new Date(now.getTime() + pauseAfter(failures, tries)).toISOString();
+      const stop: Stop = failures > tries.tries ? { kind: 'fail', refusal } : { kind: 'wait', until, everyone: false };
+      return { outcomes: pending, provider_failures: failures, stop };
+    }
+    case 'throttled':
+    case 'quota':
+      return {
+        outcomes: pending,
+        provider_failures,
+        stop: waitFor(refusal.class, given),
+        limited: refusal.class,
+      };
+    case 'settings':
+      return { outcomes: pending, provider_failures, stop: { kind: 'fail', refusal } };
+  }
+}
+
+function limitOf(refusals: readonly Refusal[]): 'throttled' | 'quota' | undefined {
+  const classes = refusals.map((refusal) => refusal.class);
+  return classes.includes('quota') ? 'quota' : classes.includes('throttled') ? 'throttled' : undefined;
+}
+
+/** Limits cost no try (design §11: they pause, they never fail). */
+function waitFor(limited: 'throttled' | 'quota', { limits, now }: Judged): Stop {
+  const ms = limited === 'quota' ? limits.quota_ms : limits.throttled_ms;
+  return { kind: 'wait', until: new Date(now.getTime() + ms).toISOString(), everyone: true };
+}

@@ -1,0 +1,100 @@
+import { epochMs, isoAfter } from '../../model/time.ts';
+import { claimEntries } from '../accounting/chunk-changes.ts';
+import type { Chunk, ChunkState } from '../model/chunk.ts';
+import type { CallOutcome } from '../model/email-message.ts';
+import type { BulkAnswer } from '../model/provider.ts';
+import type { ExclusionReason } from '../model/recipient-state.ts';
+import { BatchLostError, type BatchWork } from './batch-work.ts';
+import { bulkEntries, fromAddress } from './bulk-call.ts';
+import { type Judgement, judgeAnswer } from './judge-answer.ts';
+import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
+import type { Stop } from './stop.ts';
+
+/** Between the claim of a call and its start, and between its time-out and its end. */
+const SLACK_MS = 10_000;
+
+export type CallResult =
+  | { readonly kind: 'made'; readonly judgement: Judgement; readonly entries: readonly number[] }
+  /** Someone else changed the chunk meanwhile, or too much time passed before the call could begin. */
+  | { readonly kind: 'not-made' }
+  | { readonly kind: 'stopped'; readonly stop: Stop };
+
+export interface PlannedCall {
+  readonly chunk: Chunk;
+  readonly state: ChunkState;
+  readonly entries: readonly number[];
+  /** Excluded in the same write as the claim. */
+  readonly excluded: ReadonlyMap<number, ExclusionReason>;
+}
+
+/** Claims the entries, calls the provider once, and records its answer (decision 0100). */
+export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResult> {
+  const { clock, limits, remaining_ms, pacing } = work.deps;
+  const { entries } = planned;
+  if (remaining_ms() < limits.call_timeout_ms + limits.record_reserve_ms + SLACK_MS) {
+    return { kind: 'stopped', stop: { kind: 'continue' } };
+  }
+  const claimed = await claim(planned, work);
+  if (claimed === undefined) return { kind: 'not-made' };
+  const { call } = claimed;
+  const ends = Math.min(epochMs(call.until), clock().getTime() + remaining_ms() - limits.record_reserve_ms);
+  const timeout_ms = Math.min(limits.call_timeout_ms, ends - clock().getTime());
+  const record = (outcomes: CallOutcome['outcomes']) =>
+    recordOutcome(claimed.state, { call_id: call.call_id, outcomes, at: clock().toISOString() }, work.deps);
+  if (timeout_ms < limits.call_timeout_ms / 2) {
+    const freed = keep(await record(entries.map((n) => ({ n, state: 'pending' }))), work);
+    return freed ?? { kind: 'not-made' };
+  }
+  const answer = await callProvider(planned, timeout_ms, work);
+  const { provider_failures } = work;
+  const judgement = judgeAnswer(answer, { entries, state: claimed.state, provider_failures, limits, now: clock() });
+  const stopped = keep(await record(judgement.outcomes), work);
+  if (stopped !== undefined) return stopped;
+  work.provider_failures = judgement.provider_failures;
+  // Pacing is told for the calls to come; this one is recorded already.
+  if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
+  return { kind: 'made', judgement, entries };
+}
+
+/** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */
+function keep(recorded: Recorded, work: BatchWork): CallResult | undefined {
+  if (recorded === 'down') return { kind: 'stopped', stop: { kind: 'storage' } };
+  if (recorded === 'late') throw new BatchLostError('Another sender took the call for lost.');
+  work.keep(recorded);
+  return undefined;
+}
+
+/** The claimed state and its call; undefined when someone else changed the chunk. */
+async function claim({ state, entries, excluded }: PlannedCall, work: BatchWork) {
+  const { clock, limits, chunks, newId } = work.deps;
+  const call_id = newId();
+  const changed = await work.storage('claim the recipients of a call', () => {
+    const call = { call_id, entries, until: isoAfter(clock(), limits.call_timeout_ms + SLACK_MS) };
+    const next = claimEntries(state, call, excluded);
+    if (next === undefined) throw new Error('A call without entries was planned.');
+    return chunks.change(state, next);
+  });
+  // A claim whose answer was lost, and that was repeated later with another time, is found in the chunk.
+  const claimed = changed ?? (await work.reloadState(keyOf(state)));
+  work.keep(claimed);
+  const { call } = claimed;
+  return call?.call_id === call_id ? { state: claimed, call } : undefined;
+}
+
+async function callProvider({ chunk, entries }: PlannedCall, timeout_ms: number, work: BatchWork): Promise<BulkAnswer> {
+  const { email, content, batch, deps } = work;
+  const { newsletter } = content;
+  const rendering = await deps.renderings.of(email, content, batch);
+  const call = {
+    from: fromAddress(newsletter, batch),
+    ...(newsletter.reply_to !== undefined && { reply_to: newsletter.reply_to }),
+    rendering,
+    entries: await bulkEntries(chunk, entries, deps.unsubscribeUrl),
+    timeout_ms,
+  };
+  try {
+    return await deps.provider.send(call);
+  } catch (error) {
+    return { kind: 'unknown', error: error instanceof Error ? error.name : 'unknown error' };
+  }
+}

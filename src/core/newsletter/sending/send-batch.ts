@@ -1,0 +1,167 @@
+import { isoAfter } from '../../model/time.ts';
+import { advance } from '../lifecycle/advance.ts';
+import type { DoneSlot } from '../lifecycle/plan-slots.ts';
+import type { Batch } from '../model/batch.ts';
+import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
+import type { SendMessage } from '../model/email-message.ts';
+import type { Change } from '../model/ports.ts';
+import type { Refusal } from '../model/provider.ts';
+import type { StateCounts } from '../model/recipient-state.ts';
+import { retryStorage, StorageUnavailableError } from '../storage/retry-storage.ts';
+import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
+import { finishBatch, msUntil } from './finish-batch.ts';
+import { sendChunk } from './send-chunk.ts';
+import type { SendDeps } from './send-deps.ts';
+import type { Stop } from './stop.ts';
+
+export type BatchMessage = Extract<SendMessage, { kind: 'batch' }>;
+
+/** What became of a message, for metrics. */
+export interface SendReport {
+  readonly result:
+    | 'submitted'
+    | 'failed'
+    | 'waiting'
+    | 'continued'
+    | 'halted'
+    /** The message is old: its slot, batch or email has moved on. */
+    | 'stale'
+    /** Another sender is at work on the batch. */
+    | 'duplicate';
+  /** Counts of the batch as it was left. */
+  readonly counts?: StateCounts;
+  /** Until when a wait lasts. */
+  readonly until?: string;
+}
+
+/**
+ * Sends one batch in its slot, chunk after chunk (batch-sending-service-job.md, sendBatch). A second message of the same
+ * batch does nothing while a sender is alive; after its death the next one goes on where it was.
+ * @throws StorageUnavailableError when storage stays down; the clock has the batch sent again
+ */
+export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<SendReport> {
+  const work = await openBatch(message, deps);
+  if (!(work instanceof BatchWork)) return { result: work };
+  const { email_id, batch_id } = message;
+  deps.log.info(`Sending batch ${batch_id} for email ${email_id}`, { email_id, batch_id });
+  try {
+    for (;;) {
+      const stop = (await sendPass(work)) ?? (await finishBatch(work));
+      if (stop?.kind === 'wait' && canPause(stop.until, work)) {
+        await pauseUntil(stop.until, work);
+        if (await work.isWanted()) continue;
+        return await leave({ kind: 'halt' }, work);
+      }
+      if (stop !== undefined) return await leave(stop, work);
+      await passOn({ slot: message.slot, batch_id }, email_id, deps);
+      return { result: 'submitted', counts: work.batch.counts };
+    }
+  } catch (error) {
+    if (error instanceof BatchLostError) return { result: 'duplicate' };
+    throw error;
+  }
+}
+
+/** Frees the slot and gives it to the next batch. The clock does it where this fails. */
+function passOn(done: DoneSlot, email_id: string, deps: SendDeps): Promise<unknown> {
+  const { limits, remaining_ms } = deps;
+  const retry = { what: 'free a slot', tries: limits.storage_before_sending, left_ms: remaining_ms };
+  return retryStorage(() => advance(email_id, deps, done), retry, deps);
+}
+
+async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWork | 'stale' | 'duplicate' | 'halted'> {
+  const { email_id, batch_id, slot } = message;
+  const { emails, batches, clock, limits, newId, remaining_ms } = deps;
+  const storage = <T>(what: string, run: () => Promise<T>) =>
+    retryStorage(run, { what, tries: limits.storage_before_sending, left_ms: remaining_ms }, deps);
+  const email = await storage('read the email', () => emails.read(email_id));
+  if (email?.status !== 'submitting' || email.slots[slot]?.batch_id !== batch_id) return 'stale';
+  const batch = await storage('read a batch', () => batches.read(email_id, batch_id));
+  const now = clock().toISOString();
+  if (batch?.status === 'submitting' && (batch.claim_until ?? '') > now) return 'duplicate';
+  const waits = batch?.status === 'pending' && (batch.not_before ?? '') > now;
+  const open = batch?.status === 'pending' || batch?.status === 'submitting';
+  if (batch === undefined || !open || waits || !isWanted(email, slot, batch_id)) {
+    await passOn({ slot, batch_id }, email_id, deps);
+    return 'halted';
+  }
+  const content = await storage('read the content', () => emails.content(email_id));
+  if (content === undefined) throw new Error(`The email ${email_id} has no content.`);
+  const set = { status: 'submitting', claim_id: newId() } as const;
+  const claimed = await storage('claim a batch', () =>
+    batches.change(batch, {
+      set: { ...set, claim_until: isoAfter(clock(), limits.claim_ms) },
+      remove: ['not_before'],
+    }),
+  );
+  const held = claimed ?? (await storage('read a batch', () => batches.read(email_id, batch_id)));
+  if (held?.claim_id !== set.claim_id) return 'duplicate';
+  const work = new BatchWork({ email, content, batch: held, slot }, deps);
+  await work.reload();
+  return work;
+}
+
+async function sendPass(work: BatchWork): Promise<Stop | undefined> {
+  for (const { email_id, batch_id, chunk, version } of work.states) {
+    const stop = await sendChunk({ email_id, batch_id, chunk }, work);
+    if (stop !== undefined) return stop;
+    const changed = work.states.some((state) => state.chunk === chunk && state.version !== version);
+    if (changed) await work.save();
+  }
+  return undefined;
+}
+
+/** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */
+function canPause(until: string, { deps }: BatchWork): boolean {
+  const { limits, clock, remaining_ms } = deps;
+  const wait = msUntil(until, clock());
+  return (
+    wait <= limits.longest_pause_ms && remaining_ms() - wait > 2 * (limits.call_timeout_ms + limits.record_reserve_ms)
+  );
+}
+
+async function pauseUntil(until: string, work: BatchWork): Promise<void> {
+  await work.save();
+  await work.deps.pause(msUntil(until, work.deps.clock()));
+}
+
+/** Gives the batch back, with what the next sender needs to know. */
+async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
+  const { deps, slot } = work;
+  const { email_id, batch_id } = work.batch;
+  const remove = ['claim_id', 'claim_until'] as const;
+  const counts = () => work.batch.counts;
+  switch (stop.kind) {
+    case 'storage':
+      throw new StorageUnavailableError('An outcome could only be queued.');
+    case 'continue':
+      await work.save({ set: {}, remove });
+      await deps.queues.send({ version: 1, kind: 'batch', email_id, batch_id, slot });
+      return { result: 'continued', counts: counts() };
+    case 'halt':
+      await work.save({ set: { status: 'pending' }, remove });
+      await passOn({ slot, batch_id }, email_id, deps);
+      return { result: 'halted', counts: counts() };
+    case 'wait':
+      await work.save({ set: { status: 'pending', not_before: stop.until }, remove });
+      await passOn({ slot, batch_id, ...(stop.everyone && { hold_until: stop.until }) }, email_id, deps);
+      return { result: 'waiting', counts: counts(), until: stop.until };
+    case 'fail':
+      await work.save(failed(stop.refusal));
+      deps.log.warn(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, { ...stop.refusal });
+      await passOn({ slot, batch_id }, email_id, deps);
+      return { result: 'failed', counts: counts() };
+  }
+}
+
+function failed({ reason, message, status_code }: Refusal): Change<Batch> {
+  return {
+    set: {
+      status: 'failed',
+      error_message: `The provider refused the batch: ${message ?? reason}`,
+      error_data: JSON.stringify({ code: BULK_EMAIL_SEND_FAILED, reason }),
+      ...(status_code !== undefined && { error_status_code: status_code }),
+    },
+    remove: ['claim_id', 'claim_until', 'not_before'],
+  };
+}

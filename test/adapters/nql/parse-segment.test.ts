@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { parseSegment } from '../../../src/adapters/nql/parse-segment.ts';
+import { type SegmentSubject, segmentMatcher } from '../../../src/core/newsletter/audience/segment.ts';
+
+const AT = new Date('2026-03-31T12:00:00.000Z');
+const MEMBER: SegmentSubject = {
+  member_id: 'M-007',
+  status: 'paid',
+  labels: ['vip', '大阪 店', '007', 'a'],
+  newsletters: ['weekly'],
+  created_at: '2026-02-28T12:00:00.000Z',
+};
+
+const matches = async (segment: string | undefined, member = MEMBER, at = AT) =>
+  segmentMatcher(await parseSegment(segment), at)(member);
+
+describe('a segment', () => {
+  it.each<[string | undefined, boolean]>([
+    [undefined, true],
+    ['all', true],
+    ['status:paid', true],
+    ['status:-paid', false],
+    ['status:free', false],
+    ['status:[free,paid]', true],
+    ['status:-[free,paid]', false],
+    ['label:vip', true],
+    ['labels:vip', true],
+    ['label:VIP', false],
+    ['label:-vip', false],
+    ['label:-gold', true],
+    ['label:[gold,vip]', true],
+    ["label:'大阪 店'", true],
+    ["label:'007'", true],
+    ["label:'7'", false],
+    ["label:'a'", true],
+    ['newsletters:weekly', true],
+    ['newsletter:-weekly', false],
+    ["member_id:'M-007'", true],
+    ["member_id:~^'m-'", true],
+    ["member_id:~$'07'", true],
+    ["member_id:-~'-0'", false],
+    ["label:~'I'", true],
+    ["label:~'.'", false],
+    ['label:vip+status:-free', true],
+    ['label:gold,status:paid', true],
+    ['(label:gold,status:free)+newsletters:weekly', false],
+    ["created_at:>'2026-01-01'", true],
+    ["created_at:<='2026-02-28T12:00:00Z'", true],
+    ["created_at:<'2026-02-28T21:00:00+09:00'", false],
+    ['created_at:>now-30d', false],
+    ['created_at:>now-32d', true],
+    ['created_at:>=now-1M', true],
+    ['created_at:>now-1M', false],
+    ['created_at:<now+1y', true],
+  ])('%s matches: %s', async (segment, expected) => {
+    expect(await matches(segment)).toBe(expected);
+  });
+
+  it.each<[string, RegExp]>([
+    ['', /cannot be read at character 1/],
+    ['status:paid+', /cannot be read at character 12/],
+    ['label:[a,b]', /character 8.*single letters/],
+    [
+      'colour:red',
+      /cannot ask for "colour": the fields of a member are status, labels, newsletters, member_id, created_at/,
+    ],
+    ['email:x', /cannot ask for "email"/],
+    ['__proto__:x', /cannot ask for "__proto__"/],
+    ["constructor:'x'", /cannot ask for "constructor"/],
+    ['status:PAID', /no status "PAID": it is free, paid, comped/],
+    ['status:[paid,gold]', /no status "gold"/],
+    ['label:007', /label is a text: write the value in quotes/],
+    ['label:null', /in quotes/],
+    ['label:true', /in quotes/],
+    ['label:>vip', /label has no order/],
+    ['label:>now-1d', /label has no order/],
+    ['label:now-1d', /label is no time/],
+    ["created_at:'2026-01-01'", /created_at is compared with >/],
+    ['created_at:-now-1d', /created_at is compared with >/],
+    ['created_at:>yesterday', /created_at needs a time/],
+    ["created_at:>'2026-02-30'", /created_at needs a time/],
+    ["created_at:~'2026'", /created_at is compared with >/],
+    [`label:'${'x'.repeat(2_000)}'`, /at most 2000 characters/],
+  ])('%s is refused', async (segment, message) => {
+    await expect(parseSegment(segment)).rejects.toThrow(message);
+    await expect(parseSegment(segment)).rejects.toMatchObject({ name: 'SegmentError' });
+  });
+
+  it('counts relative times from the given time, not from now', async () => {
+    expect(await matches('created_at:>now-1d', MEMBER, new Date('2026-03-01T11:59:59.000Z'))).toBe(true);
+    expect(await matches('created_at:>now-1d', MEMBER, new Date('2026-03-01T12:00:01.000Z'))).toBe(false);
+  });
+});

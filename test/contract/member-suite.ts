@@ -1,0 +1,181 @@
+import { expect, it } from 'vitest';
+import type { StoredMember } from '../../src/core/newsletter/model/member.ts';
+import type { AddressEntry, MemberStore } from '../../src/core/newsletter/model/ports.ts';
+import { storedMember } from '../support/newsletter/members.ts';
+
+let serial = 0;
+const NOW = '2026-11-22T00:00:00.000Z';
+
+/** What every MemberStore must do. `store` is called when a test runs. */
+export function memberSuite(store: () => MemberStore): void {
+  /** A tenant of its own, so that a test sees only its own members. */
+  const tenant = () => `tenant-${++serial}-${Math.random().toString(36).slice(2)}`;
+  const all = async (tenant_id: string, after?: string): Promise<AddressEntry[]> => {
+    const entries: AddressEntry[] = [];
+    for await (const page of store().addresses(tenant_id, after)) entries.push(...page);
+    return entries;
+  };
+  const membersOf = async (tenant_id: string): Promise<readonly StoredMember[]> =>
+    (await all(tenant_id)).flatMap(({ members }) => members);
+
+  it('keeps a member as it was stored', async () => {
+    const member = storedMember(tenant(), 'm-1', { labels: ['vip', '大阪 店'], newsletters: ['weekly'] });
+    await store().upsert([member]);
+    expect(await store().read(member.tenant_id, 'm-1')).toEqual(member);
+    expect(await store().readMany(member.tenant_id, ['m-1', 'm-2', 'm-1'])).toEqual([member]);
+    expect(await all(member.tenant_id)).toEqual([{ email_hash: member.email_hash, members: [member] }]);
+    expect(await store().address(member.tenant_id, member.email_hash)).toEqual({
+      email_hash: member.email_hash,
+      members: [member],
+    });
+    expect(await store().address(member.tenant_id, `${member.email_hash.slice(0, -1)}~`)).toBeUndefined();
+    expect(await store().read('another', 'm-1')).toBeUndefined();
+  });
+
+  it('replaces what changed, and keeps uuid and time of creation', async () => {
+    const first = storedMember(tenant(), 'm-1');
+    await store().upsert([first]);
+    const second = {
+      ...first,
+      member_uuid: 'other',
+      created_at: NOW,
+      updated_at: NOW,
+      status: 'paid',
+      labels: [],
+    } as const;
+    await store().upsert([second]);
+    await store().upsert([second]);
+    const { member_uuid, created_at } = first;
+    expect(await membersOf(first.tenant_id)).toEqual([{ ...second, member_uuid, created_at }]);
+  });
+
+  it('moves a member whose address changes, and leaves none behind', async () => {
+    const first = storedMember(tenant(), 'm-1', { email: 'a@example.com' });
+    const second = storedMember(first.tenant_id, 'm-1', { email: 'b@example.com' });
+    for (const member of [first, second, second, first, second]) {
+      await store().upsert([member]);
+      expect(await membersOf(first.tenant_id)).toMatchObject([{ member_id: 'm-1', email_hash: member.email_hash }]);
+      expect(await store().read(first.tenant_id, 'm-1')).toMatchObject({ email_hash: member.email_hash });
+    }
+    expect(await store().read(first.tenant_id, 'm-1')).toMatchObject({ member_uuid: first.member_uuid });
+  });
+
+  it('leaves exactly one of many simultaneous upserts of one id with different addresses', async () => {
+    const tenant_id = tenant();
+    for (let round = 0; round < 5; round++) {
+      const rivals = ['a', 'b', 'c', 'd'].map((name) =>
+        storedMember(tenant_id, 'm-1', { email: `${name}@example.com` }),
+      );
+      await Promise.all(rivals.map((member) => store().upsert([member])));
+      const members = await membersOf(tenant_id);
+      expect(members).toHaveLength(1);
+      expect(await store().read(tenant_id, 'm-1')).toEqual(members[0]);
+    }
+  });
+
+  it('keeps a member stored or deleted, never half, when both are asked for at once', async () => {
+    const tenant_id = tenant();
+    for (let round = 0; round < 8; round++) {
+      const member = storedMember(tenant_id, 'm-1', { email: `${round % 3}@example.com` });
+      await Promise.all([store().upsert([member]), store().remove(tenant_id, 'm-1'), store().upsert([member])]);
+      const found = await store().read(tenant_id, 'm-1');
+      expect(await membersOf(tenant_id)).toEqual(found === undefined ? [] : [found]);
+    }
+  });
+
+  it('deletes a member once, and takes it as a new one later', async () => {
+    const first = storedMember(tenant(), 'm-1');
+    await store().upsert([first]);
+    expect(await store().remove(first.tenant_id, 'm-1')).toBe(true);
+    expect(await store().remove(first.tenant_id, 'm-1')).toBe(false);
+    expect(await store().read(first.tenant_id, 'm-1')).toBeUndefined();
+    expect(await all(first.tenant_id)).toEqual([]);
+    const second = { ...first, member_uuid: 'new', created_at: NOW };
+    await store().upsert([second]);
+    expect(await membersOf(first.tenant_id)).toEqual([second]);
+    expect(await store().read(first.tenant_id, 'm-1')).toEqual(second);
+  });
+
+  it('keeps the facts of an address whatever becomes of its members', async () => {
+    const member = storedMember(tenant(), 'm-1');
+    const { tenant_id, email_hash } = member;
+    await store().upsert([member]);
+    await store().unsubscribe(tenant_id, email_hash, 'weekly', NOW);
+    await store().suppress(tenant_id, email_hash, { reason: 'bounced', at: NOW });
+    const facts = { tenant_id, email_hash, unsubscribed: { weekly: NOW }, suppressed: { reason: 'bounced', at: NOW } };
+    await store().upsert([{ ...member, newsletters: ['weekly'] }]);
+    expect(await all(tenant_id)).toMatchObject([{ email_hash, members: [{ member_id: 'm-1' }], facts }]);
+    await store().remove(tenant_id, 'm-1');
+    expect(await all(tenant_id)).toEqual([{ email_hash, members: [], facts }]);
+    await store().upsert([member]);
+    expect(await store().facts(tenant_id, [email_hash, email_hash, 'none'])).toEqual(new Map([[email_hash, facts]]));
+  });
+
+  it('keeps the first of several reports, and lifts only what is lifted', async () => {
+    const tenant_id = tenant();
+    const hash = storedMember(tenant_id, 'm').email_hash;
+    const factsOf = async () => (await store().facts(tenant_id, [hash])).get(hash);
+    await store().suppress(tenant_id, hash, { reason: 'complained', at: NOW });
+    await store().suppress(tenant_id, hash, { reason: 'bounced', at: '2026-11-23T00:00:00.000Z' });
+    await store().unsubscribe(tenant_id, hash, 'weekly', NOW);
+    await store().unsubscribe(tenant_id, hash, 'weekly', '2026-11-23T00:00:00.000Z');
+    await store().unsubscribe(tenant_id, hash, 'constructor', NOW);
+    const unsubscribed = { weekly: NOW, constructor: NOW };
+    expect(await factsOf()).toEqual({
+      tenant_id,
+      email_hash: hash,
+      suppressed: { reason: 'complained', at: NOW },
+      unsubscribed,
+    });
+    await store().unsuppress(tenant_id, hash);
+    await store().resubscribe(tenant_id, hash, 'constructor');
+    expect(await factsOf()).toEqual({ tenant_id, email_hash: hash, unsubscribed: { weekly: NOW } });
+    await store().resubscribe(tenant_id, hash, 'weekly');
+    await store().resubscribe(tenant_id, hash, 'never');
+    await store().unsuppress(tenant_id, 'x'.repeat(22));
+    expect(await factsOf()).toBeUndefined();
+    expect(await all(tenant_id)).toEqual([]);
+  });
+
+  it('goes through all addresses in the order of their hashes, and on from any place', async () => {
+    const tenant_id = tenant();
+    const members = Array.from({ length: 150 }, (_, i) =>
+      // Every third address is shared by two members.
+      storedMember(tenant_id, `m-${i}`, { email: `${i % 3 === 2 ? i - 1 : i}@example.com` }),
+    );
+    for (let i = 0; i < members.length; i += 25) await store().upsert(members.slice(i, i + 25));
+    const alone = storedMember(tenant_id, 'gone', { email: 'gone@example.com' });
+    await store().unsubscribe(tenant_id, alone.email_hash, 'weekly', NOW);
+    const entries = await all(tenant_id);
+    const hashes = entries.map(({ email_hash }) => email_hash);
+    expect(hashes).toEqual([...new Set([...members, alone].map(({ email_hash }) => email_hash))].sort());
+    expect(entries.flatMap((entry) => entry.members.map(({ member_id }) => member_id)).sort()).toEqual(
+      members.map(({ member_id }) => member_id).sort(),
+    );
+    expect(entries.filter((entry) => entry.members.length === 2)).toHaveLength(50);
+    for (const i of [0, 1, 42, hashes.length - 1]) {
+      expect((await all(tenant_id, hashes[i])).map(({ email_hash }) => email_hash)).toEqual(hashes.slice(i + 1));
+    }
+  });
+
+  it('keeps tenants apart, whatever their ids', async () => {
+    const id = tenant();
+    const tenants = [id, `${id}#id`, `${id}%23id`, `${id}#`, `${id}#m`];
+    for (const tenant_id of tenants) await store().upsert([storedMember(tenant_id, 'm-1', { email: 'a@example.com' })]);
+    for (const tenant_id of tenants) {
+      expect(await membersOf(tenant_id)).toMatchObject([{ tenant_id }]);
+      expect(await store().readMany(tenant_id, ['m-1'])).toMatchObject([{ tenant_id }]);
+    }
+  });
+
+  it('takes ids with any characters', async () => {
+    const tenant_id = tenant();
+    const ids = ['#facts', 'a#m#b', "o'hara", '会員', '%', '"', '..', 'x'.repeat(50)];
+    await store().upsert(ids.map((id) => storedMember(tenant_id, id, { email: 'same@example.com' })));
+    const [entry, ...rest] = await all(tenant_id);
+    expect(rest).toEqual([]);
+    expect(entry?.members.map(({ member_id }) => member_id).sort()).toEqual([...ids].sort());
+    for (const id of ids) expect(await store().remove(tenant_id, id)).toBe(true);
+    expect(await all(tenant_id)).toEqual([]);
+  });
+}

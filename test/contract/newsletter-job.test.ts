@@ -1,0 +1,28 @@
+import { describe } from 'vitest';
+import { createBatchStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { MemoryChunks } from '../../src/adapters/memory/newsletter/memory-chunks.ts';
+import { MemoryEmails } from '../../src/adapters/memory/newsletter/memory-emails.ts';
+import { newsletterJobSuite } from './newsletter-job-suite.ts';
+import { describeOnDynamoDb } from './on-dynamodb.ts';
+
+const clock = () => new Date();
+
+describe('storage of newsletters in memory', () => {
+  const { emails, batches, events } = new MemoryEmails(clock);
+  const { store: chunks } = new MemoryChunks();
+  newsletterJobSuite(() => ({ emails, batches, events, chunks }));
+});
+
+describeOnDynamoDb(
+  'storage of newsletters',
+  ({ client, tables, sealer }) => ({
+    emails: createEmailStore(client, tables.emails, clock),
+    batches: createBatchStore(client, tables.email_batches, clock),
+    chunks: createChunkStore(client, { table: tables.email_recipients, sealer, clock }),
+    events: createEventStore(client, tables.email_batches, clock),
+  }),
+  newsletterJobSuite,
+);

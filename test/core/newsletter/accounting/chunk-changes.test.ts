@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  acceptUncertain,
+  applyOutcome,
+  claimEntries,
+  expireCall,
+  type NextState,
+  rejectSubmitted,
+  resolveUncertain,
+} from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
+import type { ChunkState } from '../../../../src/core/newsletter/model/chunk.ts';
+import type { EntryOutcome } from '../../../../src/core/newsletter/model/email-message.ts';
+import { chunkState } from '../../../support/newsletter/job-rows.ts';
+
+const AT = '2026-03-01T10:00:00.000Z';
+const LATER = '2026-03-01T10:01:00.000Z';
+
+function changed(state: ChunkState, next: NextState | undefined): ChunkState {
+  expect(next, 'something changes').toBeDefined();
+  const { email_id, batch_id, chunk } = state;
+  return { ...(next ?? state), email_id, batch_id, chunk, version: state.version + 1 };
+}
+
+const claimed = (states = '...', call_id = 'call-1') =>
+  changed(
+    chunkState(states),
+    claimEntries(chunkState(states), { call_id, entries: [0, 1, 2], until: LATER }, new Map()),
+  );
+const outcome = (outcomes: readonly EntryOutcome[], call_id = 'call-1') => ({ call_id, at: AT, outcomes });
+
+describe('a call', () => {
+  it('claims its entries and excludes others in the same change', () => {
+    const state = chunkState('...');
+    const call = { call_id: 'call-1', entries: [0, 2], until: LATER };
+    expect(claimEntries(state, call, new Map([[1, 'unsubscribed']]))).toMatchObject({
+      states: '>x>',
+      reasons: { 1: 'unsubscribed' },
+      call,
+    });
+  });
+
+  it('is recorded entry by entry, and closed', () => {
+    const recorded = applyOutcome(
+      claimed(),
+      outcome([
+        { n: 0, state: 'submitted', message_id: 'id-0' },
+        { n: 1, state: 'failed', reason: 'message_rejected' },
+        { n: 2, state: 'pending', tried: true },
+      ]),
+    );
+    expect(recorded).toMatchObject({
+      states: 'sf.',
+      reasons: { 1: 'message_rejected' },
+      tries: { 2: 1 },
+      message_ids: { 0: 'id-0' },
+      processed_at: AT,
+    });
+    expect(recorded).not.toHaveProperty('call');
+  });
+
+  it('changes nothing when it is recorded again', () => {
+    const all = outcome([0, 1, 2].map((n) => ({ n, state: 'submitted', message_id: `id-${n}` })));
+    expect(applyOutcome(changed(claimed(), applyOutcome(claimed(), all)), all)).toBeUndefined();
+  });
+
+  it('leaves its entries uncertain when it must have ended, and not before', () => {
+    expect(expireCall(claimed(), AT)).toBeUndefined();
+    expect(expireCall(claimed(), LATER)).toMatchObject({ states: 'uuu', unanswered: { 0: 'call-1', 2: 'call-1' } });
+  });
+});
+
+describe('an outcome that comes late', () => {
+  const uncertain = changed(claimed(), expireCall(claimed(), LATER));
+
+  it.each([
+    [{ n: 0, state: 'submitted', message_id: 'id' } as const, 'suu'],
+    [{ n: 0, state: 'failed', reason: 'no' } as const, 'fuu'],
+    [{ n: 0, state: 'pending' } as const, '.uu'],
+  ])('moves the uncertain entries of its own call: %o', (entry, states) => {
+    expect(applyOutcome(uncertain, outcome([entry]))).toMatchObject({ states });
+  });
+
+  it('of another call moves only what that call had accepted', () => {
+    expect(applyOutcome(uncertain, outcome([{ n: 0, state: 'failed' }], 'call-0'))).toBeUndefined();
+    expect(applyOutcome(uncertain, outcome([{ n: 0, state: 'pending' }], 'call-0'))).toBeUndefined();
+    expect(applyOutcome(uncertain, outcome([{ n: 0, state: 'submitted', message_id: 'id' }], 'call-0'))).toMatchObject({
+      states: 'suu',
+    });
+  });
+
+  it('keeps an entry from being sent again: it is submitted even if an operator decided to resend', () => {
+    const resend = changed(uncertain, resolveUncertain(uncertain, 'resend'));
+    expect(resend.states).toBe('...');
+    expect(applyOutcome(resend, outcome([{ n: 1, state: 'submitted', message_id: 'id' }]))).toMatchObject({
+      states: '.s.',
+    });
+  });
+
+  it('of an older call decides what the open call left open', () => {
+    const open = changed(
+      chunkState('...'),
+      claimEntries(chunkState('...'), { call_id: 'call-2', entries: [0], until: LATER }, new Map()),
+    );
+    const known = changed(open, applyOutcome(open, outcome([{ n: 0, state: 'submitted', message_id: 'id' }])));
+    expect(known.states).toBe('>..');
+    for (const state of ['pending', 'uncertain', 'failed'] as const)
+      expect(applyOutcome(known, outcome([{ n: 0, state }], 'call-2')), state).toMatchObject({ states: 's..' });
+  });
+
+  it('does not revive what an event rejected', () => {
+    const rejected = changed(uncertain, rejectSubmitted(uncertain, new Map([[0, 'rendering_failure']])));
+    expect(rejected).toMatchObject({ states: 'fuu', reasons: { 0: 'rendering_failure' } });
+    const late = outcome([{ n: 0, state: 'submitted', message_id: 'id' }]);
+    expect(applyOutcome(rejected, late)).toBeUndefined();
+  });
+});
+
+describe('uncertain recipients', () => {
+  const uncertain = chunkState('uus', { unanswered: { 0: 'a', 1: 'a' } });
+
+  it('are submitted when events show that they were accepted', () => {
+    expect(acceptUncertain(uncertain, (n) => n > 0)).toMatchObject({ states: 'uss', unanswered: { 0: 'a' } });
+    expect(acceptUncertain(uncertain, () => false)).toBeUndefined();
+  });
+
+  it('are left as they are by an operator, once and for all', () => {
+    const left = changed(uncertain, resolveUncertain(uncertain, 'leave'));
+    expect(left).toMatchObject({ states: 'uus', reasons: { 0: 'left', 1: 'left' } });
+    expect(resolveUncertain(left, 'leave')).toBeUndefined();
+    expect(resolveUncertain(left, 'resend')).toBeUndefined();
+    expect(acceptUncertain(left, () => true)).toMatchObject({ states: 'sss', reasons: {} });
+  });
+});
+
+describe('any changes in any order', () => {
+  it('never take back what was submitted, but by an event that rejected it', () => {
+    const entry = fc.record({
+      n: fc.nat({ max: 2 }),
+      state: fc.constantFrom('submitted', 'failed', 'uncertain', 'pending'),
+    });
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('claim' as const), call: fc.constantFrom('a', 'b', 'c'), n: fc.nat({ max: 2 }) }),
+      fc.record({ do: fc.constant('record' as const), call: fc.constantFrom('a', 'b', 'c'), entry }),
+      fc.record({ do: fc.constantFrom('expire' as const, 'accept' as const, 'resend' as const, 'leave' as const) }),
+    );
+    let reached = 0;
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20, size: 'max' }), (steps) => {
+        let state = chunkState('...');
+        for (const action of steps) {
+          const before = state.states;
+          const next = nextOf(state, action);
+          if (next !== undefined) state = changed(state, next);
+          expect(state.states).toHaveLength(3);
+          // A claim without an open call would never end.
+          expect(state.states.includes('>')).toBe(state.call !== undefined);
+          [...before].forEach((code, n) => {
+            if (code === 's') expect(state.states[n]).toBe('s');
+          });
+          if (state.states.includes('s') && state.states.includes('u')) reached += 1;
+        }
+      }),
+    );
+    expect(reached).toBeGreaterThan(10);
+
+    function nextOf(state: ChunkState, action: typeof step extends fc.Arbitrary<infer T> ? T : never) {
+      switch (action.do) {
+        case 'claim': {
+          if (state.call !== undefined || state.states[action.n] !== '.') return undefined;
+          return claimEntries(state, { call_id: action.call, entries: [action.n], until: LATER }, new Map());
+        }
+        case 'record':
+          return applyOutcome(state, outcome([{ ...action.entry, message_id: 'id' }].map(withoutId), action.call));
+        case 'expire':
+          return expireCall(state, LATER);
+        case 'accept':
+          return acceptUncertain(state, () => true);
+        default:
+          return resolveUncertain(state, action.do);
+      }
+    }
+    function withoutId({ message_id, ...entry }: EntryOutcome): EntryOutcome {
+      return entry.state === 'submitted' && message_id !== undefined ? { ...entry, message_id } : entry;
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
+import type { Refusal } from '../../../../src/core/newsletter/model/provider.ts';
+import { judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
+import { chunkState } from '../../../support/newsletter/job-rows.ts';
+
+const NOW = new Date('2026-03-01T10:00:00.000Z');
+const at = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
+const given = (provider_failures = 0, entries = [0, 1], tries = {}) => ({
+  entries,
+  state: chunkState('>>', { tries }),
+  provider_failures,
+  limits: DEFAULT_JOB_LIMITS,
+  now: NOW,
+});
+const refusal = (kind: Refusal['class']): Refusal => ({ class: kind, reason: `because_${kind}` });
+const refused = (kind: Refusal['class'], context = given()) =>
+  judgeAnswer({ kind: 'refused', refusal: refusal(kind) }, context);
+
+describe('a call that the provider refused as a whole', () => {
+  it.each(['transient', 'overloaded', 'throttled', 'quota', 'settings', 'content', 'recipient'] as const)(
+    'leaves all its recipients pending: %s',
+    (kind) => {
+      expect(refused(kind).outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']);
+    },
+  );
+
+  it('is halved for its content until the bad entry stands alone, which fails with the reason', () => {
+    expect(refused('content')).toMatchObject({ halve: true });
+    expect(refused('content', given(0, [1]))).toEqual({
+      outcomes: [{ n: 1, state: 'failed', reason: 'because_content' }],
+      provider_failures: 0,
+    });
+  });
+
+  it.each([
+    [0, 10_000],
+    [1, 20_000],
+    [5, 320_000],
+  ])('is tried again after 10 s, doubling: %i refusals before', (failures, ms) => {
+    expect(refused('transient', given(failures))).toMatchObject({
+      provider_failures: failures + 1,
+      stop: { kind: 'wait', until: at(ms), everyone: false },
+    });
+  });
+
+  it('fails the batch after 6 repetitions, after 30 for an overloaded provider', () => {
+    expect(refused('transient', given(6)).stop).toMatchObject({ kind: 'fail' });
+    expect(refused('overloaded', given(6)).stop).toMatchObject({ kind: 'wait' });
+    expect(refused('overloaded', given(29)).stop).toMatchObject({ kind: 'wait' });
+    expect(refused('overloaded', given(30)).stop).toMatchObject({ kind: 'fail' });
+  });
+
+  it.each(['throttled', 'quota'] as const)('costs no try and holds the whole email for a while: %s', (kind) => {
+    expect(refused(kind, given(3))).toMatchObject({
+      provider_failures: 3,
+      limited: kind,
+      stop: { kind: 'wait', everyone: true },
+    });
+  });
+
+  it('fails the batch at once where an operator has to mend something', () => {
+    expect(refused('settings').stop).toMatchObject({ kind: 'fail', refusal: { reason: 'because_settings' } });
+  });
+});
+
+describe('a call that was answered entry by entry', () => {
+  const answered = (kinds: readonly (Refusal['class'] | 'ok')[], tries = {}) =>
+    judgeAnswer(
+      {
+        kind: 'answered',
+        entries: kinds.map((kind, i) =>
+          kind === 'ok' ? { accepted: true, message_id: `id-${i}` } : { accepted: false, refusal: refusal(kind) },
+        ),
+      },
+      given(5, [0, 1], tries),
+    );
+
+  it('lets one bad recipient fail none of the others, and ends a row of refusals', () => {
+    expect(answered(['ok', 'recipient'])).toEqual({
+      outcomes: [
+        { n: 0, state: 'submitted', message_id: 'id-0' },
+        { n: 1, state: 'failed', reason: 'because_recipient' },
+      ],
+      provider_failures: 0,
+    });
+  });
+
+  it('tries a recipient again that was refused for the time being, 6 times', () => {
+    expect(answered(['ok', 'transient'], { 1: 5 }).outcomes[1]).toEqual({ n: 1, state: 'pending', tried: true });
+    expect(answered(['ok', 'transient'], { 1: 6 }).outcomes[1]).toMatchObject({ n: 1, state: 'failed' });
+  });
+
+  it('keeps what a quota cut off for later, without a try', () => {
+    const judged = answered(['ok', 'quota'], { 1: 6 });
+    expect(judged.outcomes[1]).toEqual({ n: 1, state: 'pending' });
+    expect(judged.stop).toMatchObject({ kind: 'wait', everyone: true, until: at(DEFAULT_JOB_LIMITS.quota_ms) });
+  });
+
+  it('takes an entry without an answer for uncertain', () => {
+    expect(answered(['ok']).outcomes[1]).toEqual({ n: 1, state: 'uncertain' });
+  });
+});
+
+it('takes a call without an answer for uncertain, all of it', () => {
+  const judged = judgeAnswer({ kind: 'unknown', error: 'TimeoutError' }, given());
+  expect(judged.outcomes).toEqual([0, 1].map((n) => ({ n, state: 'uncertain' })));
+  expect(judged).not.toHaveProperty('stop');
+});
