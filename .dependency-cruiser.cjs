@@ -21,7 +21,6 @@ const CORE_ROOMS = {
   operator: ['breaker', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
-  pacing: ['delivery', 'model'],
   newsletter: ['pacing', 'intake', 'model'],
 };
 
