@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config';
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compile-cache');
 
 const FLOWS = 'test/flow/**/*.test.ts';
+/** They build and install the packages, which takes minutes: `npm run test:packages`. */
+const PACKAGES = 'test/packages/**/*.test.ts';
 
 export default defineConfig({
   test: {
@@ -20,11 +22,14 @@ export default defineConfig({
     },
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS] } },
+      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS, PACKAGES] } },
       {
         extends: true,
         test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: ['test/support/synthesize-once.ts'] },
       },
+      ...(process.env['WITH_PACKAGES']
+        ? [{ extends: true as const, test: { name: 'packages', include: [PACKAGES], testTimeout: 120_000 } }]
+        : []),
     ],
   },
 });

@@ -4,6 +4,7 @@ import { dispatcherCpu } from './cases/dispatcher-cpu.ts';
 import { imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
+import { sealing } from './cases/sealing.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
 import { usage } from './cases/usage.ts';
 import { webhookCpu } from './cases/webhook-cpu.ts';
@@ -16,6 +17,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   bundles,
   dispatcherCpu,
   webhookCpu,
+  sealing,
   imports,
   memory,
 ];

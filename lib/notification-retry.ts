@@ -16,6 +16,7 @@ import { StageDashboard } from './constructs/monitoring/dashboard.ts';
 import { Monitor } from './constructs/monitoring/monitor.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
+import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
 import { NotificationTables } from './constructs/storage/notification-tables.ts';
 import { Sweep } from './constructs/sweep/sweep.ts';
 
@@ -30,6 +31,7 @@ export class NotificationRetry extends Construct {
   readonly config: StageConfig;
   readonly encryption: Encryption;
   readonly tables: NotificationTables;
+  readonly newsletterTables: NewsletterTables;
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
@@ -47,6 +49,7 @@ export class NotificationRetry extends Construct {
     const { encryption } = this;
     this.tables = new NotificationTables(this, 'Tables', { config, key: encryption.dataKey });
     const { tables } = this;
+    this.newsletterTables = new NewsletterTables(this, 'NewsletterTables', { config, key: encryption.dataKey });
 
     const lanes = (id: string, channel: Channel, provider?: ChannelLanesProps['provider']) =>
       new ChannelLanes(this, id, {
@@ -80,6 +83,7 @@ export class NotificationRetry extends Construct {
     new Outputs(this, 'Outputs', {
       config,
       tables,
+      newsletters: this.newsletterTables,
       channels,
       sweep: this.sweep,
       dueIndexer: this.dueIndexer,

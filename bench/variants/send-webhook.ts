@@ -25,8 +25,8 @@ const observability = createObservability();
 const clock = () => new Date();
 const dynamodb = createDynamoDb();
 const lanes = createLaneAccess(env.LANE_QUEUES, {});
-const keys = createSecretsAndKeys(env);
-const cipher = { ...keys.cipher, decrypt: async () => recipient };
+const keys = createSecretsAndKeys(env, dynamodb);
+const unsealed = { ...keys.sealer, open: async () => recipient };
 const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
 
 const channelFunction = createHandler(
@@ -40,7 +40,7 @@ const channelFunction = createHandler(
       contents: createContentStore(
         dynamodb,
         env.NOTIFICATION_CONTENT_TABLE,
-        without === 'decryption' ? cipher : keys.cipher,
+        without === 'decryption' ? unsealed : keys.sealer,
       ),
       sender:
         without === 'post'

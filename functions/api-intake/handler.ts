@@ -21,7 +21,7 @@ function bind() {
     notification_log: env.NOTIFICATION_LOG_TABLE,
     notification_content: env.NOTIFICATION_CONTENT_TABLE,
   };
-  const storage = { client, tables, ...createSecretsAndKeys(env) };
+  const storage = { client, tables, ...createSecretsAndKeys(env, client) };
   const deps: IntakeRouteDeps & ApiDeps = {
     ...shared,
     store: createIntakeStore(storage),

@@ -62,11 +62,12 @@ async function indexRecord(
 function bind() {
   const env = parseEnv(dueIndexerEnv, process.env);
   const observability = createObservability();
-  const { cipher, hashKey } = createSecretsAndKeys(env);
+  const client = createDynamoDb();
+  const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const store = createIndexStore({
-    client: createDynamoDb(),
+    client,
     tables: { notification_log: env.NOTIFICATION_LOG_TABLE, notification_content: env.NOTIFICATION_CONTENT_TABLE },
-    cipher,
+    sealer,
     hashKey,
   });
   const deps: IndexDeps = { store, policy: env.RETRY_POLICY, clock: () => new Date() };

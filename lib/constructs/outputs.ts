@@ -10,12 +10,14 @@ import type { IntakeApi } from './intake/intake-api.ts';
 import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
 import type { Encryption } from './storage/encryption.ts';
+import type { NewsletterTables } from './storage/newsletter-tables.ts';
 import type { NotificationTables } from './storage/notification-tables.ts';
 import type { Sweep } from './sweep/sweep.ts';
 
 export interface OutputsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
+  readonly newsletters: NewsletterTables;
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
@@ -32,7 +34,7 @@ export interface OutputsProps {
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, props: OutputsProps) {
     super(scope, id);
-    const { config, tables, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts, api } = props;
+    const { config, tables, newsletters, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts, api } = props;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
 
@@ -41,6 +43,12 @@ export class Outputs extends Construct {
     this.output('NotificationRetryLogTable', tables.retryLog.tableName, 'Table name of NotificationRetryLog');
     this.output('PipelineStateTable', tables.pipelineState.tableName, 'Table name of PipelineState');
     this.output('ApiKeysTable', tables.apiKeys.tableName, 'Table name of ApiKeys');
+    this.output('NewslettersTable', newsletters.newsletters.tableName, 'Table name of newsletters');
+    this.output('MembersTable', newsletters.members.tableName, 'Table name of members');
+    this.output('EmailsTable', newsletters.emails.tableName, 'Table name of emails');
+    this.output('EmailBatchesTable', newsletters.batches.tableName, 'Table name of email_batches');
+    this.output('EmailRecipientsTable', newsletters.recipients.tableName, 'Table name of email_recipients');
+    this.output('DataKeysTable', tables.dataKeys.tableName, "Table name of DataKeys: the tenants' wrapped data keys");
     this.output('ApiUrl', api.url, 'Base URL of the intake API');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');

@@ -9,6 +9,9 @@ import { addKeysCreate } from './commands/keys/create.ts';
 import { addKeysList } from './commands/keys/list.ts';
 import { addKeysRevoke } from './commands/keys/revoke.ts';
 import { addKeysRotate } from './commands/keys/rotate.ts';
+import { addMembersImport } from './commands/members/import/import.ts';
+import { addMembersShow } from './commands/members/show.ts';
+import { addMembersSuppress, addMembersUnsuppress } from './commands/members/suppress.ts';
 import { addCancel } from './commands/notifications/cancel.ts';
 import { addList } from './commands/notifications/list.ts';
 import { addRetry } from './commands/notifications/retry.ts';
@@ -66,5 +69,10 @@ Examples:
   addKeysList(keys, context);
   addKeysRotate(keys, context);
   addKeysRevoke(keys, context);
+  const members = program.command('members').description('the members of newsletters').usage('<command> [options]');
+  addMembersImport(members, context);
+  addMembersShow(members, context);
+  addMembersSuppress(members, context);
+  addMembersUnsuppress(members, context);
   return program;
 }

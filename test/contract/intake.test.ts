@@ -14,9 +14,9 @@ describe('storage of the intake in memory', () => {
 
 describeOnDynamoDb(
   'storage of the intake',
-  ({ client, tables, cipher, hashKey, get }) => ({
-    intake: createIntakeStore({ client, tables, cipher, hashKey }),
-    contents: createContentStore(client, tables.notification_content, cipher),
+  ({ client, tables, sealer, hashKey, get }) => ({
+    intake: createIntakeStore({ client, tables, sealer, hashKey }),
+    contents: createContentStore(client, tables.notification_content, sealer),
     get,
   }),
   intakeSuite,

@@ -24,6 +24,11 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await store().read(member.tenant_id, 'm-1')).toEqual(member);
     expect(await store().readMany(member.tenant_id, ['m-1', 'm-2', 'm-1'])).toEqual([member]);
     expect(await all(member.tenant_id)).toEqual([{ email_hash: member.email_hash, members: [member] }]);
+    expect(await store().address(member.tenant_id, member.email_hash)).toEqual({
+      email_hash: member.email_hash,
+      members: [member],
+    });
+    expect(await store().address(member.tenant_id, `${member.email_hash.slice(0, -1)}~`)).toBeUndefined();
     expect(await store().read('another', 'm-1')).toBeUndefined();
   });
 

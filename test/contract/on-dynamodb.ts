@@ -1,17 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { createLocalRecipientCipher, type RecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
+import type { Sealer } from '../../src/adapters/sealing/sealer.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
 import { availableEngines, startTestDynamoDb, type TestDynamoDb } from '../support/dynamodb.ts';
+import { sealerOn } from '../support/sealer.ts';
 import { createTables, type TableNames } from '../support/tables.ts';
 
 /** What an implementation under test is made of, on tables of its own. */
 export interface OnDynamoDb {
   readonly client: DynamoDBClient;
   readonly tables: TableNames;
-  readonly cipher: RecipientCipher;
+  readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
   /** Puts a row of NotificationLog as any writer could. */
   put(row: ForeignRow): Promise<void>;
@@ -35,7 +35,7 @@ export function describeOnDynamoDb<T>(
       created = create({
         client,
         tables,
-        cipher: createLocalRecipientCipher(randomBytes(32)),
+        sealer: sealerOn(client, tables),
         hashKey: async () => 'key',
         async put(row) {
           await client.send(new PutItemCommand({ TableName, Item: toItem(row) }));

@@ -34,12 +34,12 @@ describe('storage in memory', () => {
 
 describeOnDynamoDb<StoreUnderTest>(
   'storage',
-  ({ client, tables, cipher, hashKey, put, get }) => ({
+  ({ client, tables, sealer, hashKey, put, get }) => ({
     rows: createClaimStore(client, tables.notification_log, () => new Date()),
     records: createRecordStore(client, tables.notification_retry_log),
-    contents: createContentStore(client, tables.notification_content, cipher),
+    contents: createContentStore(client, tables.notification_content, sealer),
     dueIndex: createDueIndex(client, tables.notification_log),
-    indexStore: createIndexStore({ client, tables, cipher, hashKey }),
+    indexStore: createIndexStore({ client, tables, sealer, hashKey }),
     successors: createSuccessorStore(client, tables),
     put,
     get,

@@ -32,6 +32,7 @@ describe('the due-indexer', () => {
     Object.assign(process.env, {
       NOTIFICATION_LOG_TABLE: 'log',
       NOTIFICATION_CONTENT_TABLE: 'content',
+      DATA_KEYS_TABLE: 'data-keys',
       LOCAL_SECRETS_FILE: '/none',
       RETRY_POLICY: JSON.stringify({
         base_interval_seconds: 300,

@@ -43,6 +43,7 @@ beforeAll(async () => {
   Object.assign(process.env, {
     NOTIFICATION_LOG_TABLE: 'log',
     NOTIFICATION_CONTENT_TABLE: 'content',
+    DATA_KEYS_TABLE: 'data-keys',
     PIPELINE_STATE_TABLE: 'state',
     ALERTS_TOPIC_ARN: 'topic',
     STACK_NAME: 'stack',

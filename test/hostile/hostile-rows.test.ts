@@ -94,6 +94,7 @@ describe.each(availableEngines().slice(0, 1))('hostile rows among good ones, on 
     Object.assign(process.env, {
       NOTIFICATION_LOG_TABLE: 'log',
       NOTIFICATION_CONTENT_TABLE: 'content',
+      DATA_KEYS_TABLE: 'data-keys',
       LOCAL_SECRETS_FILE: '/none',
       RETRY_POLICY: JSON.stringify({
         base_interval_seconds: 300,

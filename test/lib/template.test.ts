@@ -1,5 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { NEWSLETTER_TABLES } from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
 import { FUNCTIONS, resourcesOf, templateOf } from '../support/lib/synthesize.ts';
@@ -10,25 +11,29 @@ beforeAll(() => {
 });
 
 describe('every table', () => {
-  it.each(Object.entries(TABLES))('%s is deployed as the schema describes it', (_, schema) => {
-    const keys = ['sortKey' in schema ? [schema.partitionKey, schema.sortKey] : [schema.partitionKey]].flat();
+  it.each(Object.entries({ ...TABLES, ...NEWSLETTER_TABLES }))(
+    '%s is deployed as the schema describes it',
+    (_, schema) => {
+      const keys = ['sortKey' in schema ? [schema.partitionKey, schema.sortKey] : [schema.partitionKey]].flat();
 
-    template.hasResourceProperties('AWS::DynamoDB::Table', {
-      KeySchema: keys.map(({ name }, position) => ({
-        AttributeName: name,
-        KeyType: position === 0 ? 'HASH' : 'RANGE',
-      })),
-      AttributeDefinitions: Match.arrayWith(
-        keys.map(({ name, type }) => ({ AttributeName: name, AttributeType: type })),
-      ),
-      TimeToLiveSpecification: { AttributeName: schema.ttlAttribute, Enabled: true },
-      ...('stream' in schema ? { StreamSpecification: { StreamViewType: schema.stream } } : {}),
-    });
-  });
+      template.hasResourceProperties('AWS::DynamoDB::Table', {
+        KeySchema: keys.map(({ name }, position) => ({
+          AttributeName: name,
+          KeyType: position === 0 ? 'HASH' : 'RANGE',
+        })),
+        AttributeDefinitions: Match.arrayWith(
+          keys.map(({ name, type }) => ({ AttributeName: name, AttributeType: type })),
+        ),
+        TimeToLiveSpecification:
+          'ttlAttribute' in schema ? { AttributeName: schema.ttlAttribute, Enabled: true } : Match.absent(),
+        ...('stream' in schema ? { StreamSpecification: { StreamViewType: schema.stream } } : {}),
+      });
+    },
+  );
 
   it('is billed on demand, recoverable, and encrypted with a key of ours that rotates', () => {
     const tables = resourcesOf(template, 'AWS::DynamoDB::Table');
-    expect(tables).toHaveLength(Object.keys(TABLES).length);
+    expect(tables).toHaveLength(Object.keys({ ...TABLES, ...NEWSLETTER_TABLES }).length);
     for (const { properties } of tables) {
       expect(properties).toMatchObject({
         BillingMode: 'PAY_PER_REQUEST',
@@ -297,11 +302,17 @@ describe('the outputs', () => {
       'ApiKeysTable',
       'ApiUrl',
       'DataKey',
+      'DataKeysTable',
       'DeadLetterQueues',
       'DeliveryEventFailures',
       'DispatcherFunction',
       'DueIndexerFailures',
+      'EmailBatchesTable',
+      'EmailRecipientsTable',
+      'EmailsTable',
       'LaneQueues',
+      'MembersTable',
+      'NewslettersTable',
       'NotificationContentTable',
       'NotificationLogTable',
       'NotificationRetryLogTable',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { type AttributeValue, type DynamoDBClient, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
@@ -13,7 +12,6 @@ import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-sto
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
 import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
-import { createLocalRecipientCipher } from '../../src/adapters/recipient/recipient-cipher.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
@@ -24,6 +22,7 @@ import { streamRecord } from '../../src/local/emulator/sources/stream-event.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
 import type { TestDynamoDb } from './dynamodb.ts';
 import { T0 } from './rows.ts';
+import { sealerOn } from './sealer.ts';
 import { createTables, type TableNames } from './tables.ts';
 
 const quiet = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
@@ -52,13 +51,13 @@ export class HostileWorld {
   private constructor(client: DynamoDBClient, tables: TableNames, createIndexer: IndexerFactory) {
     this.#client = client;
     this.#tables = tables;
-    const cipher = createLocalRecipientCipher(randomBytes(32));
-    const store = createIndexStore({ client, tables, cipher, hashKey: async () => 'key' });
+    const sealer = sealerOn(client, tables);
+    const store = createIndexStore({ client, tables, sealer, hashKey: async () => 'key' });
     this.#indexer = createIndexer({ store, policy, clock }, quiet);
     const deliver = {
       rows: createClaimStore(client, tables.notification_log, clock),
       records: createRecordStore(client, tables.notification_retry_log),
-      contents: createContentStore(client, tables.notification_content, cipher),
+      contents: createContentStore(client, tables.notification_content, sealer),
       successors: createSuccessorStore(client, tables),
       sender: {
         send: async ({ log_id }: { readonly log_id: string }) => {

@@ -11,6 +11,7 @@ export interface TableNames extends Readonly<Record<NewsletterTableRole, string>
   readonly notification_retry_log: string;
   readonly pipeline_state: string;
   readonly api_keys: string;
+  readonly data_keys: string;
 }
 
 /** Creates the tables as the infrastructure does; the suffix makes their names unique. */
@@ -26,6 +27,7 @@ export async function createTables(client: DynamoDBClient, suffix: string): Prom
     emails: `Emails-${suffix}`,
     email_batches: `EmailBatches-${suffix}`,
     email_recipients: `EmailRecipients-${suffix}`,
+    data_keys: `DataKeys-${suffix}`,
   };
   const schemas = { ...TABLES, ...NEWSLETTER_TABLES };
   for (const role of Object.keys(schemas) as (keyof typeof schemas)[]) {

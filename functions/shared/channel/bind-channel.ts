@@ -34,7 +34,7 @@ export function bindChannel(
   observability.logger.appendPersistentKeys({ channel });
   const clock = () => new Date();
   const dynamodb = createDynamoDb();
-  const keys = createSecretsAndKeys(env);
+  const keys = createSecretsAndKeys(env, dynamodb);
   const credentials = createIntegrationCredentials(keys.secrets, { prefix: keys.integrationPrefix });
   const send_ms = env.SEND_TIMEOUT_SECONDS * 1000;
   let loading: Promise<LaneAccess> | undefined;
@@ -55,7 +55,7 @@ export function bindChannel(
       deliver: {
         rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
-        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.cipher),
+        contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
         sender: createSender(credentials),
         retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {

@@ -40,8 +40,10 @@ export const dispatcherEnv = v.object({
 export const dueIndexerEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
+  /** The tenants' data keys, by which recipients are encrypted. */
+  DATA_KEYS_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
-  /** KMS key that encrypts the data keys of recipients. */
+  /** KMS key that wraps the data keys. */
   RECIPIENT_KEY_ARN: v.optional(name),
   /** Secret with the key of the hash by which recipients are searched. */
   RECIPIENT_HASH_SECRET: v.optional(name),
@@ -62,6 +64,7 @@ export const senderEnv = v.object({
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
   BREAKER: breakerPolicyFromJson,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
@@ -97,6 +100,7 @@ export const apiIntakeEnv = v.object({
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
   RECIPIENT_KEY_ARN: v.optional(name),

@@ -1,13 +1,14 @@
-import {
-  createKmsRecipientCipher,
-  createLocalRecipientCipher,
-  type RecipientCipher,
-} from '../../../src/adapters/recipient/recipient-cipher.ts';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createDataKeyStore } from '../../../src/adapters/dynamodb/sealing/data-key-store.ts';
+import { createDataKeys, type KeyWrap } from '../../../src/adapters/sealing/data-keys.ts';
+import { createLocalKeyWrap } from '../../../src/adapters/sealing/local-key-wrap.ts';
+import { createSealer, type Sealer } from '../../../src/adapters/sealing/sealer.ts';
 import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsFileSource, FILE_INTEGRATION_PREFIX } from '../../../src/adapters/secrets/secrets-file.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
 
 interface KeyEnv {
+  readonly DATA_KEYS_TABLE: string;
   readonly RECIPIENT_KEY_ARN?: string | undefined;
   readonly RECIPIENT_HASH_SECRET?: string | undefined;
   readonly INTEGRATION_SECRET_PREFIX?: string | undefined;
@@ -18,15 +19,20 @@ interface KeyEnv {
 export interface SecretsAndKeys {
   readonly secrets: SecretSource;
   readonly integrationPrefix: string;
-  readonly cipher: RecipientCipher;
+  readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
 }
 
-export function createSecretsAndKeys(env: KeyEnv): SecretsAndKeys {
-  return env.LOCAL_SECRETS_FILE === undefined ? awsKeys(env) : fileKeys(env.LOCAL_SECRETS_FILE);
+/** @param client reads and writes the table of the data keys */
+export function createSecretsAndKeys(env: KeyEnv, client: DynamoDBClient): SecretsAndKeys {
+  const { wrap, ...rest } = env.LOCAL_SECRETS_FILE === undefined ? awsKeys(env) : fileKeys(env.LOCAL_SECRETS_FILE);
+  const store = createDataKeyStore(client, env.DATA_KEYS_TABLE);
+  return { ...rest, sealer: createSealer(createDataKeys({ store, wrap, clock: () => new Date() })) };
 }
 
-function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX = '' }: KeyEnv): SecretsAndKeys {
+type Source = Omit<SecretsAndKeys, 'sealer'> & { readonly wrap: KeyWrap };
+
+function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX = '' }: KeyEnv): Source {
   if (RECIPIENT_KEY_ARN === undefined) {
     throw new Error('RECIPIENT_KEY_ARN is not set: it must be the ARN of the KMS key that protects recipients.');
   }
@@ -34,27 +40,30 @@ function awsKeys({ RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_
   return {
     secrets,
     integrationPrefix: INTEGRATION_SECRET_PREFIX,
-    cipher: createKmsRecipientCipher(RECIPIENT_KEY_ARN),
+    wrap: kmsOnFirstUse(RECIPIENT_KEY_ARN),
     hashKey: () => required(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
   };
 }
 
-function fileKeys(path: string): SecretsAndKeys {
-  const secrets = createSecretsFileSource(path);
-  let loading: Promise<RecipientCipher> | undefined;
-  const cipher = () => {
-    loading ??= required(secrets, 'recipient_key').then((key) =>
-      createLocalRecipientCipher(Buffer.from(key, 'base64')),
-    );
+/** KMS's client is loaded when the first key is needed, which is not in Lambda's init phase. */
+function kmsOnFirstUse(keyArn: string): KeyWrap {
+  let loading: Promise<KeyWrap> | undefined;
+  const kms = () => {
+    loading ??= import('./clients/kms.ts').then(({ createKmsAccess }) => createKmsAccess(keyArn));
     return loading;
   };
   return {
+    make: async (context) => (await kms()).make(context),
+    unwrap: async (context, wrapped) => (await kms()).unwrap(context, wrapped),
+  };
+}
+
+function fileKeys(path: string): Source {
+  const secrets = createSecretsFileSource(path);
+  return {
     secrets,
     integrationPrefix: FILE_INTEGRATION_PREFIX,
-    cipher: {
-      encrypt: async (owner, recipient) => (await cipher()).encrypt(owner, recipient),
-      decrypt: async (owner, ciphertext) => (await cipher()).decrypt(owner, ciphertext),
-    },
+    wrap: createLocalKeyWrap(async () => Buffer.from(await required(secrets, 'recipient_key'), 'base64')),
     hashKey: () => required(secrets, 'recipient_hash_key'),
   };
 }

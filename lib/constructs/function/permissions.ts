@@ -3,6 +3,9 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import { BREAKER_KIND, RATE_KIND } from '../../../src/adapters/dynamodb/schema.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
+import type { Encryption } from '../storage/encryption.ts';
+import type { NotificationTables } from '../storage/notification-tables.ts';
 
 /** Allows exactly these actions on exactly these resources. */
 export function allow(actions: readonly string[], resources: readonly string[]): PolicyStatement {
@@ -14,17 +17,49 @@ export function useTableKey(dataKey: Key): PolicyStatement {
   return allow(['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'], [dataKey.keyArn]);
 }
 
-/** The rights to encrypt recipients and to read the secret of their hash; they do not decrypt recipients. */
-export function encryptRecipients(recipientKey: Key): PolicyStatement[] {
-  const { region } = Stack.of(recipientKey);
+type SealPurpose = (typeof SEALED)[keyof typeof SEALED];
+
+/** The rights to open recipients: to read their data keys, and to have KMS unwrap these and no others. */
+export function openRecipients(
+  { recipientKey }: Encryption,
+  { dataKeys }: NotificationTables,
+  purpose: SealPurpose = SEALED.recipients,
+): PolicyStatement[] {
+  return [allow(['dynamodb:GetItem'], [dataKeys.tableArn]), forPurpose(['kms:Decrypt'], recipientKey, purpose)];
+}
+
+/**
+ * The rights to seal recipients, and to open them. The first who seals for a tenant in a month makes the data key, the
+ * others unwrap it.
+ */
+export function sealRecipients(
+  { recipientKey }: Encryption,
+  { dataKeys }: NotificationTables,
+  purpose: SealPurpose = SEALED.recipients,
+): PolicyStatement[] {
   return [
-    allow(['kms:GenerateDataKey'], [recipientKey.keyArn]),
-    new PolicyStatement({
-      actions: ['kms:Decrypt'],
-      resources: [recipientKey.keyArn],
-      conditions: { StringEquals: { 'kms:ViaService': `secretsmanager.${region}.amazonaws.com` } },
-    }),
+    allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [dataKeys.tableArn]),
+    forPurpose(['kms:Decrypt', 'kms:GenerateDataKey'], recipientKey, purpose),
   ];
+}
+
+/** KMS takes the purpose from the encryption context, which is authenticated with the wrapped key. */
+function forPurpose(actions: readonly string[], recipientKey: Key, purpose: SealPurpose): PolicyStatement {
+  return new PolicyStatement({
+    actions: [...actions],
+    resources: [recipientKey.keyArn],
+    conditions: { StringEquals: { 'kms:EncryptionContext:purpose': purpose } },
+  });
+}
+
+/** The right to decrypt secrets that are encrypted with the recipient key, by way of Secrets Manager only. */
+export function readSecrets({ recipientKey }: Encryption): PolicyStatement {
+  const { region } = Stack.of(recipientKey);
+  return new PolicyStatement({
+    actions: ['kms:Decrypt'],
+    resources: [recipientKey.keyArn],
+    conditions: { StringEquals: { 'kms:ViaService': `secretsmanager.${region}.amazonaws.com` } },
+  });
 }
 
 /** The rights to read and change the breakers, and no other item of PipelineState. */

@@ -6,7 +6,7 @@ import { Construct } from 'constructs';
 import type { DueIndexerEnv } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, encryptRecipients, useTableKey } from '../function/permissions.ts';
+import { allow, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { failureQueue } from '../lanes/dead-letters.ts';
@@ -38,6 +38,7 @@ export class DueIndexer extends Construct {
       environment: {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+        DATA_KEYS_TABLE: tables.dataKeys.tableName,
         RETRY_POLICY: retryPolicyJson(config),
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
@@ -48,7 +49,8 @@ export class DueIndexer extends Construct {
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
         useTableKey(encryption.dataKey),
-        ...encryptRecipients(encryption.recipientKey),
+        ...sealRecipients(encryption, tables),
+        readSecrets(encryption),
         allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       ],
     });

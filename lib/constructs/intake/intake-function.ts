@@ -1,7 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ApiIntakeEnv } from '../../../functions/shared/runtime/env.ts';
-import { allow, countRequests, encryptRecipients, useTableKey } from '../function/permissions.ts';
+import { allow, countRequests, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
@@ -22,6 +22,7 @@ export function intakeFunction(
       NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
       NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      DATA_KEYS_TABLE: tables.dataKeys.tableName,
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
       RETRY_POLICY: retryPolicyJson(config),
       RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
@@ -36,7 +37,8 @@ export function intakeFunction(
       allow(['dynamodb:BatchWriteItem', 'dynamodb:Query'], [tables.retryLog.tableArn]),
       countRequests(tables.pipelineState),
       useTableKey(encryption.dataKey),
-      ...encryptRecipients(encryption.recipientKey),
+      ...sealRecipients(encryption, tables),
+      readSecrets(encryption),
       allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       allow(['sqs:SendMessage'], laneArns(channels)),
     ],

@@ -6,7 +6,7 @@ import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow, useBreakers, useTableKey } from '../function/permissions.ts';
+import { allow, openRecipients, readSecrets, useBreakers, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { Encryption } from '../storage/encryption.ts';
@@ -111,6 +111,7 @@ export class ChannelLanes extends Construct {
           NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
           NOTIFICATION_RETRY_LOG_TABLE: tables.retryLog.tableName,
           PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+          DATA_KEYS_TABLE: tables.dataKeys.tableName,
           BREAKER: breakerJson(config),
           // A successor may go to another channel, whose queues may not be made yet.
           LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(laneUrls()) }),
@@ -131,7 +132,8 @@ export class ChannelLanes extends Construct {
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakers(tables.pipelineState),
         useTableKey(encryption.dataKey),
-        allow(['kms:Decrypt'], [encryption.recipientKey.keyArn]),
+        ...openRecipients(encryption, tables),
+        readSecrets(encryption),
         allow(['secretsmanager:GetSecretValue'], [secrets]),
         // The sender queues a retry that is due within 15 minutes at once, with a delay.
         allow(['sqs:SendMessage'], [this.express.queueArn, this.standard.queueArn]),

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What a key may do: hand over notifications, read them, retry them. */
-export const SCOPES = ['send', 'read', 'operate'] as const;
+/** What a key may do: hand over notifications, read them, retry them; see newsletters with their members, change them. */
+export const SCOPES = ['send', 'read', 'operate', 'newsletters:read', 'newsletters:write'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** A row of ApiKeys. The secret itself is not stored: only the receiver of the key has it. */

@@ -16,10 +16,10 @@ export const acceptedAnswer = {
   }),
 };
 
+export const retryAfterSome = { 'Retry-After': { ...retryAfter, description: 'Whole seconds, if a result is 503' } };
+
 export const batchAnswer = {
-  200: answer('One result per item, in the order of the items', 'BatchResults', {
-    'Retry-After': { ...retryAfter, description: 'Whole seconds, if a result is 503' },
-  }),
+  200: answer('One result per item, in the order of the items', 'BatchResults', retryAfterSome),
 };
 
 /** One answer per status. A status that several problems share names them all. */

@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
+import * as newsletters from './newsletter-schemas.ts';
 import * as requests from './request-schemas.ts';
 import * as responses from './response-schemas.ts';
 
@@ -9,12 +10,20 @@ type Json = Readonly<Record<string, unknown>>;
 export function schemas() {
   return {
     Notification: schemaOf(requests.notificationSchema),
-    Batch: batchSchema(),
+    Batch: withItems(requests.batchSchema, 'notifications', requests.batchItemSchema),
     Failure: schemaOf(requests.failureSchema),
     Accepted: schemaOf(responses.accepted),
     BatchResults: schemaOf(responses.batchResults),
     NotificationState: schemaOf(responses.notificationState),
     NotificationList: schemaOf(responses.notificationList),
+    Newsletter: schemaOf(newsletters.newsletterSchema),
+    NewsletterState: schemaOf(newsletters.newsletterAnswer),
+    NewsletterList: schemaOf(newsletters.newsletterList),
+    Members: withItems(newsletters.membersSchema, 'members', newsletters.memberSchema),
+    MemberResults: schemaOf(newsletters.memberResults),
+    MemberState: schemaOf(newsletters.memberAnswer),
+    DeletedMember: schemaOf(newsletters.deletedMember),
+    Resubscription: schemaOf(newsletters.resubscribeSchema),
     Problem: schemaOf(responses.problem),
     GatewayRefusal: schemaOf(responses.gatewayRefusal),
   };
@@ -36,8 +45,8 @@ export function schemaOf(schema: v.GenericSchema): Json {
   return rest;
 }
 
-function batchSchema(): Json {
-  const { properties, ...rest } = schemaOf(requests.batchSchema) as { properties: Readonly<Record<string, Json>> };
-  const items = schemaOf(requests.batchItemSchema);
-  return { ...rest, properties: { ...properties, notifications: { ...properties['notifications'], items } } };
+/** The schema of a list whose items are validated one by one. */
+function withItems(schema: v.GenericSchema, name: string, item: v.GenericSchema): Json {
+  const { properties, ...rest } = schemaOf(schema) as { properties: Readonly<Record<string, Json>> };
+  return { ...rest, properties: { ...properties, [name]: { ...properties[name], items: schemaOf(item) } } };
 }

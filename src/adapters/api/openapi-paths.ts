@@ -1,17 +1,11 @@
-import type { ProblemName } from '../../core/intake/problem.ts';
 import { acceptedAnswer, answer, batchAnswer, problemAnswers } from './openapi-answers.ts';
-import { reference, type SchemaName, schemaOf } from './openapi-components.ts';
-import { idempotencyKey, querySchema } from './request-schemas.ts';
+import { schemaOf } from './openapi-components.ts';
+import { newsletterPaths } from './openapi-newsletter-paths.ts';
+import { idempotencyHeader, jsonBody, operation } from './openapi-operation.ts';
+import { querySchema } from './request-schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const idempotencyHeader = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: true,
-  description: 'The same for every try of one request. It is remembered for 72 hours',
-  schema: schemaOf(idempotencyKey),
-};
 const logId = { name: 'log_id', in: 'path', required: true, schema: { type: 'string', minLength: 1 } };
 
 /** The operations of each path, by method. */
@@ -70,6 +64,7 @@ export function paths(): Json {
         problems: ['not-found', 'conflict'],
       }),
     },
+    ...newsletterPaths(),
     '/v1/openapi.json': { get: openApiOperation() },
   };
 }
@@ -89,23 +84,4 @@ function openApiOperation(): Json {
 function queryParameters(): Json[] {
   const { properties = {} } = schemaOf(querySchema) as { properties?: Readonly<Record<string, Json>> };
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
-}
-
-interface Operation {
-  readonly parameters: readonly Json[];
-  readonly requestBody?: Json;
-  readonly ok: Json;
-  readonly problems: readonly ProblemName[];
-}
-
-/** Problems that any request with a key can meet. */
-const COMMON: readonly ProblemName[] = ['unauthenticated', 'forbidden', 'too-large', 'rate-limited', 'unavailable'];
-
-function operation(scope: string, operationId: string, summary: string, { ok, problems, ...rest }: Operation): Json {
-  const responses = { ...ok, ...problemAnswers([...problems, ...COMMON]) };
-  return { tags: [scope], operationId, summary, ...rest, responses };
-}
-
-function jsonBody(name: SchemaName): Json {
-  return { required: true, content: { 'application/json': { schema: reference(name) } } };
 }

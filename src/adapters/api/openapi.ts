@@ -1,3 +1,4 @@
+import { SCOPES } from '../api-keys/api-key.ts';
 import { schemas } from './openapi-components.ts';
 import { paths } from './openapi-paths.ts';
 
@@ -15,7 +16,7 @@ export function openApiDocument(): Json {
     },
     servers: [{ url: '/' }],
     security: [{ api_key: [] }],
-    tags: ['send', 'read', 'operate'].map((name) => ({ name, description: `Needs a key with the scope ${name}` })),
+    tags: SCOPES.map((name) => ({ name, description: `Needs a key with the scope ${name}` })),
     paths: paths(),
     components: {
       securitySchemes: { api_key: { type: 'http', scheme: 'bearer', bearerFormat: 'nrk_<key_id>_<secret>' } },

@@ -58,6 +58,7 @@ const RULES: Readonly<Record<string, string>> = {
   check: 'well_formed_unicode',
   raw_check: 'existing_time',
   picklist: 'one_of',
+  raw_transform: 'address',
 };
 
 function faultOf(issue: v.BaseIssue<unknown>): FieldFault {
@@ -74,6 +75,11 @@ export function readIdempotencyKey(header: string | undefined): string {
     'idempotency-key-missing',
     'The header Idempotency-Key is required: 1 to 128 visible ASCII characters, the same for every try of one request.',
   );
+}
+
+/** For requests that can be repeated without harm. @throws Problem when there is a key, and it is malformed */
+export function readOptionalIdempotencyKey(header: string | undefined): void {
+  if (header !== undefined) readIdempotencyKey(header);
 }
 
 /** @throws Problem, but not for the scheduled time alone: a repeat must still get its answer */

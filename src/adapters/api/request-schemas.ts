@@ -14,7 +14,7 @@ export const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof 
 );
 
 /** Message for the object itself. Unknown keys have their own messages (unknown-keys.ts). */
-const objectMessage = ({ received, expected }: v.StrictObjectIssue) =>
+export const objectMessage = ({ received, expected }: v.StrictObjectIssue) =>
   received === 'undefined' || expected?.startsWith('"') ? 'is required' : 'must be an object';
 
 /** DynamoDB, JSON canonicalization and providers handle only well-formed text in the same way. */
@@ -28,14 +28,17 @@ function maxCharacters(longest: number) {
   return { ...rule, '~run': run };
 }
 
-const text = (longest: number) =>
+export const text = (longest: number) =>
   v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'), maxCharacters(longest), wellFormed);
 
 /** Control characters and those that change the direction of text: a terminal or a log would obey them. */
 const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 
+const printable = v.regex<string, string>(new RegExp(`^[^${UNPRINTABLE}]*$`), 'must have no control characters');
+/** Text on one line. */
+export const line = (longest: number) => v.pipe(text(longest), printable);
 /** Ids are VARCHAR(50) in the table document. */
-const id = v.pipe(text(50), v.regex(new RegExp(`^[^${UNPRINTABLE}]*$`), 'must have no control characters'));
+export const id = line(50);
 const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
 const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}`);
 const moment = v.pipe(

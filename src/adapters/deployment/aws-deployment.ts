@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { openSealer, operatorsKms } from './open-sealer.ts';
 import { retryPolicyFromJson } from './retry-policy-config.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
@@ -15,10 +16,17 @@ const outputs = v.object({
   NotificationRetryLogTable: text,
   PipelineStateTable: text,
   ApiKeysTable: text,
+  NewslettersTable: text,
+  MembersTable: text,
+  EmailsTable: text,
+  EmailBatchesTable: text,
+  EmailRecipientsTable: text,
   LaneQueues: json(v.object(v.entriesFromList(CHANNELS, v.object(v.entriesFromList(LANES, text))))),
   DeadLetterQueues: json(v.object(v.entriesFromList(CHANNELS, text))),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
   RetryPolicy: retryPolicyFromJson,
+  DataKeysTable: text,
+  RecipientKey: text,
   /** Absent from stacks that were deployed before operators could search by recipient. */
   RecipientHashSecret: v.optional(text),
 });
@@ -49,12 +57,18 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
       notification_retry_log: rest.NotificationRetryLogTable,
       pipeline_state: rest.PipelineStateTable,
       api_keys: rest.ApiKeysTable,
+      newsletters: rest.NewslettersTable,
+      members: rest.MembersTable,
+      emails: rest.EmailsTable,
+      email_batches: rest.EmailBatchesTable,
+      email_recipients: rest.EmailRecipientsTable,
     },
     lane_queues: rest.LaneQueues,
     dead_letter_queues: rest.DeadLetterQueues,
     sweep_interval_seconds: rest.SweepIntervalSeconds,
     retry_policy: rest.RetryPolicy,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
+    sealer: openSealer(operatorsKms(rest.RecipientKey), rest.DataKeysTable),
     clients: { dynamodb: {}, sqs: {} },
   };
 }

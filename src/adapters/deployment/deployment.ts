@@ -1,5 +1,7 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel, PerLane } from '../../core/model/channels.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
+import type { Sealer } from '../sealing/sealer.ts';
 
 /** Where the tables and queues of a deployment are, for commands that work on it from outside. */
 export interface Deployment {
@@ -9,6 +11,11 @@ export interface Deployment {
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
     readonly api_keys: string;
+    readonly newsletters: string;
+    readonly members: string;
+    readonly emails: string;
+    readonly email_batches: string;
+    readonly email_recipients: string;
   };
   readonly lane_queues: PerLane<string>;
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;
@@ -20,6 +27,8 @@ export interface Deployment {
    * @throws Error that says why the key cannot be read
    */
   readonly recipientHashKey: () => Promise<string>;
+  /** Seals and opens what identifies people, with data keys that the given client reads and writes. */
+  readonly sealer: (dynamodb: DynamoDBClient) => Sealer;
   /**
    * Waits at most ten seconds until the rows that were put before are in the work index. False when some are not, or
    * when the runtime did not say. Only the local runtime can tell. On AWS the indexer adds rows within about a

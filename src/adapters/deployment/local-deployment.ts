@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
 import { pidExists } from '../../processes/process-identity.ts';
+import { createLocalKeyWrap } from '../sealing/local-key-wrap.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
+import { openSealer } from './open-sealer.ts';
 import { retryPolicyFromJson } from './retry-policy-config.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
@@ -21,6 +23,12 @@ const endpointsFile = v.object({
     notification_retry_log: text,
     pipeline_state: text,
     api_keys: text,
+    newsletters: text,
+    members: text,
+    emails: text,
+    email_batches: text,
+    email_recipients: text,
+    data_keys: text,
   }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({
@@ -49,17 +57,22 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
       (typeof CHANNELS)[number],
       T
     >;
+  const secret = async (name: string) => {
+    const value = await createSecretsFileSource(file.secrets_file).get(name);
+    if (value === undefined) throw new DeploymentNotFoundError(`${file.secrets_file} has no ${name}.`);
+    return value;
+  };
   return {
     tables,
     lane_queues: perChannel(({ express, standard }) => ({ express, standard })),
     dead_letter_queues: perChannel(({ dead_letter }) => dead_letter),
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
-    async recipientHashKey() {
-      const key = await createSecretsFileSource(file.secrets_file).get('recipient_hash_key');
-      if (key === undefined) throw new DeploymentNotFoundError(`${file.secrets_file} has no recipient_hash_key.`);
-      return key;
-    },
+    recipientHashKey: () => secret('recipient_hash_key'),
+    sealer: openSealer(
+      createLocalKeyWrap(async () => Buffer.from(await secret('recipient_key'), 'base64')),
+      tables.data_keys,
+    ),
     api: endpoints.api,
     caughtUp: () => askCaughtUp(endpoints.api),
     clients: {

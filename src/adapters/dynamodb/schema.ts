@@ -23,8 +23,11 @@ export interface TableSchema {
   readonly sortKey?: KeyAttribute;
   /** By the name of the index. */
   readonly indexes: Readonly<Record<string, IndexSchema>>;
-  /** The attribute with the expiry in epoch seconds. DynamoDB deletes days later, so readers skip expired items. */
-  readonly ttlAttribute: string;
+  /**
+   * The attribute with the expiry in epoch seconds. DynamoDB deletes days later, so readers skip expired items. A table
+   * without it keeps its items.
+   */
+  readonly ttlAttribute?: string;
   readonly stream?: 'NEW_IMAGE';
 }
 
@@ -39,6 +42,9 @@ export const HISTORY_INDEX = 'history_index';
 export const BREAKER_KIND = 'breaker';
 /** The partition of pipeline_state that counts the last seconds' requests per API key. */
 export const RATE_KIND = 'rate';
+
+/** The partition of pipeline_state that holds the warming of newsletters' sending domains. */
+export const WARMING_KIND = 'warming';
 
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
@@ -97,6 +103,12 @@ export const TABLES = {
     partitionKey: text('key_id'),
     indexes: {},
     ttlAttribute: 'delete_at',
+  },
+  /** The data keys of each tenant, wrapped by KMS. Without them nothing that was sealed can be read, so none expires. */
+  data_keys: {
+    partitionKey: text('tenant_id'),
+    sortKey: text('key_id'),
+    indexes: {},
   },
 } as const satisfies Readonly<Record<string, TableSchema>>;
 

@@ -18,3 +18,19 @@ export function mailbox(text: string): string | undefined {
   const fits = local.length <= 64 && domain.length <= 253 && LOCAL_PART.test(local);
   return fits && labels.length > 1 && labels.every((label) => LABEL.test(label)) ? `${local}@${domain}` : undefined;
 }
+
+const NAMED = /^([^<>"\r\n]*|"[^"\\<>\r\n]*")\s*<([^<>]+)>$/;
+
+/**
+ * The address in a From header: `Name <local@domain>`, or an address alone.
+ * @returns undefined when the text is neither
+ */
+export function senderMailbox(text: string): string | undefined {
+  const [, , address = text] = NAMED.exec(text.trim()) ?? [];
+  return mailbox(address);
+}
+
+/** A domain in lower case and ASCII; undefined for no domain. */
+export function mailDomain(text: string): string | undefined {
+  return mailbox(`postmaster@${text.trim()}`)?.slice('postmaster@'.length);
+}

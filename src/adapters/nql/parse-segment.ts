@@ -66,9 +66,9 @@ const OPERATORS: Readonly<Record<string, Pick<Comparison, 'operator' | 'negated'
 function comparisonOf(field: string, value: unknown): Comparison {
   const [[name = '', operand] = []] = isObject(value) ? Object.entries(value) : [];
   const operator = OPERATORS[name];
-  if (operator === undefined) return { field, operator: 'is', negated: false, values: [valueOf(value)] };
+  if (operator === undefined) return { field, operator: 'is', negated: false, values: [operandOf(value)] };
   if (operand instanceof RegExp) return { field, negated: operator.negated, ...partOf(operand) };
-  return { field, ...operator, values: (Array.isArray(operand) ? operand : [operand]).map(valueOf) };
+  return { field, ...operator, values: (Array.isArray(operand) ? operand : [operand]).map(operandOf) };
 }
 
 /** The text of an expression that NQL made by escaping a text, with `^` before it or `$` after it. */
@@ -84,7 +84,7 @@ const relativeDate = v.object({
 });
 const plain = v.union([v.string(), v.number(), v.boolean(), v.null()]);
 
-function valueOf(value: unknown): Comparison['values'][number] {
+function operandOf(value: unknown): Comparison['values'][number] {
   if (v.is(relativeDate, value)) {
     const { op, amount, unit } = value.$relativeDate;
     return { amount: op === 'add' ? amount : -amount, unit };

@@ -14,6 +14,12 @@ export const RECIPIENT_TYPES = ['USER', 'GROUP', 'CHANNEL', 'WEBHOOK'] as const;
 export type RecipientType = (typeof RECIPIENT_TYPES)[number];
 
 /**
+ * What is stored encrypted. Each purpose has data keys of its own: it is the first part of their `key_id`, and the
+ * `purpose` in their encryption context at KMS, to which rights can be limited.
+ */
+export const SEALED = { recipients: 'recipient', members: 'member' } as const;
+
+/**
  * A row of NotificationLog as the pipeline sees it: routing and state, never content (design §4).
  * Attribute names are the table's. Times are ISO-8601 UTC with milliseconds.
  */

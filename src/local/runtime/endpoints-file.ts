@@ -23,6 +23,12 @@ export interface Endpoints {
     readonly notification_retry_log: string;
     readonly pipeline_state: string;
     readonly api_keys: string;
+    readonly newsletters: string;
+    readonly members: string;
+    readonly emails: string;
+    readonly email_batches: string;
+    readonly email_recipients: string;
+    readonly data_keys: string;
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
@@ -62,6 +68,12 @@ export function describeRuntime(
       notification_retry_log: output('NotificationRetryLogTable'),
       pipeline_state: output('PipelineStateTable'),
       api_keys: output('ApiKeysTable'),
+      newsletters: output('NewslettersTable'),
+      members: output('MembersTable'),
+      emails: output('EmailsTable'),
+      email_batches: output('EmailBatchesTable'),
+      email_recipients: output('EmailRecipientsTable'),
+      data_keys: output('DataKeysTable'),
     },
     queues: {
       [email]: queues(email),

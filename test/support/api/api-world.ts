@@ -1,27 +1,32 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { createApi } from '../../../functions/shared/api/api-function.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
+import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
+import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
 import { createList } from '../../../src/adapters/api/list-notifications.ts';
-import { newApiKey, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
+import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createIntakeStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createReportStore } from '../../../src/adapters/dynamodb/intake/report-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
+import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
-import { createLocalRecipientCipher } from '../../../src/adapters/recipient/recipient-cipher.ts';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { serve } from '../../../src/local/support/http-server.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
+import { sealerOn } from '../sealer.ts';
 import { createTables } from '../tables.ts';
 
 const AUTHORIZER = { functionName: 'authorizer', header: 'authorization', ttlSeconds: 0 };
@@ -43,10 +48,13 @@ export async function startApiWorld() {
   let moved = 0;
   let still: number | undefined;
   const clock = () => new Date((still ?? Date.now()) + moved);
-  const cipher = createLocalRecipientCipher(randomBytes(32));
-  const storage = { client, tables, cipher, hashKey: async () => 'key' };
+  const storage = { client, tables, sealer: sealerOn(client, tables), hashKey: async () => 'key' };
   const sent: QueuedMessage[] = [];
-  const faults: { store?: Partial<IntakeRouteDeps['store']>; lanes?: 'away' } = {};
+  const faults: {
+    store?: Partial<IntakeRouteDeps['store']>;
+    members?: Partial<MemberRouteDeps['members']>;
+    lanes?: 'away';
+  } = {};
   const said: string[] = [];
   const metrics = new Metrics({ namespace: 'test' });
   // Powertools prints a single metric at once.
@@ -91,11 +99,31 @@ export async function startApiWorld() {
     { clock, counts },
     observability,
   );
+  const members = createMemberStore(client, tables.members, clock);
+  const newsletterDeps = {
+    members: new Proxy(members, {
+      get: (real, name) => Reflect.get(faults.members ?? {}, name) ?? Reflect.get(real, name),
+    }),
+    newsletters: createNewsletterStore(client, tables.newsletters),
+    sealing: createMemberSealing(storage.sealer, storage.hashKey),
+    clock,
+    newId: randomUUID,
+  };
+  const newsletters = createApi(
+    { ...newsletterRoutes(newsletterDeps), ...memberRoutes(newsletterDeps, observability) },
+    { clock, counts },
+    observability,
+  );
   process.env['API_KEYS_TABLE'] = tables.api_keys;
   const { createHandler } = await import('../../../functions/api-authorizer/handler.ts');
   const keys = createApiKeyStore(client, tables.api_keys);
   const authorizer = createHandler({ keys, clock }, observability);
-  const functions: Readonly<Record<string, (event: never) => Promise<unknown>>> = { intake, notifications, authorizer };
+  const functions: Readonly<Record<string, (event: never) => Promise<unknown>>> = {
+    intake,
+    notifications,
+    newsletters,
+    authorizer,
+  };
   const route = (routeKey: string, functionName: string) => ({ routeKey, functionName, authorizer: AUTHORIZER });
   const api = createHttpApi(
     {
@@ -106,6 +134,13 @@ export async function startApiWorld() {
         route('GET /v1/notifications', 'notifications'),
         route('GET /v1/notifications/{log_id}', 'notifications'),
         route('POST /v1/notifications/{log_id}/retry', 'notifications'),
+        route('GET /v1/newsletters', 'newsletters'),
+        route('PUT /v1/newsletters/{newsletter_id}', 'newsletters'),
+        route('GET /v1/newsletters/{newsletter_id}', 'newsletters'),
+        route('POST /v1/members', 'newsletters'),
+        route('GET /v1/members/{member_id}', 'newsletters'),
+        route('DELETE /v1/members/{member_id}', 'newsletters'),
+        route('POST /v1/members/{member_id}/resubscribe', 'newsletters'),
         { routeKey: 'GET /v1/openapi.json', functionName: 'notifications' },
         { routeKey: '$default', functionName: 'notifications' },
       ],
@@ -127,6 +162,7 @@ export async function startApiWorld() {
     said,
     faults,
     keys,
+    members,
     url: server.url,
     now: clock,
     pass: (ms: number) => {
@@ -141,7 +177,7 @@ export async function startApiWorld() {
       });
     },
 
-    async key(tenant_id: string, scopes: readonly Scope[] = ['send', 'read', 'operate'], rate_limit = 10_000) {
+    async key(tenant_id: string, scopes: readonly Scope[] = SCOPES, rate_limit = 10_000) {
       const { key_id, key, secret_hash } = newApiKey();
       const created_at = clock().toISOString();
       await keys.create({ key_id, secret_hash, tenant_id, scopes, rate_limit, created_at });

@@ -24,6 +24,7 @@ import type { DynamodbEngine } from '../../../src/local/stand-ins/dynamodb.ts';
 import { startSqs } from '../../../src/local/stand-ins/sqs.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
 import { dueRow } from '../rows.ts';
+import { sealerOn } from '../sealer.ts';
 import { createTables } from '../tables.ts';
 import { recordingTerminal, type TerminalScript } from './recording-terminal.ts';
 
@@ -65,6 +66,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     sweep_interval_seconds: 3600,
     retry_policy: DEFAULT_RETRY_POLICY,
     recipientHashKey: async () => HASH_KEY,
+    sealer: () => sealerOn(dynamodb.client, tables),
     clients: {
       dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
       sqs: { endpoint: sqs.endpoint, region, credentials },

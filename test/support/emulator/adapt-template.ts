@@ -84,10 +84,19 @@ function anySender(statement: JsonObject): JsonObject {
   return { ...rest, Resource: '*' };
 }
 
+/** Gap: KMS calls are authorized without their encryption context. On AWS the condition names the purpose of the data key. */
+function anyPurpose(statement: JsonObject): JsonObject {
+  if (!JSON.stringify(statement['Condition'] ?? {}).includes('kms:EncryptionContext:')) return statement;
+  const { Condition: _, ...rest } = statement;
+  return rest;
+}
+
 function adaptedPolicy(resource: JsonObject): JsonObject {
   const properties = objectAt(resource['Properties'], 'Properties');
   const document = withBatchActions(objectAt(properties['PolicyDocument'], 'PolicyDocument'));
-  const Statement = listOf(document['Statement']).map((statement) => anySender(objectAt(statement, 'statement')));
+  const Statement = listOf(document['Statement']).map((statement) =>
+    anyPurpose(anySender(objectAt(statement, 'statement'))),
+  );
   return { ...resource, Properties: { ...properties, PolicyDocument: { ...document, Statement } } };
 }
 

@@ -73,6 +73,12 @@ export function writeTinyStack(directory: string, resultFile: string): void {
       NotificationRetryLogTable: { Value: { Ref: 'Log' } },
       PipelineStateTable: { Value: { Ref: 'Log' } },
       ApiKeysTable: { Value: { Ref: 'Log' } },
+      NewslettersTable: { Value: { Ref: 'Log' } },
+      MembersTable: { Value: { Ref: 'Log' } },
+      EmailsTable: { Value: { Ref: 'Log' } },
+      EmailBatchesTable: { Value: { Ref: 'Log' } },
+      EmailRecipientsTable: { Value: { Ref: 'Log' } },
+      DataKeysTable: { Value: { Ref: 'Log' } },
       // biome-ignore lint/suspicious/noTemplateCurlyInString: CloudFormation's own placeholder
       LaneQueues: { Value: { 'Fn::Sub': json(perChannel({ express: '${Lane}', standard: 'http://unused' })) } },
       DeadLetterQueues: { Value: json(perChannel('http://unused')) },

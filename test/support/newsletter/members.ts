@@ -1,3 +1,4 @@
+import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import { recipientHash } from '../../../src/adapters/recipient/recipient-hash.ts';
 import type { MemberIdentity, StoredMember } from '../../../src/core/newsletter/model/member.ts';
 
@@ -19,7 +20,22 @@ export function storedMember(
     created_at: CREATED,
     updated_at: CREATED,
     email_hash: recipientHash('key', tenant_id, email),
-    sealed_identity: JSON.stringify({ tenant_id, member_id, email }),
+    sealed_identity: JSON.stringify({ tenant_id, id: member_id, text: JSON.stringify({ email }) }),
     ...changes,
   };
+}
+
+/** Sealing that only marks to whom a text belongs, so that tests can read what is stored. */
+export function legibleSealing(hashKey = 'key') {
+  return createMemberSealing(
+    {
+      seal: async (owner, text) => JSON.stringify({ ...owner, text }),
+      async open({ tenant_id, id }, sealed) {
+        const found = JSON.parse(sealed);
+        if (found.tenant_id !== tenant_id || found.id !== id) throw new Error('sealed for another member');
+        return found.text;
+      },
+    },
+    async () => hashKey,
+  );
 }

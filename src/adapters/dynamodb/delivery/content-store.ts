@@ -1,16 +1,16 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/send.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
-import type { MessageFormat, NotificationContent } from '../../../core/model/notification.ts';
+import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';
-import { type RecipientCipher, RecipientMismatchError } from '../../recipient/recipient-cipher.ts';
+import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 import { bodyAttribute, bodyOf } from './body-attribute.ts';
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
-export function createContentStore(client: DynamoDBClient, table: string, cipher: RecipientCipher): ContentStore {
+export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
   const get = gather<string, Item | undefined>(
     async (log_ids) => {
       const keys = [...new Set(log_ids)].map((log_id) => ({ log_id: { S: log_id } }));
@@ -24,13 +24,13 @@ export function createContentStore(client: DynamoDBClient, table: string, cipher
     async read(owner) {
       // The cheaper, eventually consistent read may not see content that was written a moment ago.
       const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));
-      const recipient = item?.['encrypted_recipient']?.B;
+      const recipient = item?.['encrypted_recipient']?.S;
       const body = bodyOf(item);
       if (recipient === undefined || body === undefined) {
         throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
       }
       return {
-        recipient: await decrypt(cipher, owner, recipient),
+        recipient: await open(sealer, owner, recipient),
         body,
         format: (item?.['message_format']?.S ?? 'PLAIN') as MessageFormat,
         ...(item?.['subject']?.S && { subject: item['subject'].S }),
@@ -39,21 +39,27 @@ export function createContentStore(client: DynamoDBClient, table: string, cipher
   };
 }
 
-async function decrypt(
-  cipher: RecipientCipher,
-  owner: { tenant_id: string; log_id: string },
-  ciphertext: Uint8Array,
-): Promise<string> {
+async function open(sealer: Sealer, { tenant_id, log_id }: RecipientOwner, sealed: string): Promise<string> {
   try {
-    return await cipher.decrypt(owner, ciphertext);
-  } catch (error) {
-    if (error instanceof RecipientMismatchError) {
-      throw new ContentUnreadableError('The encrypted recipient belongs to another notification or tenant.', {
-        cause: error,
-      });
-    }
-    throw error;
+    return await sealer.open({ tenant_id, purpose: SEALED.recipients, id: log_id }, sealed);
+  } catch (cause) {
+    if (cause instanceof SealRefusedError) throw new ContentUnreadableError(cause.message, { cause });
+    throw cause;
   }
+}
+
+interface RecipientOwner {
+  readonly tenant_id: string;
+  readonly log_id: string;
+}
+
+/** The encrypted recipient: in the content of another row or tenant it is useless. */
+export function sealRecipient(
+  sealer: Sealer,
+  { tenant_id, log_id }: RecipientOwner,
+  recipient: string,
+): Promise<string> {
+  return sealer.seal({ tenant_id, purpose: SEALED.recipients, id: log_id }, recipient);
 }
 
 /**
@@ -78,7 +84,7 @@ export async function putContent(client: DynamoDBClient, table: string, item: It
  * @param fallback from fallbackAttributes, if the content has a fallback
  */
 export async function contentItem(
-  cipher: RecipientCipher,
+  sealer: Sealer,
   { log_id, tenant_id, expires_at }: Omit<ContentOwner, 'sequence'>,
   content: NotificationContent,
   fallback: Item = {},
@@ -86,7 +92,7 @@ export async function contentItem(
   const item = toItem({
     log_id,
     tenant_id,
-    encrypted_recipient: await cipher.encrypt({ log_id, tenant_id }, content.recipient),
+    encrypted_recipient: await sealRecipient(sealer, { log_id, tenant_id }, content.recipient),
     subject: content.subject,
     message_format: content.format,
     response_message: content.response_message,

@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
-import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import { contentItem, putContent } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
@@ -12,13 +12,13 @@ import { readItem } from '../table/read-item.ts';
 export interface IndexStoreOptions {
   readonly client: DynamoDBClient;
   readonly tables: { readonly notification_log: string; readonly notification_content: string };
-  readonly cipher: RecipientCipher;
+  readonly sealer: Sealer;
   /** The key of recipientHash; read when first needed. */
   readonly hashKey: () => Promise<string>;
 }
 
 /** IndexStore on NotificationLog and NotificationContent. */
-export function createIndexStore({ client, tables, cipher, hashKey }: IndexStoreOptions): IndexStore {
+export function createIndexStore({ client, tables, sealer, hashKey }: IndexStoreOptions): IndexStore {
   return {
     async index(image, set, remove) {
       const update = { log_id: String(image['log_id']), set, remove, asRead: columnsOf(image, IMAGE_COLUMNS) };
@@ -30,8 +30,8 @@ export function createIndexStore({ client, tables, cipher, hashKey }: IndexStore
     },
 
     async putContent(owner, content) {
-      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, cipher, hashKey));
-      const item = await contentItem(cipher, owner, content, fallback);
+      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
+      const item = await contentItem(sealer, owner, content, fallback);
       const put = putContent(client, tables.notification_content, item, owner.sequence);
       try {
         // If the content of a later image is stored already, the update of this image's row finds the row changed.

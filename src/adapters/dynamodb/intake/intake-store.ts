@@ -7,8 +7,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
-import type { RecipientCipher } from '../../recipient/recipient-cipher.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import { contentItem } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
@@ -18,7 +18,7 @@ import { readItem } from '../table/read-item.ts';
 export interface IntakeStoreOptions {
   readonly client: DynamoDBClient;
   readonly tables: { readonly notification_log: string; readonly notification_content: string };
-  readonly cipher: RecipientCipher;
+  readonly sealer: Sealer;
   /** The key of recipientHash; read when first needed. */
   readonly hashKey: () => Promise<string>;
 }
@@ -45,7 +45,7 @@ const ROW = [
 ] as const satisfies readonly (keyof StoredRow)[];
 
 /** IntakeStore on NotificationContent and NotificationLog. */
-export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeStoreOptions): IntakeStore {
+export function createIntakeStore({ client, tables, sealer, hashKey }: IntakeStoreOptions): IntakeStore {
   /** Undefined when the item was put; the stored item when its log_id exists already. */
   async function putIfFree(table: string, item: Item, now: Date): Promise<Item | undefined> {
     const input: PutItemCommandInput = {
@@ -78,8 +78,8 @@ export function createIntakeStore({ client, tables, cipher, hashKey }: IntakeSto
   return {
     async reserve({ record, tenant_id, content }, now) {
       const owner = { ...record, tenant_id };
-      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, cipher, hashKey));
-      const item = await contentItem(cipher, owner, content, fallback);
+      const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
+      const item = await contentItem(sealer, owner, content, fallback);
       const there = await putIfFree(tables.notification_content, { ...item, ...toItem(record) }, now);
       if (there === undefined) return undefined;
       // Not every emulator returns the item of a failed condition; AWS does.

@@ -43,6 +43,29 @@ export async function* readAddresses(
   }
 }
 
+/** Everything of one address; undefined when there is nothing. */
+export async function readAddress(
+  client: DynamoDBClient,
+  table: string,
+  tenant_id: string,
+  email_hash: string,
+): Promise<AddressEntry | undefined> {
+  const query = {
+    TableName: table,
+    KeyConditionExpression: '#shard = :shard AND #item BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#shard': 'shard', '#item': 'item' },
+    ExpressionAttributeValues: {
+      ':shard': { S: addressShard(tenant_id, email_hash.charAt(0)) },
+      ':from': { S: email_hash },
+      ':to': { S: behind(email_hash) },
+    },
+    ConsistentRead: true,
+  };
+  const entries: Entry[] = [];
+  for await (const { Items = [] } of paginateQuery({ client }, query)) for (const item of Items) add(entries, item);
+  return entries.find(isInUse);
+}
+
 function add(entries: Entry[], item: Item): void {
   const key = item['item']?.S ?? '';
   const email_hash = hashIn(key);

@@ -12,7 +12,7 @@ import { GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, type StatementResult } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { createAddressFacts } from './address-facts.ts';
-import { readAddresses } from './address-pages.ts';
+import { readAddress, readAddresses } from './address-pages.ts';
 import {
   insertStatement,
   markExpiry,
@@ -133,6 +133,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
 
   const store: MemberStore = {
     ...createAddressFacts(client, table),
+    address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash),
     addresses: (tenant_id, after) => readAddresses(client, table, tenant_id, after),
 
     async upsert(members) {

@@ -52,7 +52,7 @@ export const NEWSLETTER_TABLES = {
     indexes: {},
     ttlAttribute: 'expires_at',
   },
-  /** `chunk` is `0007` for the recipients of a chunk, sealed, and `0007#state` for their small state. */
+  /** `chunk` is `00007` for the recipients of a chunk, sealed, and `state#00007` for their small state. */
   email_recipients: {
     partitionKey: text('email_batch'),
     sortKey: text('chunk'),

@@ -26,5 +26,5 @@ export class MemoryChunks {
 }
 
 function keyText({ email_id, batch_id, chunk }: ChunkKey): string {
-  return `${email_id}#${batch_id}#${String(chunk).padStart(4, '0')}`;
+  return `${email_id}#${batch_id}#${String(chunk).padStart(5, '0')}`;
 }

@@ -18,7 +18,7 @@ export function createMemoryMembers(): MemberStore {
     } else facts.set(key(tenant_id, email_hash), after);
   };
 
-  return {
+  const store: MemberStore = {
     async upsert(given) {
       for (const member of given) {
         const { member_uuid, created_at } = find(member.tenant_id, member.member_id) ?? member;
@@ -26,7 +26,8 @@ export function createMemoryMembers(): MemberStore {
       }
     },
     read: async (tenant_id, member_id) => find(tenant_id, member_id),
-    readMany: async (tenant_id, member_ids) => [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []),
+    readMany: async (tenant_id, member_ids) =>
+      [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []),
     remove: async (tenant_id, member_id) => members.delete(key(tenant_id, member_id)),
 
     async *addresses(tenant_id, after = '') {
@@ -44,6 +45,14 @@ export function createMemoryMembers(): MemberStore {
         .filter(({ email_hash }) => email_hash > after)
         .sort((a, b) => (a.email_hash < b.email_hash ? -1 : 1));
       for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
+    },
+
+    async address(tenant_id, email_hash) {
+      for await (const page of store.addresses(tenant_id)) {
+        const entry = page.find((one) => one.email_hash === email_hash);
+        if (entry !== undefined) return entry;
+      }
+      return undefined;
     },
 
     async facts(tenant_id, email_hashes) {
@@ -69,6 +78,7 @@ export function createMemoryMembers(): MemberStore {
       }));
     },
   };
+  return store;
 }
 
 /** The order of DynamoDB's sort keys: that of UTF-8. */

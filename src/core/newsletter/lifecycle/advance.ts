@@ -7,7 +7,7 @@ import type { JobLog } from '../model/job-log.ts';
 import type { BatchStore, Change, EmailStore, NewsletterQueues } from '../model/ports.ts';
 import { endOf } from './end.ts';
 import { withNextAt } from './next-at.ts';
-import { planSlots } from './plan-slots.ts';
+import { type DoneSlot, planSlots } from './plan-slots.ts';
 
 export interface AdvanceDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;
@@ -16,14 +16,6 @@ export interface AdvanceDeps {
   readonly clock: Clock;
   readonly limits: JobLimits;
   readonly log: JobLog;
-}
-
-/** A slot whose sender has ended. */
-export interface DoneSlot {
-  readonly slot: string;
-  readonly batch_id: string;
-  /** The provider gives no allowance before. */
-  readonly hold_until?: string;
 }
 
 /** What is to be done for an email: a change of its row, and the messages to send once it is made. */

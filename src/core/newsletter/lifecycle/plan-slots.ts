@@ -2,9 +2,16 @@ import { isoAfter } from '../../model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import type { DoneSlot } from './advance.ts';
 import { withNextAt } from './next-at.ts';
 import { paceOf } from './pace.ts';
+
+/** A slot whose sender has ended. */
+export interface DoneSlot {
+  readonly slot: string;
+  readonly batch_id: string;
+  /** The provider gives no allowance before. */
+  readonly hold_until?: string;
+}
 
 export interface SlotsNow {
   /** The batches of the occupied slots. */

@@ -1,5 +1,5 @@
-import type { AdvanceDeps } from './advance.ts';
-import { advance } from './advance.ts';
+import { isoAfter } from '../../model/time.ts';
+import { type AdvanceDeps, advance } from './advance.ts';
 import { withNextAt } from './next-at.ts';
 
 /**
@@ -8,11 +8,19 @@ import { withNextAt } from './next-at.ts';
  * the batch does not happen. A failed email waits for `retry`.
  */
 export async function reopen(email_id: string, deps: AdvanceDeps): Promise<void> {
+  if (await markOpen(email_id, deps, 0)) await advance(email_id, deps);
+}
+
+/** @param wait_ms until the clock looks at the email */
+export async function markOpen(
+  email_id: string,
+  { emails, clock }: Pick<AdvanceDeps, 'emails' | 'clock'>,
+  wait_ms: number,
+): Promise<boolean> {
   for (;;) {
-    const email = await deps.emails.read(email_id);
-    if (email === undefined || (email.status !== 'submitting' && email.status !== 'submitted')) return;
-    const change = withNextAt({ status: 'submitting' }, deps.clock().toISOString());
-    if ((await deps.emails.change(email, change)) !== undefined) break;
+    const email = await emails.read(email_id);
+    if (email === undefined || (email.status !== 'submitting' && email.status !== 'submitted')) return false;
+    const change = withNextAt({ status: 'submitting' }, isoAfter(clock(), wait_ms));
+    if ((await emails.change(email, change)) !== undefined) return true;
   }
-  await advance(email_id, deps);
 }

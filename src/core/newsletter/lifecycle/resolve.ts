@@ -10,7 +10,7 @@ import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { AdvanceDeps } from './advance.ts';
 import { wrongState } from './operate.ts';
-import { reopen } from './reopen.ts';
+import { markOpen, reopen } from './reopen.ts';
 
 export type Resolution = 'resend' | 'leave';
 
@@ -37,19 +37,18 @@ export async function resolveEmail(email_id: string, action: Resolution, deps: R
   if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
   if (email.prepared === undefined) throw wrongState(email, 'resolved');
   let resolved = 0;
-  const open = sentBatches(await deps.batches.list(email_id)).filter(
-    // A batch that was given back, but not reported to its email, is reported by the next decision.
-    ({ counts, status }) => counts.uncertain > 0 || (email.status === 'submitted' && status === 'pending'),
-  );
+  // Where this is interrupted, the clock finds the email and what was decided until then.
+  if (action === 'resend') await markOpen(email_id, deps, deps.limits.message_ms);
+  const open = sentBatches(await deps.batches.list(email_id)).filter(({ counts }) => counts.uncertain > 0);
   for (const batch of open) {
-    // First of all the batch is open again: where this is interrupted, a sender finds what was decided.
+    // Before its recipients are, so that a sender finds what was decided.
     if (action === 'resend' && batch.status === 'submitted') {
       await deps.batches.change(batch, { set: { status: 'pending' }, remove: ['not_before'] });
     }
     resolved += await resolveBatch(batch, action, deps);
     await refreshBatch(email_id, batch.batch_id, deps);
   }
-  if (open.length > 0 && action === 'resend') await reopen(email_id, deps);
+  if (action === 'resend') await reopen(email_id, deps);
   return { email: (await deps.emails.read(email_id)) ?? email, resolved };
 }
 

@@ -35,6 +35,8 @@ export interface MemberStore {
   remove(tenant_id: string, member_id: string): Promise<boolean>;
   /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
+  /** What is stored of one address; undefined when nothing is. */
+  address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
   /** Facts of up to 100 addresses, strongly consistent; an address without facts is left out. */
   facts(tenant_id: string, email_hashes: readonly string[]): Promise<ReadonlyMap<string, AddressFacts>>;
   /** Adds to the facts of an address; earlier facts stay. */

@@ -41,10 +41,10 @@ export interface PartSegment {
 /** The allowance of a sending domain and day, shared by all newsletters and tenants that use the domain. */
 export interface Warming {
   /**
-   * Reserves what is left of the day's allowance for an email; the same email gets the same answer again. Undefined:
-   * the domain has no limit any more.
+   * Reserves up to `wanted` mails of the day's allowance, or what is left of it, for an email; the same email gets the
+   * same answer again. Undefined: the domain has no limit any more.
    */
-  reserve(domain: string, email_id: string): Promise<number | undefined>;
+  reserve(domain: string, email_id: string, wanted: number | undefined): Promise<number | undefined>;
   /** Gives back what the email does not use. */
   use(domain: string, email_id: string, used: number): Promise<void>;
 }

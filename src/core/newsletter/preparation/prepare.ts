@@ -93,9 +93,9 @@ class PreparationPass {
   async begin(): Promise<void> {
     const domain = warmedDomain(this.#content);
     if (this.#lease.email.preparation !== undefined || domain === undefined) return;
-    const { email_id } = this.#lease.email;
+    const { email_id, email_count } = this.#lease.email;
     const allowed = await this.#lease.read('reserve the warming allowance', () =>
-      this.#deps.warming.reserve(domain, email_id),
+      this.#deps.warming.reserve(domain, email_id, email_count),
     );
     if (allowed === undefined) return;
     this.#progress.own_domain_allowed = allowed;

@@ -1,5 +1,6 @@
 import { isoAfter } from '../../model/time.ts';
-import { advance, type DoneSlot } from '../lifecycle/advance.ts';
+import { advance } from '../lifecycle/advance.ts';
+import type { DoneSlot } from '../lifecycle/plan-slots.ts';
 import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';

@@ -18,12 +18,15 @@ beforeAll(() => {
   });
 });
 
+function statementsOf(role: string): Statement[] {
+  return resourcesOf(template, 'AWS::IAM::Policy')
+    .filter(({ properties }) => JSON.stringify(properties['Roles']).includes(role))
+    .flatMap(({ properties }) => Object(properties['PolicyDocument']).Statement);
+}
+
 /** All rights of one function, by action. */
 function permissionsOf(role: string): Map<string, string> {
-  const policies = resourcesOf(template, 'AWS::IAM::Policy').filter(({ properties }) =>
-    JSON.stringify(properties['Roles']).includes(role),
-  );
-  const statements: Statement[] = policies.flatMap(({ properties }) => Object(properties['PolicyDocument']).Statement);
+  const statements = statementsOf(role);
   expect(statements.length).toBeGreaterThan(0);
   const permissions = new Map<string, string>();
   for (const { Action, Resource } of statements) {
@@ -110,17 +113,18 @@ describe('a channel function', () => {
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
   });
 
-  it('decrypts recipients, but cannot encrypt new ones or delete anything', () => {
+  it('opens recipients, but cannot make data keys, or delete anything', () => {
     const permissions = permissionsOf('SlackSenderRole');
 
     expect(permissions.get('kms:Decrypt')).toContain('RecipientKey');
     expect(permissions.get('kms:GenerateDataKey')).not.toContain('RecipientKey');
+    expect(permissions.get('dynamodb:GetItem')).toContain('TablesDataKeys');
     expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan)/.test(action))).toEqual([]);
     expect(permissions.get('dynamodb:BatchWriteItem')).not.toMatch(/TablesLog|TablesContent/);
     // Successors.
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog/);
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesContent/);
-    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/RetryLog|PipelineState/);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/RetryLog|PipelineState|DataKeys/);
   });
 
   it('reads and writes no item of PipelineState but the breakers', () => {
@@ -193,6 +197,7 @@ describe('the due-indexer', () => {
     expect(permissions.get('dynamodb:GetRecords')).toContain('StreamArn');
     expect(permissions.get('sqs:SendMessage')).toContain('Failures');
     expect(permissions.get('dynamodb:GetItem')).not.toContain('TablesLog');
+    expect(permissions.get('dynamodb:UpdateItem')).not.toMatch(/TablesContent|DataKeys/);
     expect([...permissions.keys()].filter((action) => /^dynamodb:.*(Delete|Scan|Query|Batch)/.test(action))).toEqual(
       [],
     );
@@ -219,11 +224,12 @@ describe('the monitor', () => {
 describe('the API’s functions', () => {
   const actions = (role: string) => [...permissionsOf(role).keys()];
 
-  it('for the intake encrypts recipients, decrypts none, and deletes nothing', () => {
+  it('for the intake seals recipients, and deletes nothing', () => {
     const permissions = permissionsOf('IntakeApiIntakeRole');
     expect(permissions.get('kms:GenerateDataKey')).toContain('RecipientKey');
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog.*TablesContent/);
     expect(permissions.get('dynamodb:PutItem')).not.toContain('ApiKeys');
+    expect(permissions.get('dynamodb:UpdateItem')).not.toContain('DataKeys');
     expect(permissions.get('sqs:SendMessage')).not.toContain('DeadLetters');
     expect(actions('IntakeApiIntakeRole').filter((action) => /Delete|Scan|Query/.test(action))).toEqual([
       'dynamodb:Query',
@@ -267,5 +273,35 @@ describe('the API’s functions', () => {
       'dynamodb:GetItem',
     ]);
     expect(permissions.get('dynamodb:GetItem')).toContain('ApiKeys');
+  });
+});
+
+describe('the key that wraps data keys', () => {
+  const SEALING = ['IndexerRole', 'IntakeApiIntakeRole'];
+  const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole'];
+  const ofPurpose = { StringEquals: { 'kms:EncryptionContext:purpose': 'recipient' } };
+  const onRecipientKey = (role: string) =>
+    statementsOf(role).filter(({ Resource }) => JSON.stringify(Resource).includes('RecipientKey'));
+
+  it.each([...SEALING, ...OPENING])(
+    'serves %s for the data keys of recipients, and for secrets by way of Secrets Manager',
+    (role) => {
+      const actions = SEALING.includes(role) ? ['kms:Decrypt', 'kms:GenerateDataKey'] : 'kms:Decrypt';
+      expect(onRecipientKey(role).map(({ Action, Condition }) => ({ Action, Condition }))).toEqual([
+        { Action: actions, Condition: ofPurpose },
+        {
+          Action: 'kms:Decrypt',
+          Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
+        },
+      ]);
+    },
+  );
+
+  it('serves nobody else, and nobody else reads data keys', () => {
+    const others = resourcesOf(template, 'AWS::IAM::Policy')
+      .map(({ properties }) => JSON.stringify(properties))
+      .filter((policy) => ![...SEALING, ...OPENING].some((role) => policy.includes(role)));
+    expect(others.length).toBeGreaterThan(3);
+    for (const policy of others) expect(policy).not.toMatch(/RecipientKey|TablesDataKeys/);
   });
 });

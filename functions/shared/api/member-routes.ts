@@ -1,0 +1,142 @@
+import { memberSchema, membersSchema, resubscribeSchema } from '../../../src/adapters/api/newsletter-schemas.ts';
+import { check, invalid, readOptionalIdempotencyKey } from '../../../src/adapters/api/read-request.ts';
+import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/intake/problem.ts';
+import { resubscribe } from '../../../src/core/newsletter/members/resubscribe.ts';
+import { upsertAll } from '../../../src/core/newsletter/members/upsert-all.ts';
+import type { GivenMember, UpsertDeps } from '../../../src/core/newsletter/members/upsert-members.ts';
+import type { StoredMember } from '../../../src/core/newsletter/model/member.ts';
+import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
+import type { Observability } from '../runtime/observability.ts';
+import { type ApiAnswer, type ApiRequest, type Routes, retryAfter } from './api-function.ts';
+
+export interface MemberRouteDeps extends UpsertDeps {
+  readonly members: MemberStore;
+  readonly newsletters: Pick<NewsletterStore, 'list' | 'read'>;
+}
+
+/** A Lambda function takes 6 MB, its envelope included. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024;
+
+/** The routes by which a tenant keeps its members. Addresses appear in answers only, never in the log. */
+export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observability, 'logger'>): Routes {
+  const { members, newsletters, sealing } = deps;
+
+  async function upsert({ caller: { tenant_id }, headers, json }: ApiRequest): Promise<ApiAnswer> {
+    readOptionalIdempotencyKey(headers['idempotency-key']);
+    const { members: raw } = check(membersSchema, json());
+    const known = new Set((await newsletters.list(tenant_id)).map(({ newsletter_id }) => newsletter_id));
+    const items = raw.map((one) => readMember(one, known));
+    const given = items.flatMap((item) => (item instanceof Problem ? [] : [item]));
+    const outcomes = (await upsertAll(tenant_id, given, deps)).values();
+    const faults: Error[] = [];
+    const results = items.map((item, index) => {
+      if (item instanceof Problem) return refused(index, item);
+      const outcome = outcomes.next().value;
+      if (outcome !== undefined && !(outcome instanceof Error)) {
+        return { index, status: 200, member_id: item.member_id, created: outcome.created };
+      }
+      faults.push(outcome ?? new Error('The member was not stored.'));
+      return refused(index, unavailable());
+    });
+    if (faults.length > 0)
+      logger.error('members failed on our side', { count: faults.length, error: faults[0] as Error });
+    if (faults.length === items.length) throw unavailable();
+    return {
+      status: 200,
+      body: { results },
+      ...(faults.length > 0 && { headers: retryAfter(unavailable()) }),
+      log: { items: items.length, accepted: given.length - faults.length },
+    };
+  }
+
+  /** @throws Problem not-found */
+  async function find(tenant_id: string, { member_id = '' }: ApiRequest['path']): Promise<StoredMember> {
+    const found = isId(member_id) ? await members.read(tenant_id, member_id) : undefined;
+    if (found === undefined) throw noMember();
+    return found;
+  }
+
+  async function shown(member: StoredMember) {
+    const { tenant_id, email_hash, sealed_identity: _, ...rest } = member;
+    const facts = (await members.facts(tenant_id, [email_hash])).get(email_hash);
+    const { email, name } = await sealing.openMember(member);
+    return {
+      ...rest,
+      email,
+      ...(name !== undefined && { name }),
+      unsubscribed: facts?.unsubscribed ?? {},
+      ...(facts?.suppressed && { suppressed: facts.suppressed }),
+    };
+  }
+
+  async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
+    const member = await find(caller.tenant_id, path);
+    return { status: 200, body: await shown(member), log: { member_id: member.member_id } };
+  }
+
+  async function remove({ caller, path: { member_id = '' } }: ApiRequest): Promise<ApiAnswer> {
+    if (!isId(member_id) || !(await members.remove(caller.tenant_id, member_id))) throw noMember();
+    return { status: 200, body: { member_id }, log: { member_id } };
+  }
+
+  async function subscribeAgain({ caller: { tenant_id }, headers, path, json }: ApiRequest): Promise<ApiAnswer> {
+    readOptionalIdempotencyKey(headers['idempotency-key']);
+    const { newsletter_id } = check(resubscribeSchema, json());
+    const member = await find(tenant_id, path);
+    if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
+      throw invalid([noNewsletter('newsletter_id')]);
+    const subscribed = await resubscribe(member, newsletter_id, deps);
+    return { status: 200, body: await shown(subscribed), log: { member_id: member.member_id, newsletter_id } };
+  }
+
+  return {
+    'POST /v1/members': { scope: 'newsletters:write', max_bytes: MAX_BATCH_BYTES, handle: upsert },
+    'GET /v1/members/{member_id}': { scope: 'newsletters:read', max_bytes: MAX_BYTES, handle: show },
+    'DELETE /v1/members/{member_id}': { scope: 'newsletters:write', max_bytes: MAX_BYTES, handle: remove },
+    'POST /v1/members/{member_id}/resubscribe': {
+      scope: 'newsletters:write',
+      max_bytes: MAX_BYTES,
+      handle: subscribeAgain,
+    },
+  };
+}
+
+/** A member that breaks rules becomes its Problem, which takes the member's place among the results. */
+function readMember(raw: unknown, known: ReadonlySet<string>): GivenMember | Problem {
+  try {
+    const given = check(memberSchema, raw);
+    const faults = (given.newsletters ?? []).flatMap((id, i) =>
+      known.has(id) ? [] : [noNewsletter(`newsletters.${i}`)],
+    );
+    if (faults.length > 0) throw invalid(faults);
+    return Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    ) as unknown as GivenMember;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+function refused(index: number, because: Problem) {
+  const problem = problemDocument(because);
+  return { index, status: problem.status, problem };
+}
+
+function noNewsletter(path: string): FieldFault {
+  return {
+    path,
+    rule: 'existing_newsletter',
+    message: 'must be a newsletter that exists: PUT /v1/newsletters/{newsletter_id} makes one',
+  };
+}
+
+function noMember(): Problem {
+  return new Problem('not-found', 'There is no member with this id.');
+}
+
+/** What cannot be an id is answered like an unknown one. */
+function isId(text: string): boolean {
+  return text.length > 0 && [...text].length <= 50 && text.isWellFormed();
+}

@@ -1,0 +1,134 @@
+import * as v from 'valibot';
+import { MEMBER_STATUSES, SUPPRESSION_REASONS } from '../../core/newsletter/model/member.ts';
+import { mailbox, mailDomain, senderMailbox } from '../email/address.ts';
+import { id, line, objectMessage } from './request-schemas.ts';
+import { problem } from './response-schemas.ts';
+
+/** What the routes of newsletters and members accept and answer. */
+
+/** Text that `read` brings into the form that is stored. */
+const readAs = (longest: number, read: (text: string) => string | undefined, message: string) =>
+  v.pipe(
+    line(longest),
+    v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
+      const known = read(value);
+      if (known !== undefined) return known;
+      addIssue({ message });
+      return NEVER;
+    }),
+  );
+
+const address = readAs(254, mailbox, 'must be one address, such as name@example.com');
+const domain = readAs(253, mailDomain, 'must be a domain, such as news.example.com');
+const sender = readAs(
+  320,
+  (text) => (senderMailbox(text) === undefined ? undefined : text.trim()),
+  'must be an address with or without a name, such as Weekly <news@example.com>',
+);
+
+export const newsletterId = v.pipe(
+  v.string('must be text'),
+  v.regex(/^[A-Za-z0-9_-]{1,50}$/, 'must have 1 to 50 of A-Z, a-z, 0-9, _ and -'),
+);
+
+export const newsletterSchema = v.strictObject(
+  {
+    name: line(200),
+    from: v.pipe(sender, v.description('`Name <local@domain>` or an address. SES must have verified it or its domain')),
+    reply_to: v.optional(address),
+    sending_domain: v.optional(
+      v.pipe(domain, v.description('Replaces the domain of `from`, as far as the warming of the domain allows')),
+    ),
+    fallback_domain: v.optional(
+      v.pipe(
+        domain,
+        v.description('For recipients beyond the warming of the sending domain. Without it there is none'),
+      ),
+    ),
+  },
+  objectMessage,
+);
+
+const list = <T extends v.GenericSchema<string, string>>(item: T, longest: number) =>
+  v.pipe(v.array(item, 'must be a list'), v.maxLength(longest, `must have at most ${longest} entries`));
+
+export const memberStatus = v.picklist(MEMBER_STATUSES, `must be one of ${MEMBER_STATUSES.join(', ')}`);
+
+export const memberEntries = {
+  member_id: id,
+  email: v.pipe(address, v.description('It is stored encrypted')),
+  name: v.optional(v.pipe(v.nullable(line(200)), v.description('null removes it. It is stored encrypted'))),
+  status: v.optional(v.pipe(memberStatus, v.description('free for a new member'))),
+  labels: v.optional(list(line(100), 100)),
+  newsletters: v.optional(
+    v.pipe(list(newsletterId, 50), v.description('Replaces the list. It does not lift an unsubscription')),
+  ),
+};
+export const memberSchema = v.pipe(
+  v.strictObject(memberEntries, objectMessage),
+  v.description('What is absent stays as it is'),
+);
+
+/** Most members per request (design §11). */
+const MAX_MEMBERS = 500;
+
+/** The request without its members: each is validated on its own, so that a bad one stops no other. */
+export const membersSchema = v.strictObject(
+  {
+    members: v.pipe(
+      v.array(v.unknown(), 'must be a list'),
+      v.minLength(1, `must have 1 to ${MAX_MEMBERS} items`),
+      v.maxLength(MAX_MEMBERS, `must have 1 to ${MAX_MEMBERS} items`),
+    ),
+  },
+  objectMessage,
+);
+
+export const resubscribeSchema = v.strictObject({ newsletter_id: newsletterId }, objectMessage);
+
+const time = v.pipe(v.string(), v.isoTimestamp());
+const index = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+export const newsletterAnswer = v.object({
+  newsletter_id: v.string(),
+  name: v.string(),
+  from: v.string(),
+  reply_to: v.optional(v.string()),
+  sending_domain: v.optional(v.string()),
+  fallback_domain: v.optional(v.string()),
+  created_at: time,
+  updated_at: time,
+});
+export const newsletterList = v.object({ newsletters: v.array(newsletterAnswer) });
+
+export const memberAnswer = v.object({
+  member_id: v.string(),
+  member_uuid: v.string(),
+  email: v.string(),
+  name: v.optional(v.string()),
+  status: v.picklist(MEMBER_STATUSES),
+  labels: v.array(v.string()),
+  newsletters: v.array(v.string()),
+  unsubscribed: v.pipe(
+    v.record(v.string(), time),
+    v.description('Times of unsubscription by newsletter_id. Only resubscribe lifts one'),
+  ),
+  suppressed: v.optional(
+    v.pipe(
+      v.object({ reason: v.picklist(SUPPRESSION_REASONS), at: time }),
+      v.description('The address gets no mail any more. Only an operator lifts it'),
+    ),
+  ),
+  created_at: time,
+  updated_at: time,
+});
+
+const takenMember = v.strictObject({
+  index,
+  status: v.literal(200),
+  member_id: v.string(),
+  created: v.pipe(v.boolean(), v.description('Whether the member is new')),
+});
+const refusedMember = v.strictObject({ index, status: v.picklist([400, 503]), problem });
+export const memberResults = v.object({ results: v.array(v.union([takenMember, refusedMember])) });
+export const deletedMember = v.object({ member_id: v.string() });

@@ -1,0 +1,87 @@
+import {
+  BatchWriteItemCommand,
+  type DynamoDBClient,
+  PutItemCommand,
+  paginateQuery,
+  QueryCommand,
+  type QueryCommandInput,
+} from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Clock } from '../../../core/model/time.ts';
+import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
+import type { BatchStore } from '../../../core/newsletter/model/ports.ts';
+import { chunks } from '../../batching/chunks.ts';
+import { MAX_WRITES } from '../table/batch.ts';
+import { type Item, toItem } from '../table/item.ts';
+import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+
+/** Sorts behind the numbers of batches and before everything else in the partition of an email. */
+const LAST_NUMBER = '99999';
+
+/** BatchStore on the table email_batches. */
+export function createBatchStore(client: DynamoDBClient, table: string, clock: Clock): BatchStore {
+  const keyOf = (email_id: string, batch_id: string) => ({ email_id: { S: email_id }, batch_id: { S: batch_id } });
+
+  const numbered = (email_id: string, from: string): QueryCommandInput => ({
+    TableName: table,
+    KeyConditionExpression: 'email_id = :email AND batch_id BETWEEN :from AND :to',
+    ExpressionAttributeValues: { ':email': { S: email_id }, ':from': { S: from }, ':to': { S: LAST_NUMBER } },
+    ConsistentRead: true,
+  });
+
+  const read = async (email_id: string, batch_id: string) => {
+    const item = await readVersioned(client, table, keyOf(email_id, batch_id));
+    return item && toBatch(item);
+  };
+
+  return {
+    read,
+
+    async put(batch) {
+      await client.send(
+        new PutItemCommand({ TableName: table, Item: toItem({ ...batch, expires_at: expiresAt(clock()) }) }),
+      );
+    },
+
+    async list(email_id) {
+      const excluded = read(email_id, EXCLUDED_BATCH);
+      const found: Batch[] = [];
+      for await (const { Items = [] } of paginateQuery({ client }, numbered(email_id, '0'))) {
+        found.push(...Items.map(toBatch));
+      }
+      return [...found, ...((await excluded) ? [await excluded] : [])].filter((batch) => batch !== undefined);
+    },
+
+    async from(email_id, batch_id, limit) {
+      const { Items = [] } = await client.send(new QueryCommand({ ...numbered(email_id, batch_id), Limit: limit }));
+      return Items.map(toBatch);
+    },
+
+    change: (batch, { set, remove = [] }) =>
+      changeVersioned(client, {
+        table,
+        key: keyOf(batch.email_id, batch.batch_id),
+        was: batch,
+        change: { set: { ...set, updated_at: clock().toISOString() }, remove },
+        fromItem: toBatch,
+      }),
+
+    async remove(email_id, batch_ids) {
+      for (const ids of chunks(batch_ids, MAX_WRITES)) {
+        let open = ids.map((batch_id) => ({ DeleteRequest: { Key: keyOf(email_id, batch_id) } }));
+        for (let round = 0; open.length > 0; round++) {
+          if (round > 5) throw new Error(`DynamoDB is throttling: ${open.length} batches to delete were unprocessed.`);
+          const { UnprocessedItems } = await client.send(
+            new BatchWriteItemCommand({ RequestItems: { [table]: open } }),
+          );
+          open = (UnprocessedItems?.[table] ?? []) as typeof open;
+        }
+      }
+    },
+  };
+}
+
+function toBatch(item: Item): Batch {
+  const { expires_at: _, ...batch } = unmarshall(item);
+  return batch as Batch;
+}

@@ -1,0 +1,110 @@
+import { type DynamoDBClient, paginateQuery } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Clock } from '../../../core/model/time.ts';
+import type { Chunk, ChunkKey, ChunkState } from '../../../core/newsletter/model/chunk.ts';
+import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
+import { chunks as groups } from '../../batching/chunks.ts';
+import { MAX_WRITES, putItems } from '../table/batch.ts';
+import { type Item, toItem } from '../table/item.ts';
+import { type ChunkSealer, openRecipients, sealRecipients } from './recipient-seal.ts';
+import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+
+/** Columns of a state that are absent while they are empty: most states are small for most of their life. */
+const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids'] as const;
+const OPTIONAL = [...MAPS, 'call', 'processed_at'] as const;
+
+/** ChunkStore on the table email_recipients: two items per chunk, so that its state changes for little. */
+export function createChunkStore(
+  client: DynamoDBClient,
+  { table, sealer, clock }: { readonly table: string; readonly sealer: ChunkSealer; readonly clock: Clock },
+): ChunkStore {
+  const chunkItem = async (chunk: Chunk, expires_at: number): Promise<Item> => {
+    const { tenant_id } = chunk;
+    return { ...keyOf(chunk), ...toItem({ tenant_id, recipients: await sealRecipients(chunk, sealer), expires_at }) };
+  };
+
+  return {
+    async put(chunks) {
+      const expires_at = expiresAt(clock());
+      const items = await Promise.all(
+        chunks.flatMap(({ chunk, state }) => {
+          const { email_id: _, batch_id: __, chunk: ___, ...columns } = state;
+          const stored = toItem({ ...storedColumns(columns).set, version: state.version, expires_at });
+          return [chunkItem(chunk, expires_at), { ...stateKeyOf(state), ...stored }];
+        }),
+      );
+      await Promise.all(groups(items, MAX_WRITES).map((group) => putItems(client, table, group)));
+    },
+
+    async readChunk(key) {
+      const item = await readVersioned(client, table, keyOf(key));
+      if (item === undefined) return undefined;
+      const { tenant_id, recipients } = unmarshall(item);
+      const { email_id, batch_id, chunk } = key;
+      const owner = { email_id, batch_id, chunk, tenant_id: String(tenant_id) };
+      return { ...owner, recipients: await openRecipients(owner, String(recipients), sealer) };
+    },
+
+    async readState(key) {
+      const item = await readVersioned(client, table, stateKeyOf(key));
+      return item && toState(item);
+    },
+
+    async states(email_id, batch_id) {
+      const query = {
+        TableName: table,
+        KeyConditionExpression: 'email_batch = :batch AND begins_with(#chunk, :state)',
+        ExpressionAttributeNames: { '#chunk': 'chunk' },
+        ExpressionAttributeValues: { ':batch': { S: `${email_id}#${batch_id}` }, ':state': { S: 'state#' } },
+        ConsistentRead: true,
+      };
+      const found: ChunkState[] = [];
+      for await (const { Items = [] } of paginateQuery({ client }, query)) found.push(...Items.map(toState));
+      return found;
+    },
+
+    change: (state, next) =>
+      changeVersioned(client, {
+        table,
+        key: stateKeyOf(state),
+        was: state,
+        change: { set: next, remove: (['call', 'processed_at'] as const).filter((name) => next[name] === undefined) },
+        stored: storedColumns(next),
+        fromItem: toState,
+      }),
+  };
+}
+
+function keyOf({ email_id, batch_id, chunk }: ChunkKey): Item {
+  return { email_batch: { S: `${email_id}#${batch_id}` }, chunk: { S: number(chunk) } };
+}
+
+function stateKeyOf({ email_id, batch_id, chunk }: ChunkKey): Item {
+  return { email_batch: { S: `${email_id}#${batch_id}` }, chunk: { S: `state#${number(chunk)}` } };
+}
+
+/** The excluded batch may have many chunks: a million recipients make 20,000. */
+function number(chunk: number): string {
+  return String(chunk).padStart(5, '0');
+}
+
+function storedColumns(columns: Partial<Omit<ChunkState, keyof ChunkKey>>) {
+  const absent = OPTIONAL.filter((name) => {
+    const value = columns[name];
+    return value === undefined || (typeof value === 'object' && Object.keys(value).length === 0);
+  });
+  const kept = Object.entries(columns).filter(([name]) => name !== 'version' && !absent.some((gone) => gone === name));
+  return { set: Object.fromEntries(kept), remove: absent };
+}
+
+function toState(item: Item): ChunkState {
+  const { email_batch, chunk, expires_at: _, ...rest } = unmarshall(item);
+  const [email_id, batch_id] = splitLast(String(email_batch));
+  const maps = Object.fromEntries(MAPS.map((name) => [name, {}]));
+  return { ...maps, ...rest, email_id, batch_id, chunk: Number(String(chunk).replace('state#', '')) } as ChunkState;
+}
+
+function splitLast(text: string): [string, string] {
+  const at = text.lastIndexOf('#');
+  return [text.slice(0, at), text.slice(at + 1)];
+}

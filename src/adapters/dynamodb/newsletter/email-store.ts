@@ -1,0 +1,121 @@
+import { type DynamoDBClient, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Clock } from '../../../core/model/time.ts';
+import type { Email, EmailContent } from '../../../core/newsletter/model/email.ts';
+import type { EmailStore } from '../../../core/newsletter/model/ports.ts';
+import { getItems, MAX_GETS } from '../table/batch.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
+import { type Item, toItem } from '../table/item.ts';
+import { ACTIVE_EMAILS_INDEX, TENANT_EMAILS_INDEX } from './newsletter-tables.ts';
+import { changeVersioned, readVersioned } from './versioned-item.ts';
+
+const PAGE = 50;
+const ROW = 'row';
+const CONTENT = 'content';
+/** The value of `active`: few emails are active at once, so one partition is enough. */
+const ACTIVE = 'active';
+
+/** EmailStore on the table emails: the row and the content of an email are two items. */
+export function createEmailStore(client: DynamoDBClient, table: string, clock: Clock): EmailStore {
+  const keyOf = (email_id: string, part: string) => ({ email_id: { S: email_id }, part: { S: part } });
+
+  /** False when the item is there already. */
+  const putNew = (item: object) =>
+    ifConditionHolds(
+      client
+        .send(
+          new PutItemCommand({
+            TableName: table,
+            Item: toItem(item),
+            ConditionExpression: 'attribute_not_exists(email_id)',
+          }),
+        )
+        .then(() => true),
+      false,
+    );
+
+  const rows = async (found: readonly Item[]): Promise<ReadonlyMap<string, Email>> => {
+    const ids = [...new Set(found.flatMap(({ email_id }) => email_id?.S ?? []))];
+    const keys = ids.map((email_id) => keyOf(email_id, ROW));
+    const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
+    return new Map(items.map(toEmail).map((email) => [email.email_id, email]));
+  };
+
+  return {
+    async create(email, content) {
+      const { email_id, expires_at } = email;
+      await putNew({ ...content, email_id, part: CONTENT, expires_at });
+      if (await putNew({ ...email, part: ROW })) return email;
+      const item = await readVersioned(client, table, keyOf(email_id, ROW));
+      return item ? toEmail(item) : email;
+    },
+
+    async read(email_id) {
+      const item = await readVersioned(client, table, keyOf(email_id, ROW));
+      return item && toEmail(item);
+    },
+
+    async content(email_id) {
+      const item = await readVersioned(client, table, keyOf(email_id, CONTENT));
+      if (item === undefined) return undefined;
+      const { email_id: _, part: __, expires_at: ___, ...content } = unmarshall(item);
+      return content as EmailContent;
+    },
+
+    change: (email, { set, remove = [] }) =>
+      changeVersioned(client, {
+        table,
+        key: keyOf(email.email_id, ROW),
+        was: email,
+        change: { set: { ...set, updated_at: clock().toISOString() }, remove },
+        fromItem: toEmail,
+      }),
+
+    async list(tenant_id, cursor) {
+      const { Items = [], LastEvaluatedKey } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          IndexName: TENANT_EMAILS_INDEX,
+          KeyConditionExpression: 'tenant_id = :tenant',
+          ExpressionAttributeValues: { ':tenant': { S: tenant_id } },
+          ScanIndexForward: false,
+          Limit: PAGE,
+          ...(cursor !== undefined && { ExclusiveStartKey: cursorKey(tenant_id, cursor) }),
+        }),
+      );
+      const byId = await rows(Items);
+      const emails = Items.flatMap(({ email_id }) => byId.get(email_id?.S ?? '') ?? []);
+      const last = LastEvaluatedKey && unmarshall(LastEvaluatedKey);
+      return { emails, ...(last && { next_cursor: `${last['created_at']} ${last['email_id']}` }) };
+    },
+
+    async due(now, limit) {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          IndexName: ACTIVE_EMAILS_INDEX,
+          KeyConditionExpression: 'active = :active AND next_at <= :now',
+          ExpressionAttributeValues: { ':active': { S: ACTIVE }, ':now': { S: now } },
+          Limit: Math.min(limit, MAX_GETS),
+        }),
+      );
+      const byId = await rows(Items);
+      return Items.flatMap(({ email_id }) => {
+        const email = byId.get(email_id?.S ?? '');
+        // The index may be behind the row.
+        return email?.next_at !== undefined && email.next_at <= now ? [email] : [];
+      });
+    },
+  };
+}
+
+/** `<created_at> <email_id>`; the tenant comes from the request, so that a cursor shows no other tenant's emails. */
+function cursorKey(tenant_id: string, cursor: string): Item {
+  const [created_at = '', email_id = ''] = cursor.split(' ');
+  return toItem({ tenant_id, created_at, email_id, part: ROW });
+}
+
+function toEmail(item: Item): Email {
+  const { part: _, ...email } = unmarshall(item);
+  return email as Email;
+}

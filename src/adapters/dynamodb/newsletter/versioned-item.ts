@@ -1,0 +1,69 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { isOwnWrite } from '../../../core/newsletter/model/own-write.ts';
+import type { Change } from '../../../core/newsletter/model/ports.ts';
+import type { Item } from '../table/item.ts';
+import { updateExpression } from '../table/update-expression.ts';
+
+/** Newsletters' rows expire so long after they were written; unsubscribe links end with them. */
+const KEPT_MS = 2 * 365 * 86_400_000;
+
+export function expiresAt(now: Date): number {
+  return Math.floor((now.getTime() + KEPT_MS) / 1000);
+}
+
+export interface VersionedItem<T> {
+  readonly table: string;
+  readonly key: Item;
+  readonly was: { readonly version: number };
+  readonly change: Change<T>;
+  /** Attributes of the change, as they are stored. */
+  readonly stored?: { readonly set: Readonly<Record<string, unknown>>; readonly remove: readonly string[] };
+  readonly fromItem: (item: Item) => T;
+}
+
+/**
+ * Changes an item that still has the version it was read with, and sets the next one. A change that was applied before,
+ * because its answer got lost, is answered like the first time; undefined when someone else changed the item.
+ */
+export async function changeVersioned<T extends { readonly version: number }>(
+  client: DynamoDBClient,
+  { table, key, was, change, stored, fromItem }: VersionedItem<T>,
+): Promise<T | undefined> {
+  const { set, remove } = stored ?? { set: change.set, remove: (change.remove ?? []).map(String) };
+  const update = updateExpression({ set: { ...set, version: was.version + 1 }, remove });
+  try {
+    const { Attributes } = await client.send(
+      new UpdateItemCommand({
+        TableName: table,
+        Key: key,
+        UpdateExpression: update.expression,
+        ConditionExpression: was.version === 0 ? 'attribute_not_exists(#version)' : '#version = :was',
+        ExpressionAttributeNames: { ...update.names, '#version': 'version' },
+        ExpressionAttributeValues: {
+          ...update.values,
+          ...(was.version > 0 && { ':was': { N: String(was.version) } }),
+        },
+        ReturnValues: 'ALL_NEW',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    );
+    return Attributes && fromItem(Attributes);
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    // Emulators do not return the item of a failed condition; AWS does.
+    const item = error.Item ?? (await readVersioned(client, table, key));
+    const found = item && fromItem(item);
+    return found && isOwnWrite(found, was, change) ? found : undefined;
+  }
+}
+
+/** Reads an item consistently. */
+export async function readVersioned(client: DynamoDBClient, table: string, key: Item): Promise<Item | undefined> {
+  const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: key, ConsistentRead: true }));
+  return Item;
+}

@@ -1,0 +1,34 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Clock } from '../../../core/model/time.ts';
+import type { DomainWarming, WarmingStore } from '../../../core/newsletter/warming/domain-warming.ts';
+import { WARMING_KIND } from '../schema.ts';
+import type { Item } from '../table/item.ts';
+import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
+
+/** WarmingStore on PipelineState: one item per sending domain. */
+export function createWarmingStore(client: DynamoDBClient, table: string, clock: Clock): WarmingStore {
+  const keyOf = (domain: string) => ({ kind: { S: WARMING_KIND }, id: { S: domain } });
+  return {
+    async read(domain) {
+      const item = await readVersioned(client, table, keyOf(domain));
+      return item && toWarming(item);
+    },
+    async write({ domain, version, ...set }) {
+      const changed = await changeVersioned(client, {
+        table,
+        key: keyOf(domain),
+        was: { version },
+        change: { set },
+        stored: { set: { ...set, expires_at: expiresAt(clock()) }, remove: [] },
+        fromItem: toWarming,
+      });
+      return changed !== undefined;
+    },
+  };
+}
+
+function toWarming(item: Item): DomainWarming {
+  const { kind: _, id, expires_at: __, ...rest } = unmarshall(item);
+  return { ...rest, domain: id } as DomainWarming;
+}

@@ -1,0 +1,49 @@
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import type { DataKeyStore } from '../../sealing/data-keys.ts';
+import type { Item } from '../table/item.ts';
+
+/** DataKeyStore on DataKeys. Items are never changed. */
+export function createDataKeyStore(client: DynamoDBClient, TableName: string): DataKeyStore {
+  async function find(tenant_id: string, key_id: string): Promise<Uint8Array | undefined> {
+    const Key = { tenant_id: { S: tenant_id }, key_id: { S: key_id } };
+    // Consistent, because a message can be faster than the copies of the key that its recipient was sealed with.
+    const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+    return wrappedKey(Item);
+  }
+
+  return {
+    find,
+    async add({ tenant_id, key_id }, wrapped, at) {
+      const put = new PutItemCommand({
+        TableName,
+        Item: {
+          tenant_id: { S: tenant_id },
+          key_id: { S: key_id },
+          wrapped_key: { B: wrapped },
+          created_at: { S: at.toISOString() },
+        },
+        ConditionExpression: 'attribute_not_exists(key_id)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      });
+      try {
+        await client.send(put);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+        // Not every emulator returns the item of a failed condition; AWS does.
+        const first = wrappedKey(error.Item) ?? (await find(tenant_id, key_id));
+        if (first === undefined) throw new Error(`The data key ${key_id} was deleted a moment ago.`, { cause: error });
+        return first;
+      }
+    },
+  };
+}
+
+function wrappedKey(item: Item | undefined): Uint8Array | undefined {
+  return item?.['wrapped_key']?.B;
+}

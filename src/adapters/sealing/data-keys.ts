@@ -1,0 +1,96 @@
+import type { CryptoKey } from 'jose';
+import type { SEALED } from '../../core/model/notification.ts';
+import type { Clock } from '../../core/model/time.ts';
+import { createKeyCache } from './key-cache.ts';
+
+export type SealPurpose = (typeof SEALED)[keyof typeof SEALED];
+
+interface KeyOwner {
+  readonly tenant_id: string;
+  readonly purpose: SealPurpose;
+}
+
+/** Names a data key: what KMS authenticates with it, and writes into CloudTrail. */
+export interface KeyContext extends KeyOwner {
+  /** `<purpose>#<month>`, such as `recipient#2026-11`; unique within the tenant. */
+  readonly key_id: string;
+}
+
+/** The table DataKeys: data keys in the form that only KMS can read. */
+export interface DataKeyStore {
+  find(tenant_id: string, key_id: string): Promise<Uint8Array | undefined>;
+  /**
+   * Stores a wrapped key, unless the id has one.
+   * @returns undefined when it was stored; otherwise the key that was there before
+   */
+  add(key: KeyContext, wrapped: Uint8Array, at: Date): Promise<Uint8Array | undefined>;
+}
+
+/** KMS, or a local key in its place. */
+export interface KeyWrap {
+  /** Makes a data key of 256 bits. */
+  make(context: KeyContext): Promise<{ readonly key: Uint8Array<ArrayBuffer>; readonly wrapped: Uint8Array }>;
+  /** @throws when the key was wrapped in another context */
+  unwrap(context: KeyContext, wrapped: Uint8Array): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** The data keys that seal and open texts. */
+export interface DataKeys {
+  /** The key of the current month (UTC). The first caller of the month makes it. */
+  current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: CryptoKey }>;
+  /** Undefined when there is no such key. */
+  find(owner: KeyOwner, key_id: string): Promise<CryptoKey | undefined>;
+}
+
+export interface DataKeysDeps {
+  readonly store: DataKeyStore;
+  readonly wrap: KeyWrap;
+  readonly clock: Clock;
+}
+
+/** KMS is called at most once per data key and hour, also when a whole batch needs the key at the same moment. */
+export function createDataKeys({ store, wrap, clock }: DataKeysDeps): DataKeys {
+  const cache = createKeyCache(clock);
+
+  async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<CryptoKey> {
+    return imported(await wrap.unwrap(context, wrapped));
+  }
+
+  async function stored(context: KeyContext): Promise<CryptoKey | undefined> {
+    const wrapped = await store.find(context.tenant_id, context.key_id);
+    return wrapped && unwrap(context, wrapped);
+  }
+
+  async function storedOrMade(context: KeyContext): Promise<CryptoKey> {
+    const found = await stored(context);
+    if (found !== undefined) return found;
+    const { key, wrapped } = await wrap.make(context);
+    const first = await store.add(context, wrapped, clock());
+    // Another instance was first, so its key counts. A put that the SDK repeated meets its own key.
+    if (first !== undefined && !Buffer.from(first).equals(wrapped)) return unwrap(context, first);
+    return imported(key);
+  }
+
+  return {
+    async current({ tenant_id, purpose }) {
+      const key_id = `${purpose}#${clock().toISOString().slice(0, 7)}`;
+      const context = { tenant_id, purpose, key_id };
+      return { key_id, key: await cache.getOrMake(nameOf(context), () => storedOrMade(context)) };
+    },
+    find({ tenant_id, purpose }, key_id) {
+      const context = { tenant_id, purpose, key_id };
+      return cache.get(nameOf(context), () => stored(context));
+    },
+  };
+}
+
+function nameOf({ tenant_id, key_id }: KeyContext): string {
+  return JSON.stringify([tenant_id, key_id]);
+}
+
+/** A key that cannot be exported from this process's crypto any more; the bytes are overwritten. */
+async function imported(key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
+  key.fill(0);
+  return imported;
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const entry = v.object({
+  /** Lines up to this number are stored, or named as bad. */
+  line: count,
+  created: count,
+  changed: count,
+  bad: count,
+  /** Bytes of the file of rejects. */
+  rejects: count,
+});
+
+export type ImportState = v.InferOutput<typeof entry>;
+export const NOTHING_IMPORTED: ImportState = { line: 0, created: 0, changed: 0, bad: 0, rejects: 0 };
+
+/** Keeps on disk how far an import has come, so that the same command goes on after the last committed line. */
+export interface ImportJournal {
+  readonly unfinished: ImportState | undefined;
+  commit(state: ImportState): void;
+  end(): void;
+}
+
+/** @param scope what makes two commands the same import: deployment, file with its size and time, and options */
+export function importJournal(directory: string, scope: object): ImportJournal {
+  const name = createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
+  const path = join(directory, `members-import-${name}.json`);
+  return {
+    unfinished: read(path),
+    commit(state) {
+      mkdirSync(directory, { recursive: true });
+      // A death in between leaves the state before.
+      writeFileSync(`${path}.new`, JSON.stringify(state));
+      renameSync(`${path}.new`, path);
+    },
+    end: () => rmSync(path, { force: true }),
+  };
+}
+
+function read(path: string): ImportState | undefined {
+  try {
+    const parsed = v.safeParse(entry, JSON.parse(readFileSync(path, 'utf8')));
+    return parsed.success ? parsed.output : undefined;
+  } catch {
+    return undefined;
+  }
+}

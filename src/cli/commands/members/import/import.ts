@@ -1,0 +1,140 @@
+import { createReadStream, openSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { MEMBER_STATUSES, type MemberStatus } from '../../../../core/newsletter/model/member.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../../terminal/errors.ts';
+import { parseId } from '../../../../terminal/option-values.ts';
+import { printResult } from '../../../../terminal/output.ts';
+import { showProgress } from '../../../../terminal/progress.ts';
+import { type MemberAccess, memberAccess } from '../../../session/member-access.ts';
+import { opsCommand } from '../../../session/next-step.ts';
+import { type CliContext, onDeployment, type Session } from '../../../session/session.ts';
+import { type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
+import type { LineFault } from './line-fault.ts';
+import { formatOf, readRecords } from './read-records.ts';
+import { type ImportRules, storeWindow } from './store-window.ts';
+
+interface ImportOptions {
+  readonly tenant: string;
+  readonly newsletter: string;
+  readonly status?: MemberStatus;
+  readonly label?: readonly string[];
+  readonly rejects?: string;
+}
+
+/** Bad lines that are shown; all go to the file of rejects. */
+const SHOWN_FAULTS = 20;
+
+export function addMembersImport(members: Command, context: CliContext): void {
+  const command = members
+    .command('import')
+    .argument('<FILE>', 'a .csv file with a header, or a .jsonl file with one object per line')
+    .requiredOption('--tenant <ID>', 'the tenant that gets the members', parseId)
+    .requiredOption('--newsletter <ID>', 'the newsletter that all of them subscribe to', parseId)
+    .addOption(new Option('--status <S>', 'status of lines that give none').choices(MEMBER_STATUSES))
+    .option('--label <L>', 'a label that all of them get; repeat the option for several', addLabel)
+    .option('--rejects <FILE>', 'write every bad line there: number, column and rule, as JSON lines')
+    .description('add or change members from a file of any length')
+    .addHelpText(
+      'after',
+      `
+Columns are member_id, email, name, status, labels and newsletters; only email is needed. Labels and newsletters in a cell
+are separated by semicolons. Without a member_id, the address identifies the member. An import only adds: labels and
+subscriptions of a member stay, and who unsubscribed stays so. A bad line is named and stops no other. An import that
+was interrupted goes on after the last stored line when the same command runs again.
+
+Example:
+  npm run ops -- members import members.csv --tenant TENANT001 --newsletter weekly --rejects rejects.jsonl`,
+    );
+  onDeployment<ImportOptions>(command, context, (session, options, [file = '']) => run(session, file, options));
+}
+
+function addLabel(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+async function run(session: Session, file: string, options: ImportOptions): Promise<number> {
+  const { size, mtimeMs } = statOf(file);
+  const format = formatOf(file);
+  const access = memberAccess(session);
+  const rules = await rulesOf(options, access, session);
+  const { rejects } = options;
+  const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
+  const journal = importJournal(session.stateDirectory, scope);
+  let state = journal.unfinished ?? NOTHING_IMPORTED;
+  if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
+  const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
+  const progress = showProgress(session);
+  const bytes = createReadStream(file);
+  try {
+    for await (const window of readRecords(bytes, format, state.line)) {
+      const { created, changed, faults } = await storeWindow(window, rules, access);
+      for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.bad))) progress.note(describe(fault));
+      const bad = new Set(faults.map(({ line }) => line)).size;
+      state = {
+        line: window.at(-1)?.line ?? state.line,
+        created: state.created + created,
+        changed: state.changed + changed,
+        bad: state.bad + bad,
+        rejects: state.rejects + (sink?.(faults) ?? 0),
+      };
+      // Last, so that what it says was done is done.
+      journal.commit(state);
+      const total = Math.ceil((state.line * size) / Math.max(1, bytes.bytesRead));
+      progress.update({ verb: 'lines imported', done: state.line, total: Math.max(total, state.line) });
+    }
+  } catch (error) {
+    progress.end();
+    session.terminal.say(`The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`);
+    throw error;
+  } finally {
+    progress.end();
+    bytes.destroy();
+  }
+  journal.end();
+  return report(session, state, rejects);
+}
+
+function report(session: Session, { line, created, changed, bad }: ImportState, rejects: string | undefined): number {
+  const counts = { lines: line, created, changed, bad };
+  printResult(session, counts, () => {
+    const where = bad === 0 ? '' : rejects === undefined ? '; add --rejects to have all of them' : `; see ${rejects}`;
+    return `${created} members are new, ${changed} were known, ${bad} lines are bad${where}.\n`;
+  });
+  return bad === 0 ? 0 : EXIT_FAILED;
+}
+
+function statOf(file: string) {
+  try {
+    return statSync(file);
+  } catch (cause) {
+    throw new OperatorError(`${file} cannot be read: ${cause instanceof Error ? cause.message : cause}.`, EXIT_USAGE);
+  }
+}
+
+async function rulesOf(
+  { tenant, newsletter, status, label = [] }: ImportOptions,
+  { newsletters }: MemberAccess,
+  session: Session,
+): Promise<ImportRules> {
+  const known = new Set((await newsletters.list(tenant)).map(({ newsletter_id }) => newsletter_id));
+  if (!known.has(newsletter)) {
+    const those = known.size === 0 ? 'none yet' : [...known].join(', ');
+    throw new OperatorError(
+      `${tenant} has no newsletter ${newsletter}: it has ${those}. PUT /v1/newsletters/${newsletter} makes it; a key with ` +
+        `newsletters:write comes from \`${opsCommand('keys create', session)}\`.`,
+    );
+  }
+  return { tenant_id: tenant, newsletter_id: newsletter, known, labels: label, ...(status && { status }) };
+}
+
+/** Appends faults to a file. A continued import first removes what was written and not committed. */
+function openRejects(path: string, length: number): (faults: readonly LineFault[]) => number {
+  const file = openSync(path, length === 0 ? 'w' : 'a');
+  if (length > 0) truncateSync(path, length);
+  return (faults) => (faults.length === 0 ? 0 : writeSync(file, faults.map((one) => `${JSON.stringify(one)}\n`).join('')));
+}
+
+function describe({ line, column, message }: LineFault): string {
+  return `Line ${line}: ${column === '' ? 'it' : column} ${message}.`;
+}

@@ -1,0 +1,94 @@
+import * as v from 'valibot';
+import { memberEntries } from '../../../../adapters/api/newsletter-schemas.ts';
+import { check } from '../../../../adapters/api/read-request.ts';
+import { Problem } from '../../../../core/intake/problem.ts';
+import { type GivenMember, MAX_UPSERTS, type UpsertDeps, upsertMembers } from '../../../../core/newsletter/members/upsert-members.ts';
+import type { MemberStatus } from '../../../../core/newsletter/model/member.ts';
+import type { LineFault, LineRecord } from './line-fault.ts';
+
+/** A member as a line gives it: without an id, the address identifies the member. */
+const lineSchema = v.strictObject({ ...memberEntries, member_id: v.optional(memberEntries.member_id) });
+
+export interface ImportRules {
+  readonly tenant_id: string;
+  /** All members subscribe to it. */
+  readonly newsletter_id: string;
+  /** Newsletters that lines may name. */
+  readonly known: ReadonlySet<string>;
+  readonly status?: MemberStatus;
+  readonly labels: readonly string[];
+}
+
+export interface WindowResult {
+  readonly created: number;
+  readonly changed: number;
+  readonly faults: readonly LineFault[];
+}
+
+/**
+ * Stores the members of a window of lines. An import only adds: it takes no label and no subscription from a member.
+ * Lines with the same id are stored one after the other.
+ */
+export async function storeWindow(
+  records: readonly LineRecord[],
+  rules: ImportRules,
+  deps: UpsertDeps,
+): Promise<WindowResult> {
+  const read = await Promise.all(records.map((record) => readMember(record, rules, deps)));
+  const faults = read.flatMap((one) => ('faults' in one ? one.faults : []));
+  const result = { created: 0, changed: 0 };
+  for (const round of withoutRepeats(read.flatMap((one) => ('faults' in one ? [] : [one])))) {
+    const batches = Array.from({ length: Math.ceil(round.length / MAX_UPSERTS) }, (_, i) =>
+      round.slice(i * MAX_UPSERTS, (i + 1) * MAX_UPSERTS),
+    );
+    const created = await Promise.all(batches.map((batch) => upsertMembers(rules.tenant_id, batch, deps, { add: true })));
+    const fresh = created.reduce((sum, { size }) => sum + size, 0);
+    result.created += fresh;
+    result.changed += round.length - fresh;
+  }
+  return { ...result, faults };
+}
+
+async function readMember(
+  record: LineRecord,
+  { tenant_id, newsletter_id, known, status, labels }: ImportRules,
+  { sealing }: UpsertDeps,
+): Promise<GivenMember | { readonly faults: readonly LineFault[] }> {
+  if (!('fields' in record)) return { faults: [record] };
+  const { line } = record;
+  try {
+    const given = check(lineSchema, record.fields);
+    const faults = (given.newsletters ?? [])
+      .filter((id) => !known.has(id))
+      .map(() => ({ line, column: 'newsletters', rule: 'existing_newsletter', message: 'names an unknown newsletter' }));
+    if (faults.length > 0) return { faults };
+    const { member_id = await sealing.emailHash(tenant_id, given.email), name } = given;
+    const chosen = given.status ?? status;
+    return {
+      member_id,
+      email: given.email,
+      ...(name !== undefined && { name }),
+      ...(chosen && { status: chosen }),
+      labels: [...(given.labels ?? []), ...labels],
+      newsletters: [newsletter_id, ...(given.newsletters ?? [])],
+    };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const errors = error.extras.errors ?? [];
+    return { faults: errors.map(({ path, rule, message }) => ({ line, column: path, rule, message })) };
+  }
+}
+
+/** The members in rounds, each without a repeated id, in order. */
+function withoutRepeats(members: readonly GivenMember[]): GivenMember[][] {
+  const rounds: GivenMember[][] = [];
+  const roundOf = new Map<string, number>();
+  for (const member of members) {
+    const round = (roundOf.get(member.member_id) ?? -1) + 1;
+    roundOf.set(member.member_id, round);
+    const started = rounds[round];
+    if (started === undefined) rounds.push([member]);
+    else started.push(member);
+  }
+  return rounds;
+}

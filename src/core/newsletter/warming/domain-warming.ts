@@ -1,0 +1,81 @@
+import type { Clock } from '../../model/time.ts';
+import type { Warming } from '../preparation/ports.ts';
+import { allowanceOf, isBadDay } from './warming-curve.ts';
+
+/** What is kept of a sending domain: one item for all newsletters and tenants that use it. */
+export interface DomainWarming {
+  readonly domain: string;
+  /** 0 when there is no item yet. Each change needs the version that it was read with. */
+  readonly version: number;
+  /** UTC, YYYY-MM-DD. */
+  readonly day: string;
+  /** Days that the allowance has grown. */
+  readonly step: number;
+  /** Mails of the day by email_id. */
+  readonly reserved: Readonly<Record<string, number>>;
+  /** Reported on the day, whenever the mails were sent. */
+  readonly bounced: number;
+  readonly complained: number;
+}
+
+export interface WarmingStore {
+  read(domain: string): Promise<DomainWarming | undefined>;
+  /** False when someone else changed the item since it was read with `version`; the next version is set. */
+  write(warming: DomainWarming): Promise<boolean>;
+}
+
+/** The allowance of sending domains (design §11): shared, so that two newsletters in a day do not double it. */
+export interface SharedWarming extends Warming {
+  /** Counts permanent bounces and complaints of mails from the domain. */
+  report(domain: string, events: { readonly bounced: number; readonly complained: number }): Promise<void>;
+}
+
+export function createWarming(store: WarmingStore, clock: Clock): SharedWarming {
+  async function change<T>(domain: string, plan: (warming: DomainWarming) => { next?: DomainWarming; answer: T }) {
+    for (;;) {
+      const { next, answer } = plan(today(await store.read(domain), domain, clock()));
+      if (next === undefined || (await store.write(next))) return answer;
+    }
+  }
+
+  return {
+    reserve: (domain, email_id, wanted) =>
+      change(domain, (warming) => {
+        const allowed = allowanceOf(warming.step);
+        const before = warming.reserved[email_id];
+        if (allowed === undefined || before !== undefined) return { answer: allowed === undefined ? undefined : before };
+        const left = Math.max(0, allowed - mailsOf(warming));
+        const granted = wanted === undefined ? left : Math.min(wanted, left);
+        return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: granted } }, answer: granted };
+      }),
+
+    use: (domain, email_id, used) =>
+      change(domain, (warming) => {
+        const before = warming.reserved[email_id];
+        // A preparation that began yesterday has used yesterday's allowance.
+        if (before === undefined || before === used) return { answer: undefined };
+        return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: used } }, answer: undefined };
+      }),
+
+    report: (domain, { bounced, complained }) =>
+      change(domain, (warming) => ({
+        next: { ...warming, bounced: warming.bounced + bounced, complained: warming.complained + complained },
+        answer: undefined,
+      })),
+  };
+}
+
+/** The item as of today: with a new day the allowance grows by the days that have passed, a bad day left out. */
+function today(stored: DomainWarming | undefined, domain: string, now: Date): DomainWarming {
+  const day = now.toISOString().slice(0, 10);
+  const nothing = { day, reserved: {}, bounced: 0, complained: 0 };
+  if (stored === undefined) return { ...nothing, domain, version: 0, step: 0 };
+  const days = Math.round((Date.parse(day) - Date.parse(stored.day)) / 86_400_000);
+  if (days <= 0) return stored;
+  const grown = days - (isBadDay({ ...stored, sent: mailsOf(stored) }) ? 1 : 0);
+  return { ...nothing, domain, version: stored.version, step: stored.step + grown };
+}
+
+function mailsOf({ reserved }: DomainWarming): number {
+  return Object.values(reserved).reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
+
+let world: ApiWorld;
+let key: string;
+let tenant_id: string;
+let serial = 0;
+const BAD = 'urn:notification-retry:problem:invalid-request';
+
+beforeAll(async () => {
+  world = await startApiWorld();
+}, 60_000);
+afterAll(() => world?.stop());
+beforeEach(async () => {
+  tenant_id = `tenant-${++serial}`;
+  key = (await world.key(tenant_id)).key;
+  await put('weekly');
+});
+
+const put = (id: string, body: object = { name: 'Weekly', from: 'Weekly <news@example.com>' }) =>
+  world.call('PUT', `/v1/newsletters/${id}`, { key, body });
+const upsert = (...members: unknown[]) => world.call('POST', '/v1/members', { key, body: { members } });
+const show = (id: string) => world.call('GET', `/v1/members/${encodeURIComponent(id)}`, { key });
+
+describe('newsletters', () => {
+  it('are made, changed, shown and listed, for one tenant', async () => {
+    const made = await put('daily', {
+      name: 'Daily',
+      from: 'news@EXAMPLE.com',
+      reply_to: ' Help@Example.COM',
+      sending_domain: 'News.Example.com',
+    });
+    expect(made).toMatchObject({
+      status: 200,
+      body: { newsletter_id: 'daily', reply_to: 'Help@example.com', sending_domain: 'news.example.com' },
+    });
+    expect(made.body).not.toHaveProperty('tenant_id');
+    const changed = await put('daily', { name: 'Every day', from: 'news@example.com' });
+    expect(changed.body).toMatchObject({ name: 'Every day', created_at: made.body.created_at });
+    expect(changed.body).not.toHaveProperty('reply_to');
+    expect((await world.call('GET', '/v1/newsletters/daily', { key })).body).toEqual(changed.body);
+    const list = await world.call('GET', '/v1/newsletters', { key });
+    expect(list.body.newsletters.map(({ newsletter_id }: { newsletter_id: string }) => newsletter_id)).toEqual([
+      'daily',
+      'weekly',
+    ]);
+    const other = (await world.key('tenant-other')).key;
+    expect((await world.call('GET', '/v1/newsletters', { key: other })).body).toEqual({ newsletters: [] });
+    expect((await world.call('GET', '/v1/newsletters/daily', { key: other })).status).toBe(404);
+  });
+
+  it.each([
+    ['from', { name: 'N', from: 'nobody' }, 'address'],
+    ['from', { name: 'N', from: 'A <a@b.com>, B <b@b.com>' }, 'address'],
+    ['from', { name: 'N', from: 'A <a@b.com>\r\nBcc: x@b.com' }, 'regex'],
+    ['reply_to', { name: 'N', from: 'a@b.com', reply_to: 'x' }, 'address'],
+    ['sending_domain', { name: 'N', from: 'a@b.com', sending_domain: 'not a domain' }, 'address'],
+    ['name', { from: 'a@b.com' }, 'required'],
+    ['colour', { name: 'N', from: 'a@b.com', colour: 'red' }, 'unknown'],
+  ])('are refused for a bad %s: %j', async (path, body, rule) => {
+    const answer = await put('bad', body);
+    expect(answer).toMatchObject({ status: 400, body: { type: BAD, errors: [{ path, rule }] } });
+  });
+
+  it('have ids without surprises', async () => {
+    for (const id of ['a%20b', 'x'.repeat(51), 'a%2Fb', '%E6%97%A5']) {
+      expect(await put(id)).toMatchObject({ status: 400, body: { errors: [{ path: 'newsletter_id' }] } });
+      expect((await world.call('GET', `/v1/newsletters/${id}`, { key })).status).toBe(404);
+    }
+  });
+});
+
+describe('members', () => {
+  it('are added, with their address in the form in which it is sent to', async () => {
+    const answer = await upsert({
+      member_id: 'm-1',
+      email: ' Ann.Lee@Example.COM ',
+      name: 'Ann',
+      status: 'paid',
+      labels: ['vip'],
+      newsletters: ['weekly'],
+    });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { results: [{ index: 0, status: 200, member_id: 'm-1', created: true }] },
+    });
+    const { status, body } = await show('m-1');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      member_id: 'm-1',
+      email: 'Ann.Lee@example.com',
+      name: 'Ann',
+      status: 'paid',
+      labels: ['vip'],
+      newsletters: ['weekly'],
+      unsubscribed: {},
+    });
+    for (const hidden of ['tenant_id', 'email_hash', 'sealed_identity', 'suppressed'])
+      expect(body).not.toHaveProperty(hidden);
+    expect(world.said.join()).not.toMatch(/ann/i);
+  });
+
+  it('keep what an upsert does not give', async () => {
+    await upsert({
+      member_id: 'm-1',
+      email: 'a@example.com',
+      name: 'Ann',
+      status: 'paid',
+      labels: ['vip'],
+      newsletters: ['weekly'],
+    });
+    const before = (await show('m-1')).body;
+    expect((await upsert({ member_id: 'm-1', email: 'a@example.com' })).body.results).toMatchObject([
+      { created: false },
+    ]);
+    expect((await show('m-1')).body).toEqual({ ...before, updated_at: expect.any(String) });
+    await upsert({ member_id: 'm-1', email: 'a@example.com', name: null, labels: [], status: 'free' });
+    const after = (await show('m-1')).body;
+    expect(after).toMatchObject({ labels: [], status: 'free', newsletters: ['weekly'] });
+    expect(after).not.toHaveProperty('name');
+  });
+
+  it('are taken one by one: a bad one is named and stops no other', async () => {
+    const { status, body } = await upsert(
+      { member_id: 'good', email: 'good@example.com' },
+      { member_id: 'bad', email: 'bad at example.com', status: 'gold', labels: 'vip', colour: 1 },
+      { member_id: 'unknown', email: 'u@example.com', newsletters: ['weekly', 'nightly'] },
+      7,
+      { email: 'no-id@example.com' },
+      { member_id: 'good-2', email: 'good2@example.com', newsletters: ['weekly'] },
+    );
+    expect(status).toBe(200);
+    expect(body.results.map((one: { status: number }) => one.status)).toEqual([200, 400, 400, 400, 400, 200]);
+    const paths = body.results[1].problem.errors.map(
+      ({ path, rule }: { path: string; rule: string }) => `${path} ${rule}`,
+    );
+    expect(paths.sort()).toEqual(['colour unknown', 'email address', 'labels array', 'status one_of']);
+    expect(body.results[2].problem.errors).toMatchObject([{ path: 'newsletters.1', rule: 'existing_newsletter' }]);
+    expect(JSON.stringify(body)).not.toContain('bad at example');
+    expect((await show('good-2')).status).toBe(200);
+    expect((await show('unknown')).status).toBe(404);
+  });
+
+  it('with the same id in one request are one member', async () => {
+    const { body } = await upsert(
+      { member_id: 'm', email: 'a@example.com', name: 'Ann' },
+      { member_id: 'm', email: 'b@example.com', labels: ['x'] },
+    );
+    expect(body.results).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect((await show('m')).body).toMatchObject({ email: 'b@example.com', name: 'Ann', labels: ['x'] });
+  });
+
+  it('come up to 500 at once', async () => {
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ member_id: `m-${i}`, email: `${i}@example.com` }));
+    const { status, body } = await upsert(...many(500));
+    expect(status).toBe(200);
+    expect(body.results.every((one: { status: number }) => one.status === 200)).toBe(true);
+    expect(await upsert(...many(501))).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'members', rule: 'max_length' }] },
+    });
+    expect((await upsert()).status).toBe(400);
+  });
+
+  it('that storage fails for are named, and can be sent again', async () => {
+    const many = Array.from({ length: 60 }, (_, i) => ({ member_id: `m-${i}`, email: `${i}@example.com` }));
+    world.faults.members = {
+      upsert: (members) => (members.length === 10 ? Promise.reject(new Error('down')) : world.members.upsert(members)),
+    };
+    const answer = await upsert(...many);
+    world.faults.members = { upsert: () => Promise.reject(new Error('down')) };
+    const none = await upsert(...many);
+    delete world.faults.members;
+    const statuses: number[] = answer.body.results.map((one: { status: number }) => one.status);
+    expect([statuses.filter((one) => one === 503).length, statuses.length]).toEqual([10, 60]);
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(none.status).toBe(503);
+  });
+
+  it('are deleted, and seen by their tenant only', async () => {
+    await upsert({ member_id: 'm', email: 'a@example.com' });
+    const other = (await world.key('tenant-other')).key;
+    expect((await world.call('GET', '/v1/members/m', { key: other })).status).toBe(404);
+    expect((await world.call('DELETE', '/v1/members/m', { key: other })).status).toBe(404);
+    expect(await world.call('DELETE', '/v1/members/m', { key })).toMatchObject({
+      status: 200,
+      body: { member_id: 'm' },
+    });
+    expect((await world.call('DELETE', '/v1/members/m', { key })).status).toBe(404);
+    expect((await show('m')).status).toBe(404);
+  });
+
+  it('who unsubscribed stay so, until they are subscribed again by name', async () => {
+    await upsert({ member_id: 'm', email: 'a@example.com', newsletters: ['weekly'] });
+    const at = world.now().toISOString();
+    const hash = (await world.members.read(tenant_id, 'm'))?.email_hash ?? '';
+    await world.members.unsubscribe(tenant_id, hash, 'weekly', at);
+    await world.members.suppress(tenant_id, hash, { reason: 'complained', at });
+    await upsert({ member_id: 'm', email: 'A@example.com', newsletters: ['weekly'] });
+    await world.call('DELETE', '/v1/members/m', { key });
+    await upsert({ member_id: 'm', email: 'a@example.com' });
+    expect((await show('m')).body).toMatchObject({
+      unsubscribed: { weekly: at },
+      suppressed: { reason: 'complained', at },
+    });
+    // The person takes the decision along to another address.
+    await upsert({ member_id: 'm', email: 'new@example.com' });
+    expect((await show('m')).body).toMatchObject({
+      unsubscribed: { weekly: at },
+      suppressed: { reason: 'complained' },
+    });
+
+    const again = (body: object) => world.call('POST', '/v1/members/m/resubscribe', { key, body });
+    expect(await again({ newsletter_id: 'nightly' })).toMatchObject({
+      status: 400,
+      body: { errors: [{ rule: 'existing_newsletter' }] },
+    });
+    const { status, body } = await again({ newsletter_id: 'weekly' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ newsletters: ['weekly'], unsubscribed: {}, suppressed: { reason: 'complained' } });
+    expect(
+      (await world.call('POST', '/v1/members/none/resubscribe', { key, body: { newsletter_id: 'weekly' } })).status,
+    ).toBe(404);
+  });
+
+  it('need the scopes of newsletters', async () => {
+    const reader = (await world.key(tenant_id, ['newsletters:read'])).key;
+    const sender = (await world.key(tenant_id, ['send', 'read', 'operate'])).key;
+    const body = { members: [{ member_id: 'm', email: 'a@example.com' }] };
+    expect((await world.call('POST', '/v1/members', { key: reader, body })).status).toBe(403);
+    expect((await world.call('GET', '/v1/newsletters', { key: reader })).status).toBe(200);
+    expect((await world.call('GET', '/v1/newsletters', { key: sender })).status).toBe(403);
+    expect((await world.call('DELETE', '/v1/members/m', { key: reader })).status).toBe(403);
+  });
+
+  it('take an idempotency key, and refuse a malformed one', async () => {
+    const call = (idempotencyKey: string) =>
+      world.call('POST', '/v1/members', {
+        key,
+        body: { members: [{ member_id: 'm', email: 'a@example.com' }] },
+        headers: { 'idempotency-key': idempotencyKey },
+      });
+    expect((await call('one')).status).toBe(200);
+    expect((await call('one')).status).toBe(200);
+    expect((await call('with space')).status).toBe(400);
+  });
+});
