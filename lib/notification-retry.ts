@@ -8,7 +8,7 @@ import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
-import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
+import { accountPermission, emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
 import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
@@ -63,7 +63,7 @@ export class NotificationRetry extends Construct {
     this.channels = {
       email: lanes('Email', 'email', {
         environment: emailEnvironment(config),
-        permissions: [emailPermission(this, config)],
+        permissions: [emailPermission(this, config), accountPermission()],
       }),
       slack: lanes('Slack', 'slack'),
       teams: lanes('Teams', 'teams'),
