@@ -78,7 +78,13 @@ export class NotificationRetry extends Construct {
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
-    this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels });
+    this.api = new IntakeApi(this, 'IntakeApi', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
+      channels,
+    });
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,

@@ -118,6 +118,16 @@ export const apiNotificationsEnv = v.object({
   RETRY_POLICY: retryPolicyFromJson,
 });
 
+export const apiNewslettersEnv = v.object({
+  NEWSLETTERS_TABLE: name,
+  MEMBERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
 export const apiAuthorizerEnv = v.object({
   API_KEYS_TABLE: name,
 });
@@ -130,6 +140,7 @@ export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
 export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
+export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
 export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
