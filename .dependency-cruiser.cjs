@@ -16,6 +16,7 @@ const CORE_ROOMS = {
   sweep: ['model'],
   delivery: ['model'],
   breaker: ['delivery', 'model'],
+  pacing: ['delivery', 'model'],
   'delivery-events': ['delivery', 'model'],
   operator: ['breaker', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
@@ -99,7 +100,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(lib|src/core/(model|breaker|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

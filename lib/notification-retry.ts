@@ -8,7 +8,7 @@ import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
-import { emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
+import { accountPermission, emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
 import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
@@ -63,7 +63,7 @@ export class NotificationRetry extends Construct {
     this.channels = {
       email: lanes('Email', 'email', {
         environment: emailEnvironment(config),
-        permissions: [emailPermission(this, config)],
+        permissions: [emailPermission(this, config), accountPermission()],
       }),
       slack: lanes('Slack', 'slack'),
       teams: lanes('Teams', 'teams'),
@@ -78,7 +78,13 @@ export class NotificationRetry extends Construct {
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
-    this.api = new IntakeApi(this, 'IntakeApi', { config, tables, encryption, channels });
+    this.api = new IntakeApi(this, 'IntakeApi', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
+      channels,
+    });
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
+import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
 import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
+import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
@@ -75,11 +77,13 @@ function bind() {
   const observability = createObservability();
   const lambda = new LambdaClient({});
   const dynamodb = createDynamoDb();
+  const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
   const deps: DispatcherDeps = {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
     malformed: createMalformedEntries(dynamodb, env.NOTIFICATION_LOG_TABLE, () => new Date()),
     log: createSweepLog(dynamodb, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
+      isWaiting: async (channel, lane) => isWaiting(await budgets.read(channel), lane, new Date()),
       onRefused: (reason, count) =>
         observability.logger.error('messages not queued; the next sweep finds them', { reason, count }),
     }),

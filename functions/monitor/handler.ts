@@ -2,6 +2,7 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createNoticeMark } from '../../src/adapters/dynamodb/monitor/notice-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createPublisher } from '../../src/adapters/sns/publish-notice.ts';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
@@ -9,6 +10,7 @@ import type { Clock } from '../../src/core/model/time.ts';
 import { openByChannel } from '../../src/core/monitor/open-breakers.ts';
 import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/report-deaths.ts';
 import { workFigures } from '../../src/core/monitor/work-figures.ts';
+import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count, countBy } from '../shared/runtime/metrics.ts';
@@ -16,6 +18,8 @@ import { createObservability, type Observability, withObservability } from '../s
 
 export interface MonitorDeps extends ReportDeathsDeps {
   readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;
+  /** The budget of e-mail. */
+  readonly budget: (now: Date) => Promise<BudgetStatus>;
   readonly clock: Clock;
 }
 
@@ -34,6 +38,12 @@ export function createHandler(deps: MonitorDeps, { logger, metrics }: Observabil
       deps.openBreakers(now).then((open) => {
         for (const channel of CHANNELS) countBy(metrics, 'OpenBreakers', { channel }, open[channel]);
       }),
+      deps.budget(now).then(({ channel, per_second, max_24h, sent_24h, paused }) => {
+        if (per_second !== null) countBy(metrics, 'SendRate', { channel }, per_second);
+        if (max_24h !== null) countBy(metrics, 'DailyQuota', { channel }, max_24h);
+        if (sent_24h !== null) countBy(metrics, 'DailyQuotaUsed', { channel }, sent_24h);
+        countBy(metrics, 'PausedUses', { channel }, paused.length);
+      }),
       reportDeaths(deps, now).then((deaths) => {
         count(metrics, 'DeathsTold', deaths);
         logger.info('monitor', { deaths_told: deaths });
@@ -50,11 +60,13 @@ function bind() {
   const dynamodb = createDynamoDb();
   const clock = () => new Date();
   const breakers = createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock);
+  const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
   const deps: MonitorDeps = {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
     openBreakers: async (now) => openByChannel(await breakers.list(), now),
+    budget: async (now) => budgetStatus('email', await budgets.read('email'), now),
     publish: createPublisher(new SNSClient({}), env.ALERTS_TOPIC_ARN),
     stack: env.STACK_NAME,
     clock,

@@ -1,16 +1,22 @@
 import { SESClient } from '@aws-sdk/client-ses';
+import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createEmailSender } from '../../src/adapters/email/sender.ts';
+import { ACCOUNT } from '../../src/core/pacing/paced-gate.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { emailEnv, parseEnv } from '../shared/runtime/env.ts';
 
 const env = parseEnv(emailEnv, process.env);
 
-export const handler = bindChannel('email', env, (credentials) =>
-  createEmailSender({
-    // One call per attempt: our own retries decide (design §10).
-    client: new SESClient({ maxAttempts: 1 }),
-    credentials,
-    from: env.EMAIL_SENDER,
-    configurationSet: env.SES_CONFIGURATION_SET,
-  }),
+export const handler = bindChannel(
+  'email',
+  env,
+  (credentials) =>
+    createEmailSender({
+      // One call per attempt: our own retries decide (design §10).
+      client: new SESClient({ maxAttempts: 1 }),
+      credentials,
+      from: env.EMAIL_SENDER,
+      configurationSet: env.SES_CONFIGURATION_SET,
+    }),
+  () => ({ receiver: ACCOUNT, readLimits: readAccountLimits }),
 );

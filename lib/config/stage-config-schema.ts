@@ -3,6 +3,7 @@ import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts
 import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
 import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
@@ -36,6 +37,17 @@ const breaker = section({
   intervalSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.interval_ms / 1000),
   maxIntervalSeconds: v.optional(numberBetween(1, 3600, 'seconds'), DEFAULT_BREAKER_POLICY.max_interval_ms / 1000),
   drainPerSecond: v.optional(numberBetween(0.1, 1000, 'notifications'), DEFAULT_BREAKER_POLICY.drain_per_second),
+});
+
+const shareOf = explain('must be a share from 0 to 0.9 of the allowance');
+const share = v.pipe(v.number(shareOf), v.minValue(0, shareOf), v.maxValue(0.9, shareOf));
+
+const pacing = section({
+  maxPerSecond: v.exactOptional(numberBetween(0.01, 100_000, 'e-mails a second')),
+  maxPerDay: v.exactOptional(wholeBetween(1, 1_000_000_000, 'e-mails in 24 hours')),
+  fallbackPerSecond: v.optional(numberBetween(0.01, 100_000, 'e-mails a second'), PACING.fallback_per_second),
+  expressShare: v.optional(share, PACING.express_only),
+  newsletterShare: v.optional(share, PACING.newsletter),
 });
 
 const alarms = section({
@@ -72,6 +84,7 @@ export const STAGE_CONFIG_SCHEMA = section({
     (priority) => PRIORITY_POLICY[priority].retention_ms / HOUR_MS,
   ),
   breaker: v.optional(breaker, {}),
+  pacing: v.optional(pacing, {}),
   concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
   monitorSchedule: scheduleExpression('rate(5 minutes)'),
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),

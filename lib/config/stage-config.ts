@@ -29,6 +29,8 @@ export interface StageConfig {
   readonly retentionHours: PerPriority;
   /** When a provider counts as down, and how it is tried again (docs/decisions/0040). */
   readonly breaker: BreakerSettings;
+  /** How much of SES's allowance is used, and by what (docs/decisions/0096). */
+  readonly pacing: PacingSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   readonly concurrency: Readonly<PerLane<number>>;
   /** When the monitor measures: EventBridge cron or rate, UTC; every five minutes. */
@@ -58,6 +60,20 @@ export interface BreakerSettings {
   readonly maxIntervalSeconds: number;
   /** Held notifications per lane that are released each second once the provider is back; 20. */
   readonly drainPerSecond: number;
+}
+
+/** The allowance of e-mail. SES itself says what the account may send. */
+export interface PacingSettings {
+  /** E-mails a second that are never exceeded, if SES allows more. Absent: SES's own rate. */
+  readonly maxPerSecond?: number;
+  /** E-mails in 24 hours that are never exceeded, if SES allows more. Absent: SES's own quota. */
+  readonly maxPerDay?: number;
+  /** E-mails a second while SES cannot be asked; 10. */
+  readonly fallbackPerSecond: number;
+  /** Share of the allowance that only urgent and important e-mails may use, 0 to 0.9; 0.1. */
+  readonly expressShare: number;
+  /** Largest share of the allowance that newsletters may use, 0 to 0.9; 0.7. */
+  readonly newsletterShare: number;
 }
 
 /** An alarm rings above its threshold. docs/runbook.md has a section for each alarm. */
@@ -95,7 +111,8 @@ type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
 type WithoutDefault = 'stage' | 'senderAddress' | 'configurationSet';
 type ComputedThreshold = 'sweepMissingHours' | 'oldestDueMinutes';
 /** Keys whose value is an object, in which each key has a default. */
-type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'concurrency' | 'alarms' | 'api';
+type OptionalLimit = 'maxPerSecond' | 'maxPerDay';
+type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'pacing' | 'concurrency' | 'alarms' | 'api';
 
 /** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
 export interface StageConfigInput
@@ -107,6 +124,8 @@ export interface StageConfigInput
   readonly retentionHours?: Optional<PerPriority> | undefined;
   /** When a provider counts as down, and how it is tried again. */
   readonly breaker?: Optional<BreakerSettings> | undefined;
+  /** How much of SES's allowance is used, and by what. */
+  readonly pacing?: (Optional<Omit<PacingSettings, OptionalLimit>> & Pick<PacingSettings, OptionalLimit>) | undefined;
   /** Most concurrent batches per lane, 2 to 1,000. */
   readonly concurrency?: { readonly [C in Channel]?: Optional<Record<Lane, number>> | undefined } | undefined;
   /** Thresholds of the alarms. */

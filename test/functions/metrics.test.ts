@@ -10,6 +10,7 @@ import type { SendResult } from '../../src/core/delivery/sender.ts';
 import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../src/core/sweep/sweep-record.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
@@ -145,6 +146,9 @@ async function dispatcher(): Promise<Emitted[]> {
   });
 }
 
+/** Normal e-mail is paused, too: 170 of 220, and two seconds' worth stay free. */
+const BUDGET = { per_second: 20, max_24h: 220, sent_24h: 150, granted: 20, read_at: T0.getTime() };
+
 async function monitor(): Promise<Emitted[]> {
   const { createHandler } = await import('../../functions/monitor/handler.ts');
   const tables = new MemoryTables(() => T0);
@@ -160,6 +164,7 @@ async function monitor(): Promise<Emitted[]> {
         mark: { read: async () => undefined, write: async () => {} },
         publish: async () => {},
         openBreakers: async () => ({ email: 0, slack: 2, teams: 0, webhook: 0 }),
+        budget: async () => budgetStatus('email', BUDGET, T0),
         stack: 'stack',
         clock: () => T0,
       },
@@ -269,9 +274,12 @@ describe('the monitor', () => {
     expect(valuesOf(emitted.monitor, 'DeadNotifications', { channel: 'webhook' })).toEqual([1]);
     expect(valuesOf(emitted.monitor, 'OpenBreakers', { channel: 'slack' })).toEqual([2]);
     expect(valuesOf(emitted.monitor, 'DeathsTold')).toEqual([1]);
+    expect(valuesOf(emitted.monitor, 'SendRate', { channel: 'email' })).toEqual([expect.closeTo(19.6)]);
+    expect(valuesOf(emitted.monitor, 'DailyQuotaUsed', { channel: 'email' })).toEqual([170]);
+    expect(valuesOf(emitted.monitor, 'PausedUses', { channel: 'email' })).toEqual([3]);
   });
 
-  it.each(['index', 'mark', 'openBreakers'] as const)(
+  it.each(['index', 'mark', 'openBreakers', 'budget'] as const)(
     'measures the rest when the %s fails, and fails itself so that someone hears of it',
     async (part) => {
       const { createHandler } = await import('../../functions/monitor/handler.ts');
@@ -283,6 +291,7 @@ describe('the monitor', () => {
           mark: { read: part === 'mark' ? broken : async () => undefined, write: async () => {} },
           publish: async () => {},
           openBreakers: part === 'openBreakers' ? broken : async () => ({ email: 0, slack: 0, teams: 0, webhook: 0 }),
+          budget: part === 'budget' ? broken : async () => budgetStatus('email', BUDGET, T0),
           stack: 'stack',
           clock: () => T0,
         };
@@ -291,6 +300,7 @@ describe('the monitor', () => {
       const measured = new Set(metrics.map(({ name }) => name));
       expect(measured.has('OpenBreakers')).toBe(part !== 'openBreakers');
       expect(measured.has('OldestDueAge')).toBe(part !== 'index');
+      expect(measured.has('DailyQuotaUsed')).toBe(part !== 'budget');
     },
   );
 });

@@ -15,6 +15,7 @@ import type { parseEnv, senderEnv } from '../runtime/env.ts';
 import { createObservability, withObservability } from '../runtime/observability.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { bindBreakers } from './bind-breakers.ts';
+import { bindPacing, type ChannelRate } from './bind-pacing.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
@@ -28,6 +29,7 @@ export function bindChannel(
   channel: Channel,
   env: ReturnType<typeof parseEnv<typeof senderEnv>>,
   createSender: (credentials: IntegrationCredentials) => Sender,
+  rateOf: (credentials: IntegrationCredentials) => ChannelRate,
 ) {
   const observability = createObservability();
   observability.metrics.setDefaultDimensions({ channel });
@@ -47,8 +49,16 @@ export function bindChannel(
     );
     return loading;
   };
+  const inner = bindBreakers(
+    env,
+    dynamodb,
+    (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
+    observability,
+  );
+  const gate = bindPacing(channel, env, dynamodb, { ...rateOf(credentials), inner }, observability);
   const handler = createHandler(
     {
+      pacing: gate,
       giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
       queues: env.LANE_QUEUES[channel],
       reserve_ms: send_ms + STORAGE_MS,
@@ -62,12 +72,7 @@ export function bindChannel(
           notification_log: env.NOTIFICATION_LOG_TABLE,
           notification_content: env.NOTIFICATION_CONTENT_TABLE,
         }),
-        gate: bindBreakers(
-          env,
-          dynamodb,
-          (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
-          observability,
-        ),
+        gate,
         policy: env.RETRY_POLICY,
         clock,
         random: Math.random,

@@ -3,16 +3,20 @@ import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schem
 import type { Returned } from '../../../src/adapters/sqs/return-to-queue.ts';
 import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import type { DeliveryReport, Disposition } from '../../../src/core/delivery/delivery-report.ts';
+import type { Disposition } from '../../../src/core/delivery/delivery-report.ts';
 import type { Lane } from '../../../src/core/model/channels.ts';
 import { LANES } from '../../../src/core/model/channels.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
+import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { logDelivery } from './delivery-log.ts';
 import { countOutcomes } from './delivery-metrics.ts';
+import { type Pacing, postpone } from './postpone.ts';
 
 export interface ChannelFunctionDeps {
   readonly deliver: DeliverDeps;
+  /** Keeps back what the provider allows no more now; absent: nothing is limited. */
+  readonly pacing?: Pacing;
   /** Sets when messages become visible again. @returns how many of them will be received later than they should */
   readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
   readonly queues: Record<Lane, string>;
@@ -24,18 +28,30 @@ export interface ChannelFunctionDeps {
  * The handler of every channel. It delivers the batch, settles each message on its own, and reports as failed only the
  * messages that have to be received again.
  */
-export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Observability) {
+export function createHandler(deps: ChannelFunctionDeps, observability: Observability) {
+  const { logger, metrics } = observability;
   return async (event: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SQSBatchResponse> => {
     const messages = event.Records.map((record) => readMessage(record, logger));
     const outOfTime = () => context.getRemainingTimeInMillis() < deps.reserve_ms;
     const readable = messages.filter((message) => message !== undefined);
-    const reports = await deliverBatch(readable, { ...deps.deliver, outOfTime });
+    const { now, later } = (await deps.pacing?.screen(readable)) ?? { now: readable, later: [] };
+    const [reports, refused] = await Promise.all([
+      deliverBatch(now, { ...deps.deliver, outOfTime }),
+      postpone(later, deps.deliver.retries, observability),
+    ]);
     for (const report of reports) logDelivery(logger, report);
-    countOutcomes(metrics, readable, reports);
-    const byId = new Map(readable.map(({ message_id }, i) => [message_id, reports[i]]));
+    countOutcomes(metrics, now, reports);
+    const waited = deps.pacing?.takeWaited() ?? 0;
+    if (waited > 0) count(metrics, 'PacingWait', waited);
+    const byId = new Map<string, Disposition | undefined>([
+      ...now.map(({ message_id }, i) => [message_id, reports[i]?.disposition] as const),
+      ...later.map(({ received }) => [received.message_id, DONE] as const),
+      ...refused.map(({ received, delay_seconds }) => [received.message_id, returnAfter(delay_seconds)] as const),
+    ]);
     const back = event.Records.map((record) => ({
       record,
-      disposition: dispositionOf(byId.get(record.messageId)),
+      // A message that could not be read goes to the DLQ, where an operator can see it.
+      disposition: byId.get(record.messageId) ?? DEAD_LETTER,
     })).filter(({ disposition }) => disposition.do !== 'done');
     const late = await giveBack(back, deps);
     if (late > 0)
@@ -44,10 +60,9 @@ export function createHandler(deps: ChannelFunctionDeps, { logger, metrics }: Ob
   };
 }
 
-/** A message that could not be read goes to the DLQ, where an operator can see it. */
-function dispositionOf(report: DeliveryReport | undefined): Disposition {
-  return report?.disposition ?? { do: 'dead_letter' };
-}
+const DONE: Disposition = { do: 'done' };
+const DEAD_LETTER: Disposition = { do: 'dead_letter' };
+const returnAfter = (after_seconds: number): Disposition => ({ do: 'return', after_seconds });
 
 function readMessage(record: SQSRecord, logger: Observability['logger']): ReceivedMessage | undefined {
   try {

@@ -1,4 +1,5 @@
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
+import type { Holder } from '../../../src/core/delivery/provider-gate.ts';
 import type { Observability } from '../runtime/observability.ts';
 
 /** Writes one wide log line per attempt. It has every id by which the attempt can be found, and no personal data. */
@@ -20,7 +21,7 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
     disposition: disposition.do,
     ...(attempt !== undefined && { attempt }),
     ...(dropped !== undefined && { dropped }),
-    ...(report.held_by !== undefined && { held_by: report.held_by }),
+    ...(report.held_by && { held_by: holderName(report.held_by) }),
     ...(verdict && { outcome: verdict.status, ...verdict }),
     ...(record && {
       retry_status: record.retry_status,
@@ -33,4 +34,8 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
     logger.error('attempt failed on our side; the message comes back', { ...line, error: error as Error });
   else if (verdict?.status === 'FAILED') logger.warn('attempt', line);
   else logger.info(verdict ? 'attempt' : 'message', line);
+}
+
+function holderName(holder: Holder): string {
+  return 'breaker' in holder ? holder.breaker : `the budget of ${holder.budget}`;
 }

@@ -53,7 +53,7 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
     if (verdict.status !== 'SUCCESS') sums.addBy('FailedAttempts', verdict.error_type);
   }
   if (verdict.status === 'SUCCESS') sums.add('Delivered');
-  if (held_by !== undefined) sums.add('Held');
+  if (held_by !== undefined) sums.add('breaker' in held_by ? 'Held' : 'Paced');
   else if (verdict.status === 'RETRY') sums.add('Retried');
   if (verdict.status === 'FAILED') {
     sums.add(endOf(verdict));

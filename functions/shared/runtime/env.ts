@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-config.ts';
+import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
 import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
 
@@ -66,6 +67,7 @@ export const senderEnv = v.object({
   PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,
   BREAKER: breakerPolicyFromJson,
+  PACING: pacingFromJson,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
   /** How long a claim lasts: longer than the function can run, so that the holder of an expired claim is dead. */
@@ -116,6 +118,16 @@ export const apiNotificationsEnv = v.object({
   RETRY_POLICY: retryPolicyFromJson,
 });
 
+export const apiNewslettersEnv = v.object({
+  NEWSLETTERS_TABLE: name,
+  MEMBERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
 export const apiAuthorizerEnv = v.object({
   API_KEYS_TABLE: name,
 });
@@ -128,6 +140,7 @@ export type DueIndexerEnv = Deployed<typeof dueIndexerEnv>;
 export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
+export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
 export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
@@ -135,8 +148,9 @@ export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
 
-/** RETRY_POLICY and BREAKER before they are written as JSON. */
+/** RETRY_POLICY, BREAKER and PACING before they are written as JSON. */
 export type { BreakerConfig } from '../../../src/adapters/deployment/breaker-config.ts';
+export type { PacingConfig } from '../../../src/adapters/deployment/pacing-config.ts';
 export type { RetryPolicyConfig } from '../../../src/adapters/deployment/retry-policy-config.ts';
 
 /**

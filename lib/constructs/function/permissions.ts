@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
-import { BREAKER_KIND, RATE_KIND } from '../../../src/adapters/dynamodb/schema.ts';
+import { BREAKER_KIND, BUDGET_KIND, RATE_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
@@ -62,12 +62,12 @@ export function readSecrets({ recipientKey }: Encryption): PolicyStatement {
   });
 }
 
-/** The rights to read and change the breakers, and no other item of PipelineState. */
-export function useBreakers(pipelineState: Table): PolicyStatement {
+/** The rights to read and change the breakers and the budgets, and no other item of PipelineState. */
+export function useBreakersAndBudgets(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
-    actions: ['dynamodb:Query', 'dynamodb:UpdateItem'],
+    actions: ['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND] } },
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BREAKER_KIND, BUDGET_KIND] } },
   });
 }
 

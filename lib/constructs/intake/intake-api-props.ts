@@ -2,11 +2,13 @@ import { Duration } from 'aws-cdk-lib';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
+import type { NewsletterTables } from '../storage/newsletter-tables.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
 export interface IntakeApiProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
+  readonly newsletterTables: NewsletterTables;
   readonly encryption: Encryption;
   readonly channels: Channels;
 }

@@ -11,6 +11,7 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
 import type { ServiceFunction } from '../function/service-function.ts';
+import { newsletterApiFunction } from '../newsletter/newsletter-api-function.ts';
 import { accessLog } from './access-log.ts';
 import { authorizerFunction } from './authorizer-function.ts';
 import type { IntakeApiProps } from './intake-api-props.ts';
@@ -25,6 +26,7 @@ export class IntakeApi extends Construct {
   readonly api: HttpApi;
   readonly intake: ServiceFunction;
   readonly notifications: ServiceFunction;
+  readonly newsletters: ServiceFunction;
   readonly authorizer: ServiceFunction;
   /** The base URL, without a slash at the end. */
   readonly url: string;
@@ -34,6 +36,7 @@ export class IntakeApi extends Construct {
     const { config } = props;
     this.intake = intakeFunction(this, props);
     this.notifications = notificationsFunction(this, props);
+    this.newsletters = newsletterApiFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
     this.api = new HttpApi(this, 'Api', {
       apiName: `notification-retry-${config.stage}`,
@@ -64,13 +67,21 @@ export class IntakeApi extends Construct {
       integration: HttpLambdaIntegration,
       by: IHttpRouteAuthorizer = authorizer,
     ) => this.api.addRoutes({ path, methods: [method], integration, authorizer: by });
-    const { GET, POST } = HttpMethod;
+    const newsletters = new HttpLambdaIntegration('Newsletters', this.newsletters);
+    const { GET, POST, PUT, DELETE } = HttpMethod;
     route(POST, '/v1/notifications', intake);
     route(POST, '/v1/notifications/batch', intake);
     route(POST, '/v1/notifications/{log_id}/failures', intake);
     route(GET, '/v1/notifications', notifications);
     route(GET, '/v1/notifications/{log_id}', notifications);
     route(POST, '/v1/notifications/{log_id}/retry', notifications);
+    route(GET, '/v1/newsletters', newsletters);
+    route(PUT, '/v1/newsletters/{newsletter_id}', newsletters);
+    route(GET, '/v1/newsletters/{newsletter_id}', newsletters);
+    route(POST, '/v1/members', newsletters);
+    route(GET, '/v1/members/{member_id}', newsletters);
+    route(DELETE, '/v1/members/{member_id}', newsletters);
+    route(POST, '/v1/members/{member_id}/resubscribe', newsletters);
     const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
     if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');
     acknowledgeNoKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');

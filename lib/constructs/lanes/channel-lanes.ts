@@ -6,7 +6,7 @@ import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
-import { allow, openRecipients, readSecrets, useBreakers, useTableKey } from '../function/permissions.ts';
+import { allow, openRecipients, readSecrets, useBreakersAndBudgets, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { Encryption } from '../storage/encryption.ts';
@@ -14,6 +14,7 @@ import type { NotificationTables } from '../storage/notification-tables.ts';
 import { breakerJson } from './breaker-config.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
 import { integrationSecretArns, integrationSecretPrefix } from './integration-secrets.ts';
+import { pacingJson } from './pacing-config.ts';
 
 /** How long Lambda waits for a full batch: batches become cheap, and an urgent notification a second later at worst. */
 const BATCH_WINDOW = Duration.seconds(1);
@@ -113,6 +114,7 @@ export class ChannelLanes extends Construct {
           PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
           DATA_KEYS_TABLE: tables.dataKeys.tableName,
           BREAKER: breakerJson(config),
+          PACING: pacingJson(config, channel),
           // A successor may go to another channel, whose queues may not be made yet.
           LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(laneUrls()) }),
           RETRY_POLICY: retryPolicyJson(config),
@@ -130,7 +132,7 @@ export class ChannelLanes extends Construct {
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
         // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
-        useBreakers(tables.pipelineState),
+        useBreakersAndBudgets(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables),
         readSecrets(encryption),

@@ -18,6 +18,15 @@ export function emailEnvironment(config: StageConfig) {
   } satisfies Omit<EmailEnv, keyof SenderEnv>;
 }
 
+/** The right to ask SES what the account may send. It has no narrower resource than the account. */
+export function accountPermission(): WildcardPermission {
+  return {
+    statement: new PolicyStatement({ actions: ['ses:GetAccount'], resources: ['*'] }),
+    resource: '*',
+    reason: 'ses:GetAccount has no resource type: it reads the limits of the account, which pacing needs.',
+  };
+}
+
 /**
  * The right to send as the configured senders and as nobody else. The condition restricts the senders; the resource
  * cannot: if a recipient is verified in the account (in SES's sandbox, all are), SES requires the right to the

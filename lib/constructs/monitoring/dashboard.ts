@@ -102,6 +102,22 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       graph('Oldest due (s)', everyChannel('OldestDueAge', 'Maximum', window)),
     ],
     [
+      graph('Budget of e-mail: sends a second', [
+        metrics.of('SendRate', 'email', 'Average', window).with({ label: 'planned' }),
+        new MathExpression({
+          expression: 'attempts / PERIOD(attempts)',
+          usingMetrics: { attempts: metrics.of('Attempts', 'email', 'Sum', FIVE_MINUTES) },
+          label: 'used',
+          period: FIVE_MINUTES,
+        }),
+      ]),
+      graph('Budget of e-mail: 24 hours', [
+        metrics.of('DailyQuota', 'email', 'Maximum', window).with({ label: 'quota' }),
+        metrics.of('DailyQuotaUsed', 'email', 'Maximum', window).with({ label: 'used' }),
+      ]),
+      graph('Postponed by a budget', everyChannel('Paced', 'Sum')),
+    ],
+    [
       graph(
         'Function errors',
         functions.map((one) => one.metricErrors({ ...ONE_FUNCTION, label: one.service })),

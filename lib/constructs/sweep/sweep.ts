@@ -73,7 +73,7 @@ export class Sweep extends Construct {
         // A malformed row leaves the work index.
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         // Each sweep records itself, and looks for the last one that was completed.
-        allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),
       ],

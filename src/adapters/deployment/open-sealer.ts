@@ -6,9 +6,7 @@ import { createSealer, type Sealer } from '../sealing/sealer.ts';
 /** The sealer of a deployment, with its table of data keys. */
 export function openSealer(wrap: KeyWrap, dataKeysTable: string): (dynamodb: DynamoDBClient) => Sealer {
   return (dynamodb) =>
-    createSealer(
-      createDataKeys({ store: createDataKeyStore(dynamodb, dataKeysTable), wrap, clock: () => new Date() }),
-    );
+    createSealer(createDataKeys({ store: createDataKeyStore(dynamodb, dataKeysTable), wrap, clock: () => new Date() }));
 }
 
 /** KMS with the rights of the person who runs the command. Its client is loaded when the first key is needed. */

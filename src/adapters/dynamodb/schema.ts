@@ -40,6 +40,8 @@ export const HISTORY_INDEX = 'history_index';
 
 /** The partition of pipeline_state that holds the breakers. */
 export const BREAKER_KIND = 'breaker';
+/** The partition of pipeline_state that holds the budgets: one item per channel, without an expiry. */
+export const BUDGET_KIND = 'budget';
 /** The partition of pipeline_state that counts the last seconds' requests per API key. */
 export const RATE_KIND = 'rate';
 

@@ -1,4 +1,5 @@
 import type { ClassificationRule } from '../../core/delivery/policy/classification.ts';
+import type { Refused } from '../../core/delivery/sender.ts';
 
 const named = (...codes: string[]) => codes.flatMap((code) => [code, `${code}Exception`]);
 
@@ -163,3 +164,11 @@ export const EMAIL_RULES: readonly ClassificationRule[] = [
   { status: 403, means: 'PERMISSION_DENIED', because: 'AWS answers 403 when access is refused, with any error code.' },
   { status: 413, means: 'FORMAT_ERROR', because: 'The message is larger than SES accepts.' },
 ];
+
+/** Which of the account's limits SES says is reached; undefined for any other answer. */
+export function exceededLimit({ code, text }: { readonly code: string; readonly text: string }): Refused['limit'] {
+  if (/Daily message quota exceeded/i.test(text) || code === 'AccountDailyQuotaExceeded') return 'quota';
+  const isRate =
+    /Maximum sending rate exceeded/i.test(text) || /^(Throttling|TooManyRequests|AccountThrottled)/.test(code);
+  return isRate ? 'rate' : undefined;
+}

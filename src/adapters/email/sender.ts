@@ -8,7 +8,7 @@ import { parseRetryAfter } from '../http/retry-after.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { mailbox } from './address.ts';
 import { bodyOf, subjectOf } from './body.ts';
-import { EMAIL_RULES } from './classification.ts';
+import { EMAIL_RULES, exceededLimit } from './classification.ts';
 import { emailCredential } from './credential.ts';
 import { toTag } from './message-tag.ts';
 
@@ -78,9 +78,11 @@ function refusalOf(error: unknown, { content, at }: Delivery): Refused {
   if (status === undefined && classify({ code }, EMAIL_RULES) === 'UNKNOWN' && !('code' in error)) throw error;
   const excerpt = answerExcerpt(text, [content.recipient, content.subject, content.body]);
   const delay = parseRetryAfter(retryAfter, at);
+  const limit = exceededLimit({ code, text });
   return {
     ok: false,
     error_type: classify({ code, text, ...(status !== undefined && { status }) }, EMAIL_RULES),
+    ...(limit && { limit }),
     response_code: code.slice(0, 20),
     message: status === undefined ? `SES could not be reached (${code})` : `SES answered ${status} ${code}`,
     ...(delay !== undefined && { retry_after_ms: delay }),

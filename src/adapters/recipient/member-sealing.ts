@@ -1,15 +1,20 @@
+import { SEALED } from '../../core/model/notification.ts';
 import type { MemberIdentity } from '../../core/newsletter/model/member.ts';
 import type { Sealing } from '../../core/newsletter/model/ports.ts';
-import { SEALED } from '../../core/model/notification.ts';
 import { mailbox } from '../email/address.ts';
-import type { SealOwner, Sealer } from '../sealing/sealer.ts';
+import type { Sealer, SealOwner } from '../sealing/sealer.ts';
 import { recipientHash } from './recipient-hash.ts';
 
 /** Address and name of members, sealed together; addresses are hashed as those of notifications are. */
 export function createMemberSealing(sealer: Pick<Sealer, 'seal' | 'open'>, hashKey: () => Promise<string>): Sealing {
-  const ownerOf = (tenant_id: string, member_id: string): SealOwner => ({ tenant_id, purpose: SEALED.members, id: member_id });
+  const ownerOf = (tenant_id: string, member_id: string): SealOwner => ({
+    tenant_id,
+    purpose: SEALED.members,
+    id: member_id,
+  });
   return {
-    sealMember: (tenant_id, member_id, identity) => sealer.seal(ownerOf(tenant_id, member_id), JSON.stringify(identity)),
+    sealMember: (tenant_id, member_id, identity) =>
+      sealer.seal(ownerOf(tenant_id, member_id), JSON.stringify(identity)),
     async openMember({ tenant_id, member_id, sealed_identity }) {
       // Sealed by sealMember, for this owner: nobody else can have written it.
       return JSON.parse(await sealer.open(ownerOf(tenant_id, member_id), sealed_identity)) as MemberIdentity;

@@ -29,6 +29,11 @@ export interface LaneOptions {
    * given.
    */
   readonly within_ms?: number;
+  /**
+   * Whether messages of the lane wait for their turn, delayed in SQS: these are a backlog, too. Without it, only visible
+   * messages count.
+   */
+  readonly isWaiting?: (channel: Channel, lane: Lane) => Promise<boolean>;
 }
 
 /** A message that could not be sent, and why. */
@@ -41,17 +46,21 @@ interface RefusedMessage {
 export function createSweepLanes(
   client: SQSClient,
   queues: PerLane<string>,
-  { onRefused, within_ms }: LaneOptions = {},
+  { onRefused, within_ms, isWaiting }: LaneOptions = {},
 ): SweepLanes {
   return {
     async backlog(channel: Channel, lane: Lane) {
-      const { Attributes } = await client.send(
-        new GetQueueAttributesCommand({
-          QueueUrl: queues[channel][lane],
-          AttributeNames: ['ApproximateNumberOfMessages'],
-        }),
-      );
-      return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0);
+      const [{ Attributes }, waiting] = await Promise.all([
+        client.send(
+          new GetQueueAttributesCommand({
+            QueueUrl: queues[channel][lane],
+            AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesDelayed'],
+          }),
+        ),
+        isWaiting?.(channel, lane),
+      ]);
+      const delayed = waiting ? Number(Attributes?.['ApproximateNumberOfMessagesDelayed'] ?? 0) : 0;
+      return Number(Attributes?.['ApproximateNumberOfMessages'] ?? 0) + delayed;
     },
 
     async send(messages) {

@@ -15,6 +15,8 @@ export const webhookCredential = v.strictObject({
   tenant_id: v.optional(v.string()),
   url: v.optional(v.string()),
   secrets: v.optional(v.array(secret), []),
+  /** Messages a second that the receiver takes; no limit unless given. */
+  rate_per_second: v.optional(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000))),
 });
 
 function isWebhookSecret(text: string): boolean {

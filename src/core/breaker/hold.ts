@@ -26,7 +26,7 @@ export async function hold(
   const { lane } = PRIORITY_POLICY[priority];
   const now = clock().getTime();
   const held = (until: number, error_type: Breaker['error_type']): Held => {
-    return { do: 'hold', until: new Date(until).toISOString(), error_type, breaker: known.id };
+    return { do: 'hold', until: new Date(until).toISOString(), error_type, by: { breaker: known.id } };
   };
   try {
     const taken = await store.takeSlot(known.id, lane);

@@ -86,7 +86,7 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
     case 'arrived':
       return { ...ending, verdict: { status: 'SUCCESS' } };
     case 'held':
-      return { ...ending, held_by: outcome.hold.breaker, verdict: heldVerdict(outcome.hold, attempt, rules.policy) };
+      return { ...ending, held_by: outcome.hold.by, verdict: heldVerdict(outcome.hold, attempt, rules.policy) };
     case 'sent': {
       const { result, provider_down } = outcome;
       return { ...ending, result, verdict: judge(result, { ...attempt, provider_down }, rules) };

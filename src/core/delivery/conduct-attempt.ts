@@ -22,7 +22,7 @@ export type AttemptOutcome =
   | { readonly kind: 'skipped'; readonly reason: ErrorType }
   /** Nothing was sent: an event had shown that an earlier attempt arrived. */
   | { readonly kind: 'arrived' }
-  /** Nothing was sent: a breaker is open. */
+  /** Nothing was sent: a breaker is open, or a budget is used up. */
   | { readonly kind: 'held'; readonly hold: Held }
   /** `provider_down`: the provider is down, so a failure does not count against the notification. */
   | { readonly kind: 'sent'; readonly result: SendResult; readonly provider_down: boolean };

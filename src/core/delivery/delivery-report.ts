@@ -1,4 +1,5 @@
 import type { RetryRecord } from '../model/notification.ts';
+import type { Holder } from './provider-gate.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What becomes of a queue message. */
@@ -27,8 +28,8 @@ export interface DeliveryOutcome {
   readonly record?: RetryRecord;
   /** Why nothing was sent. */
   readonly dropped?: string;
-  /** The breaker that held the attempt. */
-  readonly held_by?: string;
+  /** What held the attempt. */
+  readonly held_by?: Holder;
   /** The near retry could not be queued; a sweep will find the notification later. */
   readonly requeue_error?: unknown;
   /** A fault of ours or of the storage; the message comes back. */

@@ -1,4 +1,5 @@
 import type { NotificationRow, Trigger } from '../model/notification.ts';
+import type { Holder } from './provider-gate.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -16,7 +17,7 @@ export interface EndedAttempt {
   readonly ended: Date;
   /** The provider's answer; absent when nothing was sent. */
   readonly result?: SendResult;
-  /** The breaker that held the attempt. */
-  readonly held_by?: string;
+  /** What held the attempt. */
+  readonly held_by?: Holder;
   readonly verdict: Verdict;
 }

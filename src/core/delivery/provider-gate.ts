@@ -9,21 +9,23 @@ export interface Admitted {
   report(result: SendResult): Promise<boolean>;
 }
 
-/** The provider is down: the notification waits. */
+/** What holds a notification: the breaker of its provider, by its providerKey, or the budget of its channel. */
+export type Holder = { readonly breaker: string } | { readonly budget: string };
+
+/** The provider is down, or its allowance is used up: the notification waits. */
 export interface Held {
   readonly do: 'hold';
   /** ISO-8601 UTC. */
   readonly until: string;
   /** The provider's last failure. */
   readonly error_type: ErrorType;
-  /** The breaker that holds the notification, by its providerKey. */
-  readonly breaker: string;
+  readonly by: Holder;
 }
 
 /** Whether a claimed notification's provider may be called now. */
 export type Admission = Admitted | Held;
 
-/** Keeps attempts from a provider that is down. Never rejects. */
+/** Keeps attempts from a provider that is down or takes no more now. Never rejects. */
 export interface ProviderGate {
   /** @param forced an operator forces the attempt: it is sent, and its answer counts like a probe's. */
   admit(row: NotificationRow, forced: boolean): Promise<Admission>;

@@ -36,7 +36,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     run_id: attempt.run_id,
     ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
     ...(result && answerOf(result)),
-    ...(attempt.held_by && { error_details: JSON.stringify({ breaker: attempt.held_by }) }),
+    ...(attempt.held_by && { error_details: JSON.stringify(attempt.held_by) }),
     ...(result === undefined && verdict.status === 'SUCCESS' && { response_message: ARRIVED }),
     ...(verdict.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),

@@ -36,6 +36,8 @@ export interface Refused {
   readonly message: string;
   /** Earliest next attempt that the provider asked for, in milliseconds from now. */
   readonly retry_after_ms?: number;
+  /** With RATE_LIMITED: which limit of the account is reached, where the provider says so. */
+  readonly limit?: 'rate' | 'quota';
   /** False when the attempt costs no retry, whatever its error type; otherwise the error type decides. */
   readonly counted?: boolean;
   /** False when the attempt failed on our side: then it shows nothing about the provider. */

@@ -82,6 +82,8 @@ export interface NotificationRow {
   readonly created_by?: string;
   /** Without an integration: the host of a recipient that is an https URL (provider-key.ts). */
   readonly provider_host?: string;
+  /** Keyed hash of tenant and recipient. */
+  readonly recipient_hash?: string;
   /** The channel that continues it when it is given up; the recipient there is kept with the content. */
   readonly fallback_channel?: Channel;
   /** The notification that continues this one, and the one that this one continues (failover.ts). */

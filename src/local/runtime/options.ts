@@ -3,7 +3,7 @@ import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';
 
 export interface LocalCommand
-  extends Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port'> {
+  extends Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port' | 'sesLimits'> {
   /** No sample data and no first run. */
   readonly empty: boolean;
   readonly help: boolean;
@@ -15,23 +15,35 @@ export class UsageError extends Error {
 }
 
 export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]
+                           [--ses-rate N] [--ses-quota N]
 
   --empty                  no sample data, no first run
   --data DIR               keep tables, queues and keys in DIR, so that they survive a restart
   --base-interval SECONDS  unit of backoff: the first retry comes after one to two of these (default: the stack's, 300)
   --schedule EXPR|off      when to sweep instead of the stack's schedule: "rate(1 minute)", "cron(30 * * * ? *)", or off
+  --ses-rate N             e-mails a second that the local SES takes (default: 500)
+  --ses-quota N            e-mails in 24 hours that the local SES takes (default: 1000000)
   --port N                 port of the API and the status page (default: any free one)
 `;
 
 /** @throws UsageError that names the flag and what would be right */
 export function parseCommand(args: readonly string[]): LocalCommand {
   const { values } = read(args);
+  const { 'ses-rate': sesRate, 'ses-quota': sesQuota } = values;
   return {
     empty: values.empty ?? false,
     help: values.help ?? false,
     ...(values.data === undefined ? {} : { dataDir: directory(values.data) }),
     ...(values['base-interval'] === undefined ? {} : { baseIntervalSeconds: interval(values['base-interval']) }),
     ...(values.schedule === undefined ? {} : { schedule: schedule(values.schedule) }),
+    ...(sesRate === undefined && sesQuota === undefined
+      ? {}
+      : {
+          sesLimits: {
+            ...(sesRate !== undefined && { per_second: limit('--ses-rate', sesRate) }),
+            ...(sesQuota !== undefined && { per_day: limit('--ses-quota', sesQuota) }),
+          },
+        }),
     ...(values.port === undefined ? {} : { port: port(values.port) }),
   };
 }
@@ -46,6 +58,8 @@ function read(args: readonly string[]) {
         'base-interval': { type: 'string' },
         schedule: { type: 'string' },
         port: { type: 'string' },
+        'ses-rate': { type: 'string' },
+        'ses-quota': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -77,6 +91,14 @@ function schedule(text: string): string {
   } catch (error) {
     throw new UsageError(`--schedule: ${error instanceof Error ? error.message : String(error)}; or write off`);
   }
+}
+
+function limit(flag: string, text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || count > 1_000_000_000) {
+    throw new UsageError(`${flag} must be a whole number from 1 to 1000000000, but is ${JSON.stringify(text)}`);
+  }
+  return count;
 }
 
 function port(text: string): number {

@@ -5,6 +5,7 @@ import type { InvokeByName } from '../emulator/lambda/invocation.ts';
 import { createLambdaApi } from '../emulator/lambda/lambda-api.ts';
 import { choosePorts } from '../processes/tcp-ports.ts';
 import { Teardown } from '../processes/teardown.ts';
+import type { SesLimits } from '../providers/ses/sending-limits.ts';
 import { startProviders } from '../providers/start-providers.ts';
 import { startStandIns } from '../stand-ins/stand-ins.ts';
 import { bind } from '../support/http-server.ts';
@@ -25,6 +26,8 @@ export interface LocalRuntimeOptions {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers. Without it the base interval shortens their intervals in proportion. */
   readonly breaker?: LocalOverrides['breaker'];
+  /** What the local SES allows; generous unless given. */
+  readonly sesLimits?: Partial<SesLimits>;
   /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */
   readonly schedule?: string;
   /** Port of the API and the status page; 0 or undefined: any free port. */
@@ -90,7 +93,14 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   const onNotice = (subject: string) => options.onNotice?.(subject);
   const stack = await createStack({ assembly, standIns, logs, log, report, onNotice, teardown });
   const { plan, publish } = stack;
-  const providers = await startProviders({ sesStandIn: standIns.ses, publish, dataDir, ports, teardown });
+  const providers = await startProviders({
+    sesStandIn: standIns.ses,
+    sesLimits: options.sesLimits,
+    publish,
+    dataDir,
+    ports,
+    teardown,
+  });
   const secretsFile = join(home, 'secrets.json');
   prepareSecrets(secretsFile, providers.simulator);
 

@@ -111,7 +111,7 @@ describe('a breaker', () => {
     const first = await outage();
     for (const gate of [first, worker()]) {
       const [held] = await batch(gate, [row()], OK);
-      expect(held).toMatchObject({ do: 'hold', error_type: 'SERVER_OVERLOAD', breaker: ID });
+      expect(held).toMatchObject({ do: 'hold', error_type: 'SERVER_OVERLOAD', by: { breaker: ID } });
       expect(isHold(held) && seconds(time.clock(), held.until)).toBeGreaterThan(29);
     }
     expect(await batch(first, [row({ integration_config_id: 'IC2' })], OK)).toEqual(['counted']);
@@ -123,7 +123,7 @@ describe('a breaker', () => {
     const hook = { integration_config_id: '', provider_host: 'hooks.example.com' };
     await batch(gate, rows(3, hook), DOWN);
     const [own] = await batch(gate, rows(1, hook), OK);
-    expect(own).toMatchObject({ do: 'hold', breaker: 'webhook#tenant-1@hooks.example.com' });
+    expect(own).toMatchObject({ do: 'hold', by: { breaker: 'webhook#tenant-1@hooks.example.com' } });
     expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
   });
 

@@ -19,10 +19,10 @@ import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter
 import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { serve } from '../../../src/local/support/http-server.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';

@@ -1,5 +1,4 @@
-import { OperatorError } from '../../../terminal/errors.ts';
-import { EXIT_USAGE } from '../../../terminal/errors.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import type { MemberAccess } from '../../session/member-access.ts';
 import type { Session } from '../../session/session.ts';
 
@@ -24,6 +23,7 @@ export async function addressHash(
     return member.email_hash;
   }
   const address = sealing.mailbox(email === '-' ? await session.terminal.readInput() : (email ?? ''));
-  if (address === undefined) throw new OperatorError('--email must be one address, such as name@example.com.', EXIT_USAGE);
+  if (address === undefined)
+    throw new OperatorError('--email must be one address, such as name@example.com.', EXIT_USAGE);
   return sealing.emailHash(tenant, address);
 }

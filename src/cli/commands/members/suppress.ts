@@ -10,7 +10,12 @@ export function addMembersSuppress(members: Command, context: CliContext): void 
 }
 
 export function addMembersUnsuppress(members: Command, context: CliContext): void {
-  add(members, context, 'unsuppress', 'send newsletters to an address again that bounced, complained or was suppressed');
+  add(
+    members,
+    context,
+    'unsuppress',
+    'send newsletters to an address again that bounced, complained or was suppressed',
+  );
 }
 
 function add(members: Command, context: CliContext, name: 'suppress' | 'unsuppress', description: string): void {

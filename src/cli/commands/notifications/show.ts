@@ -64,12 +64,15 @@ function describe(
   ].join('\n');
 }
 
+const HELD_BY_BUDGET = /^\{"budget":"(\w+)"\}$/;
 const HELD_BY_BREAKER = /^\{"breaker":"([^"]+)"\}$/;
 
-/** The provider's answer. If a breaker held the attempt, the provider that was down. */
+/** The provider's answer, or what held the attempt: a provider that was down, or a budget. */
 function answerOf({ retry_status, response_message, error_details = '', uncounted }: RetryRecord): string | undefined {
   const [, provider] = HELD_BY_BREAKER.exec(error_details) ?? [];
   if (provider !== undefined) return `held: ${provider} is down`;
+  const [, budget] = HELD_BY_BUDGET.exec(error_details) ?? [];
+  if (budget !== undefined) return `held: the budget of ${budget} is used up`;
   return retry_status === 'FAILED' && uncounted
     ? `${response_message ?? 'no answer'} (used up no retry)`
     : response_message;

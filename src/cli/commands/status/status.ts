@@ -1,14 +1,18 @@
 import type { Command } from 'commander';
 import { createBreakerStore } from '../../../adapters/dynamodb/breaker/breaker-store.ts';
+import { createPacingStore } from '../../../adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
+import { CHANNELS } from '../../../core/model/channels.ts';
 import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
+import { type BudgetStatus, budgetStatus } from '../../../core/pacing/budget-status.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { opsCommand } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { describeBreakers } from './breaker-table.ts';
+import { describeBudgets } from './budget-table.ts';
 import { describeSweeps } from './sweeps.ts';
 
 /** Enough sweeps to see that the schedule works. */
@@ -25,6 +29,7 @@ due        notifications to retry now; one that is queued or being attempted is 
 waiting    notifications to retry later
 in flight  messages that a channel function has received (an approximate count by SQS)
 dead       given-up notifications; their dead letters wait for an operator
+budgets    what SES allows, what was sent, and what waits or is paused (--json: in each lane of the channel)
 breakers   providers that are down; held notifications count as waiting (--json: in each lane of the channel)
 
 Examples:
@@ -38,23 +43,38 @@ async function showStatus(session: Session): Promise<number> {
   const { deployment, dynamodb, sqs, terminal } = session;
   const now = session.clock();
   const { tables } = deployment;
-  const [lanes, breakers] = await Promise.all([
+  const store = createPacingStore(dynamodb, tables.pipeline_state);
+  const [lanes, breakers, ...registers] = await Promise.all([
     laneStatus({
       index: createDueIndex(dynamodb, tables.notification_log),
       inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
       now,
     }),
     createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),
+    ...CHANNELS.map((channel) => store.read(channel)),
   ]);
   const down = breakerStatus(breakers, now);
+  const budgets = CHANNELS.flatMap((channel, i) => {
+    const used = registers[i];
+    return used === undefined || Object.keys(used).length === 0 ? [] : [budgetStatus(channel, used, now)];
+  });
   if (session.json) {
-    terminal.print(`${JSON.stringify(lanes.map((lane) => withBreakers(lane, down)))}\n`);
+    terminal.print(
+      `${JSON.stringify(lanes.map((lane) => ({ ...withBreakers(lane, down), budgets: budgetsOf(lane, budgets) })))}\n`,
+    );
     return 0;
   }
   const sweeps = await lastSweeps(dynamodb, tables.pipeline_state, SWEEPS_SHOWN);
-  terminal.print(`${describe(lanes, session, now)}${describeBreakers(down, session, now)}`);
+  terminal.print(
+    `${describe(lanes, session, now)}${describeBudgets(budgets, session, now)}${describeBreakers(down, session, now)}`,
+  );
   if (sweeps.length > 0) terminal.print(`\n${describeSweeps(sweeps, session)}`);
   return 0;
+}
+
+/** A budget belongs to a channel, and both lanes share it. */
+function budgetsOf({ channel }: LaneStatus, budgets: readonly BudgetStatus[]): BudgetStatus[] {
+  return budgets.filter((budget) => budget.channel === channel);
 }
 
 /** A breaker belongs to a channel and holds the notifications of both lanes. */

@@ -50,6 +50,7 @@ export function functionEnvironment(
     AWS_ENDPOINT_URL_SQS: endpoints.sqs,
     AWS_ENDPOINT_URL_SNS: endpoints.sqs,
     AWS_ENDPOINT_URL_SES: endpoints.ses,
+    AWS_ENDPOINT_URL_SESV2: endpoints.ses,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     ...overridden(plan.environment, overrides),
     ...localOnly,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../respond.ts';
 import type { Refusal, ScriptedAnswer } from '../scripted-answer.ts';
+import type { Exceeded } from './sending-limits.ts';
 
 const CODES: Readonly<Record<Refusal, readonly [code: string, message: string]>> = {
   gone: ['MessageRejected', 'Address is no longer in use'],
@@ -22,6 +23,17 @@ export function sesRefusal(scripted: Exclude<ScriptedAnswer, { kind: 'drop' | 'a
     case 'error':
       return problem(400, 'Sender', scripted.code, 'as asked');
   }
+}
+
+const LIMITS: Readonly<Record<Exceeded, readonly [code: string, message: string]>> = {
+  rate: ['Throttling', 'Maximum sending rate exceeded.'],
+  quota: ['Throttling', 'Daily message quota exceeded.'],
+  paused: ['AccountSendingPausedException', 'Email sending is disabled for the account'],
+};
+
+/** SES's answer to a mail beyond one of the account's limits. */
+export function limitRefusal(exceeded: Exceeded): Answer {
+  return problem(400, 'Sender', ...LIMITS[exceeded]);
 }
 
 /** An error as SES's query protocol writes it. */

@@ -27,6 +27,12 @@ export function emailCall(fields: URLSearchParams): Call {
   };
 }
 
+/** SES counts recipients, not mails. */
+export function recipientsOf(fields: URLSearchParams): number {
+  const named = [...fields.keys()].filter((name) => /^Destinations?\.(\w+Addresses\.)?member\.\d+$/.test(name));
+  return Math.max(1, named.length);
+}
+
 export function tagsOf(fields: URLSearchParams): Record<string, string> {
   const tags: Record<string, string> = {};
   for (let index = 1; fields.has(`Tags.member.${index}.Name`); index++) {

@@ -5,10 +5,12 @@ import type { Publish } from '../../emulator/events/event-bus.ts';
 import { type HttpServer, serve } from '../../support/http-server.ts';
 import type { ReceivedLog } from '../received-log.ts';
 import { type Answer, type Call, keyOf, respond } from '../respond.ts';
+import { accountAnswer } from './account-answers.ts';
 import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
+import { SendingLimits, type SesLimits } from './sending-limits.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
-import { sesRefusal } from './ses-refusal.ts';
-import { emailCall, sendFields, tagsOf } from './ses-request.ts';
+import { limitRefusal, sesRefusal } from './ses-refusal.ts';
+import { emailCall, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
 
 /** Milliseconds between a mail and its first event, and between two events: shorter than the wait for any retry. */
 const EVENT_DELAY_MS = 200;
@@ -16,17 +18,20 @@ const EVENT_DELAY_MS = 200;
 /**
  * The local SES: a proxy in front of the SES stand-in, which accepts every mail. The local part of the recipient's
  * address decides SES's answer (scripted-answer.ts) and the events of an accepted mail (mail-outcome.ts). Events go to
- * `publish` when the mail names a configuration set. All other requests pass unchanged, also those for the stand-in's
- * web page and `GET /store`.
+ * `publish` when the mail names a configuration set. Mails beyond the account's limits are refused as SES refuses them
+ * (account-answers.ts). All other requests pass unchanged, also those for the stand-in's web page and `GET /store`.
  */
 export function startSimulatedSes(
   upstream: string,
   received: ReceivedLog,
   publish: Publish,
-  port = 0,
+  { port = 0, limits = {} }: { readonly port?: number; readonly limits?: Partial<SesLimits> } = {},
 ): Promise<HttpServer> {
+  const sending = new SendingLimits(limits, Date.now());
   return serve(
     async (request, response, body) => {
+      const account = accountAnswer(request, body, sending);
+      if (account !== undefined) return write(response, account);
       const fields = sendFields(request.method, request.url, body);
       if (fields === undefined) return write(response, await forward(upstream, request, body));
       const call = emailCall(fields);
@@ -35,6 +40,8 @@ export function startSimulatedSes(
       const answered = isOutcome(word) ? { ...call, word: 'ok' } : call;
       await respond(answered, request, response, received, async (scripted) => {
         if (scripted.kind !== 'accept') return sesRefusal(scripted);
+        const exceeded = sending.take(recipientsOf(fields), Date.now());
+        if (exceeded !== undefined) return limitRefusal(exceeded);
         const answer = await forward(upstream, request, body);
         void publishEvents(sentMail(fields, call, answer), outcome, publish);
         if (isUnanswered(word)) response.destroy();

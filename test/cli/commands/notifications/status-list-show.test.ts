@@ -64,6 +64,7 @@ describe('status', () => {
       dead: 0,
       oldest_due_at: '2026-01-01T00:00:00.000Z',
       breakers: [],
+      budgets: [],
     });
     expect(lane('email', 'express')).toMatchObject({ due: 0, waiting: 1, oldest_due_at: null });
     expect(lane('slack', 'standard')).toMatchObject({ dead: 2 });

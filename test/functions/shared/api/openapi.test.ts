@@ -4,6 +4,8 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { intakeRoutes } from '../../../../functions/shared/api/intake-routes.ts';
+import { memberRoutes } from '../../../../functions/shared/api/member-routes.ts';
+import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes } from '../../../../functions/shared/api/notification-routes.ts';
 import { openApiDocument } from '../../../../src/adapters/api/openapi.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/intake/problem.ts';
@@ -41,7 +43,13 @@ describe('the OpenAPI document', () => {
     const deployed = routes.map(({ properties }) => properties['RouteKey']).filter((key) => key !== '$default');
     expect(deployed.sort()).toEqual(documented);
     const none = {} as never;
-    expect(Object.keys({ ...intakeRoutes(none, none), ...notificationRoutes(none) }).sort()).toEqual(documented);
+    const answered = {
+      ...intakeRoutes(none, none),
+      ...notificationRoutes(none),
+      ...newsletterRoutes(none),
+      ...memberRoutes(none, none),
+    };
+    expect(Object.keys(answered).sort()).toEqual(documented);
   }, 60_000);
 
   it.each(operations)('knows the 500 that API Gateway itself answers $method $path with', ({ operation }) => {
@@ -91,6 +99,12 @@ describe('whatever is asked', () => {
   let world: ApiWorld;
   const keys: string[] = [];
   const ids = ['f-due', 'f-dead', 'f-other', 'f-aside-1', 'f-aside-2', 'nobody'];
+  const memberIds = Array.from({ length: 9 }, (_, i) => `m-${i}`);
+  const idsOf: Readonly<Record<string, readonly string[]>> = {
+    log_id: ids,
+    member_id: [...memberIds, 'nobody'],
+    newsletter_id: ['weekly', 'weekly', 'other'],
+  };
 
   beforeAll(async () => {
     world = await startApiWorld();
@@ -99,6 +113,10 @@ describe('whatever is asked', () => {
     await world.put(deadRow('f-dead'));
     await world.put(storedRow('f-other', { tenant_id: 'tenant-2' }));
     for (const row of SET_ASIDE) await world.put(row);
+    const key = keys[0] ?? '';
+    await world.call('PUT', '/v1/newsletters/weekly', { key, body: { name: 'Weekly', from: 'news@example.com' } });
+    const members = memberIds.map((member_id) => ({ member_id, email: 'a@example.com', newsletters: ['weekly'] }));
+    await world.call('POST', '/v1/members', { key, body: { members } });
   }, 60_000);
   afterAll(() => world?.stop());
 
@@ -148,7 +166,7 @@ describe('whatever is asked', () => {
     const values = Object.fromEntries(
       parameters.map(({ name, in: place, schema: of }) => {
         const any = fc.oneof(fromSchema(of).map(String), fc.string({ maxLength: 60 }));
-        if (place === 'path') return [name, fc.oneof(fc.constantFrom(...ids), any)];
+        if (place === 'path') return [name, fc.oneof(fc.constantFrom(...(idsOf[name] ?? ids)), any)];
         if (place === 'header') return [name, fc.option(fromSchema(of).map(String), { freq: 9, nil: undefined })];
         return [
           name,
@@ -201,7 +219,7 @@ describe('whatever is asked', () => {
         expect(check?.(answer.body), `${operation.operationId}: ${ajv.errorsText(check?.errors)}`).toBe(true);
         seen.set(`${operation.operationId} ${answer.status}`, 1);
       }),
-      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 300), ...(!process.env['FUZZ_RUNS'] && { seed: 952 }) },
+      { numRuns: Number(process.env['FUZZ_RUNS'] ?? 450), ...(!process.env['FUZZ_RUNS'] && { seed: 952 }) },
     );
     // The ordinary run draws the same requests each time; FUZZ_RUNS draws so many others.
     // It would prove nothing if everything were refused at the door.
@@ -216,6 +234,15 @@ describe('whatever is asked', () => {
       'listNotifications 200',
       'listNotifications 400',
       'retryNotification 202',
+      'putNewsletter 400',
+      'getNewsletter 200',
+      'getNewsletter 404',
+      'upsertMembers 200',
+      'upsertMembers 400',
+      'getMember 200',
+      'getMember 404',
+      'resubscribeMember 400',
+      'deleteMember 404',
     ]) {
       expect([...seen.keys()]).toContain(interesting);
     }

@@ -11,6 +11,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
+import type { Pacing } from '../../../../functions/shared/channel/postpone.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../../../src/adapters/sqs/return-to-queue.ts';
@@ -47,7 +48,7 @@ describe('a channel function', () => {
     url = QueueUrl;
   });
 
-  function functionWith(result: SendResult, sent: string[] = []) {
+  function functionWith(result: SendResult, sent: string[] = [], pacing?: Pacing) {
     const sender: Sender = {
       async send({ log_id }) {
         sent.push(log_id);
@@ -59,6 +60,7 @@ describe('a channel function', () => {
       {
         giveBack: (queue, returned) => returnToQueue(sqs, queue, returned),
         queues,
+        ...(pacing && { pacing }),
         reserve_ms: 25_000,
         deliver: {
           rows: tables.rows,
@@ -171,5 +173,42 @@ describe('a channel function', () => {
     expect(sent).toEqual([]);
     expect(tables.log.get('a')).toMatchObject({ send_status: 'FAILED', send_attempts: 1 });
     expect(await counts()).toMatchObject({ visible: 0, in_flight: 2 });
+  });
+
+  it('sends copies of what the provider allows no more now, so that their receives start anew', async () => {
+    await give('a', 'b');
+    const sent: string[] = [];
+    const pacing: Pacing = {
+      screen: async (batch) => ({
+        now: batch.filter(({ message }) => message.log_id === 'a'),
+        later: batch
+          .filter(({ message }) => message.log_id === 'b')
+          .map((received) => ({ received, delay_seconds: 1 })),
+      }),
+      takeWaited: () => 0,
+    };
+    const { batchItemFailures } = await functionWith(
+      { ok: true, response_code: '200' },
+      sent,
+      pacing,
+    )(await receive(), PATIENT);
+    expect(batchItemFailures).toEqual([]);
+    expect(sent).toEqual(['a']);
+    expect(tables.log.get('b')).toMatchObject({ send_status: 'FAILED', send_attempts: 1 });
+    expect(await counts()).toMatchObject({ delayed: 1 });
+  });
+
+  it('gives a postponed message back when SQS takes no copy of it', async () => {
+    // There is no express queue here.
+    const urgent = dueRow({ log_id: 'b', priority: 'urgent' });
+    await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: JSON.stringify(messageFor(urgent)) }));
+    const pacing: Pacing = {
+      screen: async (batch) => ({ now: [], later: batch.map((received) => ({ received, delay_seconds: 60 })) }),
+      takeWaited: () => 0,
+    };
+    const event = await receive();
+    const { batchItemFailures } = await functionWith({ ok: true, response_code: '200' }, [], pacing)(event, PATIENT);
+    expect(batchItemFailures).toEqual([{ itemIdentifier: event.Records[0]?.messageId }]);
+    expect(await counts()).toMatchObject({ in_flight: 1, delayed: 0 });
   });
 });

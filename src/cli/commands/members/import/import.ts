@@ -85,7 +85,9 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
     }
   } catch (error) {
     progress.end();
-    session.terminal.say(`The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`);
+    session.terminal.say(
+      `The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`,
+    );
     throw error;
   } finally {
     progress.end();
@@ -132,7 +134,8 @@ async function rulesOf(
 function openRejects(path: string, length: number): (faults: readonly LineFault[]) => number {
   const file = openSync(path, length === 0 ? 'w' : 'a');
   if (length > 0) truncateSync(path, length);
-  return (faults) => (faults.length === 0 ? 0 : writeSync(file, faults.map((one) => `${JSON.stringify(one)}\n`).join('')));
+  return (faults) =>
+    faults.length === 0 ? 0 : writeSync(file, faults.map((one) => `${JSON.stringify(one)}\n`).join(''));
 }
 
 function describe({ line, column, message }: LineFault): string {

@@ -26,14 +26,26 @@ export function createCsvParser(header: Line): (lines: readonly Line[]) => LineR
     const fields = names.flatMap((name, i) => {
       const cell = cells[i]?.trim() ?? '';
       if (cell === '') return [];
-      return [[name, LISTS.has(name) ? cell.split(';').map((one) => one.trim()).filter(Boolean) : cell]];
+      return [
+        [
+          name,
+          LISTS.has(name)
+            ? cell
+                .split(';')
+                .map((one) => one.trim())
+                .filter(Boolean)
+            : cell,
+        ],
+      ];
     });
     return { line: number, fields: Object.fromEntries(fields) };
   };
 
   const parseOne = (line: Line): LineRecord => {
     const [cells] = parseAll(line.text, delimiter) ?? [];
-    return cells ? toRecord(line, cells) : faultOf(line.number, 'quotes', 'has a quote that is not closed or not doubled');
+    return cells
+      ? toRecord(line, cells)
+      : faultOf(line.number, 'quotes', 'has a quote that is not closed or not doubled');
   };
 
   return (lines) => {

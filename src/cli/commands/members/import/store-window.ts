@@ -2,7 +2,12 @@ import * as v from 'valibot';
 import { memberEntries } from '../../../../adapters/api/newsletter-schemas.ts';
 import { check } from '../../../../adapters/api/read-request.ts';
 import { Problem } from '../../../../core/intake/problem.ts';
-import { type GivenMember, MAX_UPSERTS, type UpsertDeps, upsertMembers } from '../../../../core/newsletter/members/upsert-members.ts';
+import {
+  type GivenMember,
+  MAX_UPSERTS,
+  type UpsertDeps,
+  upsertMembers,
+} from '../../../../core/newsletter/members/upsert-members.ts';
 import type { MemberStatus } from '../../../../core/newsletter/model/member.ts';
 import type { LineFault, LineRecord } from './line-fault.ts';
 
@@ -41,7 +46,9 @@ export async function storeWindow(
     const batches = Array.from({ length: Math.ceil(round.length / MAX_UPSERTS) }, (_, i) =>
       round.slice(i * MAX_UPSERTS, (i + 1) * MAX_UPSERTS),
     );
-    const created = await Promise.all(batches.map((batch) => upsertMembers(rules.tenant_id, batch, deps, { add: true })));
+    const created = await Promise.all(
+      batches.map((batch) => upsertMembers(rules.tenant_id, batch, deps, { add: true })),
+    );
     const fresh = created.reduce((sum, { size }) => sum + size, 0);
     result.created += fresh;
     result.changed += round.length - fresh;
@@ -60,7 +67,12 @@ async function readMember(
     const given = check(lineSchema, record.fields);
     const faults = (given.newsletters ?? [])
       .filter((id) => !known.has(id))
-      .map(() => ({ line, column: 'newsletters', rule: 'existing_newsletter', message: 'names an unknown newsletter' }));
+      .map(() => ({
+        line,
+        column: 'newsletters',
+        rule: 'existing_newsletter',
+        message: 'names an unknown newsletter',
+      }));
     if (faults.length > 0) return { faults };
     const { member_id = await sealing.emailHash(tenant_id, given.email), name } = given;
     const chosen = given.status ?? status;

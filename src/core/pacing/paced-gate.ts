@@ -1,0 +1,189 @@
+import type { Admission, Held, ProviderGate } from '../delivery/provider-gate.ts';
+import type { Refused, SendResult } from '../delivery/sender.ts';
+import { deadlineOf } from '../delivery/verdict.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { ReceivedMessage } from '../model/queue-message.ts';
+import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
+import { type Clock, epochMs } from '../model/time.ts';
+import type { ExceededLimit } from './pacer.ts';
+import type { Allowance, Ask } from './plan-reservation.ts';
+import { useOf } from './uses.ts';
+
+/** The receiver of a notification, whose rate is limited. */
+export interface PacedReceiver {
+  readonly key: string;
+  readonly per_second: number;
+}
+
+/** The budgets of a channel, as its function needs them. None of the calls rejects. */
+export interface Budgets {
+  /** The adapter gathers what a batch asks for at the same moment. */
+  reserve(ask: Ask): Promise<Allowance>;
+  exceeded(limit: ExceededLimit): Promise<void>;
+  blocked(key: string, until: number): Promise<void>;
+}
+
+export interface PacedGateDeps {
+  /** Asked for what a budget admits. */
+  readonly inner: ProviderGate;
+  readonly channel: string;
+  readonly budgets: Budgets;
+  /**
+   * `account`: everything that the channel sends shares one budget, so it is reserved before the rows are claimed.
+   * Otherwise: the receiver of a row, undefined when no rate limits it. Never rejects.
+   */
+  readonly receiver: 'account' | ((row: NotificationRow) => Promise<PacedReceiver | undefined>);
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** A message that goes back to its lane unclaimed. */
+export interface Postponed {
+  readonly received: ReceivedMessage;
+  readonly delay_seconds: number;
+}
+
+export interface Screened {
+  readonly now: readonly ReceivedMessage[];
+  readonly later: readonly Postponed[];
+}
+
+/** What was decided for a message before its row was claimed. */
+type Turn = { readonly slot: number } | { readonly wait: number };
+
+/** The budget that all e-mail shares, as asks and metrics name it. */
+export const ACCOUNT = 'account';
+
+/** Turns of messages that were dropped before their attempt are forgotten in time, to bound the memory. */
+const MAX_TURNS = 1_000;
+/** SQS delays a message by at most so many seconds. */
+const LONGEST_DELAY_S = 900;
+/** A wait that is only an estimate is looked at again after this. */
+const LONGEST_HOLD_MS = 3_600_000;
+/** Shorter waits than this are not worth a hold: the deadline comes first. */
+const SHORTEST_HOLD_MS = 1_000;
+
+/**
+ * Lets attempts through as their budgets allow, then asks the inner gate. What gets no slot within the look-ahead waits
+ * in its lane if its row is not claimed yet, and otherwise on its row, as what a breaker holds.
+ */
+export class PacedGate implements ProviderGate {
+  readonly #deps: PacedGateDeps;
+  readonly #turns = new Map<string, Turn>();
+  /** Milliseconds that attempts have waited for their slots since this was last read. */
+  #waited_ms = 0;
+
+  constructor(deps: PacedGateDeps) {
+    this.#deps = deps;
+  }
+
+  /** Before the claim: keeps what may be sent now, and says when the rest may try again. Never rejects. */
+  async screen(batch: readonly ReceivedMessage[]): Promise<Screened> {
+    if (this.#turns.size > MAX_TURNS) this.#turns.clear();
+    if (this.#deps.receiver !== ACCOUNT) return { now: batch, later: [] };
+    const now = this.#now();
+    const due = batch.filter(({ message }) => epochMs(message.due) <= now);
+    const groups = Map.groupBy(due, ({ message: { priority, options } }) =>
+      useOf(options?.force ? 'urgent' : priority),
+    );
+    const later: Postponed[] = [];
+    await Promise.all(
+      [...groups].map(async ([use, messages]) => {
+        const lane = PRIORITY_POLICY[messages[0]?.message.priority ?? 'normal'].lane;
+        const { slots, waits, why } = await this.#deps.budgets.reserve({
+          key: ACCOUNT,
+          count: messages.length,
+          use,
+          lane,
+        });
+        messages.forEach((received, i) => {
+          const { log_id } = received.message;
+          const slot = slots[i];
+          const wait = waits[i - slots.length] ?? now;
+          if (slot !== undefined) this.#turns.set(log_id, { slot });
+          // Only a message at its first receive is surely not the one that bounces to the DLQ, which must keep its id.
+          else if (why === 'rate' && received.receive_count === 1) {
+            later.push({ received, delay_seconds: delayUntil(wait, now) });
+          } else this.#turns.set(log_id, { wait });
+        });
+      }),
+    );
+    const back = new Set(later.map(({ received }) => received));
+    return { now: batch.filter((received) => !back.has(received)), later };
+  }
+
+  async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
+    const { receiver, inner } = this.#deps;
+    if (receiver === ACCOUNT) {
+      const turn = this.#turns.get(row.log_id);
+      this.#turns.delete(row.log_id);
+      return this.#take(row, forced, turn, ACCOUNT);
+    }
+    const paced = await receiver(row);
+    if (paced === undefined) return inner.admit(row, forced);
+    return this.#take(row, forced, await this.#reserve(row, forced, paced), paced.key);
+  }
+
+  /** The seconds that attempts have waited for their slots since the last call. */
+  takeWaited(): number {
+    const seconds = this.#waited_ms / 1000;
+    this.#waited_ms = 0;
+    return seconds;
+  }
+
+  async #reserve(row: NotificationRow, forced: boolean, paced: PacedReceiver): Promise<Turn> {
+    const { lane } = PRIORITY_POLICY[row.priority];
+    const use = useOf(forced ? 'urgent' : row.priority);
+    const { slots, waits } = await this.#deps.budgets.reserve({ ...paced, count: 1, use, lane });
+    return slots[0] !== undefined ? { slot: slots[0] } : { wait: waits[0] ?? this.#now() };
+  }
+
+  async #take(row: NotificationRow, forced: boolean, turn: Turn | undefined, key: string): Promise<Admission> {
+    if (turn !== undefined && 'wait' in turn && !forced) return this.#hold(row, turn.wait);
+    const wait = turn !== undefined && 'slot' in turn ? turn.slot - this.#now() : 0;
+    if (wait > 0) {
+      this.#waited_ms += wait;
+      await this.#deps.pause(wait);
+    }
+    const admission = await this.#deps.inner.admit(row, forced);
+    if (admission.do === 'hold') return admission;
+    return {
+      do: 'send',
+      report: async (result) => {
+        const [down] = await Promise.all([admission.report(result), this.#learn(result, key)]);
+        return down;
+      },
+    };
+  }
+
+  /** Not past the deadline: a notification that the budget keeps waiting is given up then, and not before. */
+  #hold(row: NotificationRow, until: number): Held {
+    const now = this.#now();
+    const first = row.first_attempt_at ?? new Date(now).toISOString();
+    const deadline = deadlineOf(first, row, this.#deps.policy);
+    const at = Math.min(until, now + LONGEST_HOLD_MS, Math.max(deadline, now + SHORTEST_HOLD_MS));
+    const held = new Date(Math.ceil(Math.max(at, now + SHORTEST_HOLD_MS))).toISOString();
+    return { do: 'hold', until: held, error_type: 'RATE_LIMITED', by: { budget: this.#deps.channel } };
+  }
+
+  /** A refusal for a limit slows down all workers. */
+  async #learn(result: SendResult, key: string): Promise<void> {
+    if (result.ok || result.error_type !== 'RATE_LIMITED') return;
+    if (key !== ACCOUNT) await this.#deps.budgets.blocked(key, this.#now() + pauseAfter(result));
+    else if (result.limit !== undefined) await this.#deps.budgets.exceeded(result.limit);
+  }
+
+  #now(): number {
+    return this.#deps.clock().getTime();
+  }
+}
+
+function delayUntil(until: number, now: number): number {
+  return Math.min(LONGEST_DELAY_S, Math.max(1, Math.round((until - now) / 1000)));
+}
+
+/** A receiver that does not say how long it refuses is left alone for a second; none for more than an hour. */
+function pauseAfter({ retry_after_ms = 1_000 }: Refused): number {
+  return Math.min(retry_after_ms, LONGEST_HOLD_MS);
+}

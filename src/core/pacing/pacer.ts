@@ -1,0 +1,175 @@
+import type { Refused } from '../delivery/sender.ts';
+import type { Clock } from '../model/time.ts';
+import {
+  type AccountLimits,
+  accountIn,
+  dailyQuota,
+  exhaustedSteps,
+  limitsSteps,
+  loweringSteps,
+  plannedRate,
+} from './account.ts';
+import type { PacingPolicy } from './pacing-policy.ts';
+import { type Allowance, type Ask, planReservation } from './plan-reservation.ts';
+import { applied, numberIn, type PacingStore, type Registers, type Step } from './registers.ts';
+
+export interface PacerDeps {
+  readonly store: PacingStore;
+  /** The channel whose budgets these are: the name of their registers. */
+  readonly channel: string;
+  readonly policy: PacingPolicy;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** How many workers share the budgets at most: what each takes alone while storage fails. */
+  readonly workers: number;
+  /** Asks the provider for the account's limits; absent where each receiver has a rate of its own. */
+  readonly readLimits?: () => Promise<AccountLimits>;
+  /** Storage or the provider failed; deliveries go on. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** Which of the account's limits an attempt exceeded. */
+export type ExceededLimit = NonNullable<Refused['limit']>;
+
+/** How often a reservation is tried while other workers are faster. */
+const TRIES = 4;
+/** How long the account's limits are trusted; a minute where they are nearly used up, or nothing may be sent. */
+const TRUSTED_MS = 300_000;
+const TRUSTED_IN_NEED_MS = 60_000;
+const IN_NEED = 0.6;
+/** One worker asks the provider at a time, and nobody for so long after it failed. */
+const LEASE_MS = 60_000;
+/** A refusal for the day is not repeated from a view that is older than this. */
+const FRESH_MS = 5_000;
+/** Storage that failed is not asked again for so long: each try could take seconds of a batch's time. */
+const ALONE_MS = 5_000;
+
+/** The budgets of a channel as one worker uses them. */
+export class Pacer {
+  readonly #deps: PacerDeps;
+  #view: Registers | undefined;
+  #viewedAt = 0;
+  /** What this worker takes by itself while storage fails. */
+  #alone: Registers = {};
+  #aloneUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: PacerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reserves for a batch. Never rejects. @returns the answers in the order of the asks */
+  async reserve(asks: readonly Ask[]): Promise<readonly Allowance[]> {
+    if (this.#now() < this.#aloneUntil) return this.#reserveAlone(asks);
+    try {
+      const view = await this.#current();
+      return await this.#reserveFrom(view, asks);
+    } catch (error) {
+      this.#aloneUntil = this.#now() + ALONE_MS;
+      this.#deps.onFault?.(error);
+      return this.#reserveAlone(asks);
+    }
+  }
+
+  /** The provider refused an attempt because one of the account's limits is reached. Never rejects. */
+  async exceeded(limit: ExceededLimit): Promise<void> {
+    const now = this.#now();
+    await this.#try(limit === 'rate' ? loweringSteps(this.#view ?? {}, now) : exhaustedSteps(now));
+  }
+
+  /** The receiver takes nothing before this time, in epoch milliseconds. Never rejects. */
+  async blocked(key: string, until: number): Promise<void> {
+    await this.#try([{ name: `next:${key}`, set: until, guard: { at_most: until, or_absent: true } }]);
+  }
+
+  async #reserveFrom(start: Registers, asks: readonly Ask[]): Promise<readonly Allowance[]> {
+    let view = start;
+    for (let tries = 1; ; tries++) {
+      const { policy, random, store, channel } = this.#deps;
+      const refuse = tries > TRIES && ({ refuse: true } as const);
+      const plan = planReservation(view, asks, { now: this.#now(), policy, random, ...refuse });
+      if (plan.steps.length === 0) {
+        const answers = plan.allowances(view);
+        if (!answers.some(({ why }) => why === 'quota' || why === 'account') || this.#isFresh()) return answers;
+        view = this.#learn(await store.read(channel));
+        continue;
+      }
+      const { applied: done, registers } = await store.change(channel, plan.steps);
+      view = this.#learn(registers);
+      if (done) return plan.allowances(view);
+    }
+  }
+
+  /** While storage fails, each worker takes its part of the rate and goes on: failing open, as slowly as is safe. */
+  #reserveAlone(asks: readonly Ask[]): readonly Allowance[] {
+    const { policy, random, workers } = this.#deps;
+    const now = this.#now();
+    const fallback_per_second = plannedRate(this.#view ?? {}, policy, now) / workers;
+    const slower = asks.map((ask) => ({ ...ask, ...(ask.per_second && { per_second: ask.per_second / workers }) }));
+    const plan = planReservation(this.#alone, slower, {
+      now,
+      policy: { ...policy, fallback_per_second },
+      random,
+    });
+    this.#alone = applied(this.#alone, plan.steps) ?? this.#alone;
+    return plan.allowances(this.#alone);
+  }
+
+  /** What is known of the registers, after the account's limits were read if they had to be. */
+  async #current(): Promise<Registers> {
+    const { store, channel, readLimits } = this.#deps;
+    const view = this.#view ?? this.#learn(await store.read(channel));
+    if (readLimits === undefined || !this.#isStale(view)) return view;
+    return this.#refresh(view, readLimits);
+  }
+
+  #isStale(view: Registers): boolean {
+    const account = accountIn(view);
+    if (account === undefined) return true;
+    const quota = dailyQuota(view, this.#deps.policy) ?? Infinity;
+    const inNeed = !account.sending || account.sent_24h + account.granted > IN_NEED * quota;
+    return this.#now() - account.read_at > (inNeed ? TRUSTED_IN_NEED_MS : TRUSTED_MS);
+  }
+
+  /** One worker at a time asks the provider. The others go on with what is known. */
+  async #refresh(view: Registers, readLimits: () => Promise<AccountLimits>): Promise<Registers> {
+    const { store, channel, policy } = this.#deps;
+    const now = this.#now();
+    if ((numberIn(view, 'reading_until') ?? 0) > now) return view;
+    const lease = await store.change(channel, [
+      { name: 'reading_until', set: now + LEASE_MS, guard: { at_most: now, or_absent: true } },
+    ]);
+    const known = this.#learn(lease.registers);
+    if (!lease.applied || !this.#isStale(known)) return known;
+    const counted = Math.max(0, numberIn(known, 'granted') ?? 0);
+    const limits = await readLimits().catch((error: unknown) => {
+      this.#deps.onFault?.(error);
+      return undefined;
+    });
+    if (limits === undefined) return known;
+    return this.#learn(
+      (await store.change(channel, limitsSteps(known, limits, { counted, read_at: now, policy }))).registers,
+    );
+  }
+
+  async #try(steps: readonly Step[]): Promise<void> {
+    try {
+      this.#learn((await this.#deps.store.change(this.#deps.channel, steps)).registers);
+    } catch (error) {
+      this.#deps.onFault?.(error);
+    }
+  }
+
+  #learn(registers: Registers): Registers {
+    this.#view = registers;
+    this.#viewedAt = this.#now();
+    return registers;
+  }
+
+  #isFresh(): boolean {
+    return this.#now() - this.#viewedAt <= FRESH_MS;
+  }
+
+  #now(): number {
+    return this.#deps.clock().getTime();
+  }
+}

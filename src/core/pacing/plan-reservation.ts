@@ -1,0 +1,227 @@
+import type { Lane } from '../model/channels.ts';
+import { plannedRate, type Room, roomFor, spendingSteps } from './account.ts';
+import { KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy } from './pacing-policy.ts';
+import { type Guard, numberIn, type Registers, type Step } from './registers.ts';
+import { ceilingOf, USES, type Use } from './uses.ts';
+
+/** A wish for the allowance of a budget. */
+export interface Ask {
+  /** The receiver that the budget belongs to; `account` for the account that all e-mail goes through. */
+  readonly key: string;
+  readonly count: number;
+  readonly use: Use;
+  /** The receiver's rate; absent for the account, whose rate is in the registers. */
+  readonly per_second?: number;
+  /** The lane to which goes back what gets no slot. Absent: whoever asks waits by itself. */
+  readonly lane?: Lane;
+}
+
+/** The answer to an ask: `slots` and `waits` together are `count` many. */
+export interface Allowance {
+  /** Epoch milliseconds of each send that is granted, ascending. */
+  readonly slots: readonly number[];
+  /** For each of the rest, when to ask again; never sooner, as nothing would be granted. */
+  readonly waits: readonly number[];
+  /** Why not all is granted: the rate, the daily quota, or an account that may not send. */
+  readonly why?: 'rate' | 'quota' | 'account';
+}
+
+export interface PlanTerms {
+  readonly now: number;
+  readonly policy: PacingPolicy;
+  readonly random: () => number;
+  /** Grants nothing more: other workers were faster too often. */
+  readonly refuse?: true;
+}
+
+export interface ReservationPlan {
+  readonly steps: readonly Step[];
+  /** The answers, in the order of the asks, once the steps are applied. */
+  allowances(after: Registers): Allowance[];
+}
+
+/** SQS delays a message by at most this. */
+const LONGEST_DELAY_MS = 900_000;
+/** Messages come back a little faster than the rate, so that a late one leaves no slot unused. */
+const RETURN_PACE = 1.25;
+/** Beyond so many registers, those that say nothing any more are removed. */
+const TIDY = 24;
+const TIDIED_AT_ONCE = 12;
+const FORGOTTEN_MS = 10_000;
+/** More than a sum of times may be off by, as floating-point numbers. */
+const ROUNDING_MS = 0.01;
+
+interface Planned {
+  readonly ask: Ask;
+  readonly granted: number;
+  /** Milliseconds from the budget's first slot of this plan to this ask's first one. */
+  readonly offset: number;
+  readonly interval: number;
+  readonly waits: (after: Registers) => number[];
+  readonly why?: Allowance['why'];
+}
+
+/** A budget's part of the plan. */
+interface Booking {
+  /** The first slot, if the view is up to date. */
+  readonly start: number;
+  readonly by: number;
+  /** The latest first slot with which each use stays below its ceiling. */
+  readonly latest: number;
+}
+
+/**
+ * Plans which sends get a slot, from a view of the registers that may be old: guards hold what the plan relies on. Slots
+ * of a budget are 1 / rate apart and are given out once, so whatever the clocks of the workers say, no stretch of time
+ * has more slots than the rate allows. A use gets slots within its share of the look-ahead, so that a more important
+ * use always finds some that are near.
+ */
+export function planReservation(view: Registers, asks: readonly Ask[], terms: PlanTerms): ReservationPlan {
+  const plan = new Plan(view, terms);
+  const ranked = asks.map((ask, index) => ({ ask, index })).sort((a, b) => rank(a.ask) - rank(b.ask));
+  const planned = ranked.map(({ ask, index }) => ({ index, one: plan.add(ask) }));
+  planned.sort((a, b) => a.index - b.index);
+  return {
+    steps: plan.steps(),
+    allowances: (after) => planned.map(({ one }) => allowanceOf(one, plan.firstSlot(one.ask.key, after), after)),
+  };
+}
+
+const kindOf = ({ per_second }: Ask) => (per_second === undefined ? 'account' : 'receiver');
+const rank = ({ use }: Ask) => USES.indexOf(use);
+const nextName = (key: string) => `next:${key}`;
+const lineName = (key: string, lane: Lane) => `line:${key}:${lane}`;
+
+function allowanceOf({ granted, offset, interval, waits, why }: Planned, first: number, after: Registers): Allowance {
+  return {
+    slots: Array.from({ length: granted }, (_, i) => first + offset + i * interval),
+    waits: waits(after),
+    ...(why !== undefined && { why }),
+  };
+}
+
+class Plan {
+  readonly #view: Registers;
+  readonly #terms: PlanTerms;
+  readonly #bookings = new Map<string, Booking>();
+  readonly #lines = new Map<string, { readonly by: number; readonly free: number }>();
+  #spent = 0;
+  #spentAtMost: number | undefined;
+
+  constructor(view: Registers, terms: PlanTerms) {
+    this.#view = view;
+    this.#terms = terms;
+  }
+
+  add(ask: Ask): Planned {
+    const { now, policy } = this.#terms;
+    const interval = 1000 / (ask.per_second ?? plannedRate(this.#view, policy, now));
+    const booked = this.#bookings.get(ask.key)?.by ?? 0;
+    const room = ask.per_second === undefined ? roomFor(ask.use, this.#view, policy, now) : UNLIMITED;
+    const horizon = this.#horizon(ask);
+    const first = this.#start(ask) + booked;
+    const fitting = first >= horizon ? 0 : Math.floor((horizon - first) / interval - 1e-9) + 1;
+    const left = Math.max(0, room.left - this.#spent);
+    const granted = this.#terms.refuse ? 0 : Math.max(0, Math.min(ask.count, fitting, left));
+    if (granted > 0) this.#book(ask, granted, { interval, horizon, booked, room: room.left });
+    const missing = ask.count - granted;
+    const base = { ask, granted, offset: booked, interval };
+    if (missing === 0) return { ...base, waits: () => [] };
+    if (granted === left && room.left !== Number.POSITIVE_INFINITY) {
+      const until = room.why === undefined ? now + 60_000 : room.until;
+      return { ...base, waits: () => Array.from({ length: missing }, () => until), why: room.why ?? 'quota' };
+    }
+    const free = Math.max(now, first + granted * interval - (horizon - now)) + interval;
+    return { ...base, waits: this.#queue(ask, missing, interval, free), why: 'rate' };
+  }
+
+  /** The first slot that this plan gets of the budget. */
+  firstSlot(key: string, after: Registers): number {
+    return (numberIn(after, nextName(key)) ?? this.#terms.now) - (this.#bookings.get(key)?.by ?? 0);
+  }
+
+  steps(): Step[] {
+    const bookings = [...this.#bookings].map(([key, booking]) => this.#bookingStep(key, booking));
+    const spending = this.#spent > 0 ? spendingSteps(this.#spent, this.#spentAtMost, this.#terms.now) : [];
+    const steps = [...bookings, ...spending, ...this.#lineSteps()];
+    return steps.length === 0 ? [] : [...steps, ...this.#tidying(new Set(steps.map(({ name }) => name)))];
+  }
+
+  #start(ask: Ask): number {
+    return Math.max(this.#terms.now - KEPT_MS[kindOf(ask)], numberIn(this.#view, nextName(ask.key)) ?? 0);
+  }
+
+  #horizon(ask: Ask): number {
+    return this.#terms.now + LOOK_AHEAD_MS[kindOf(ask)] * ceilingOf(ask.use, this.#terms.policy);
+  }
+
+  #book(
+    ask: Ask,
+    granted: number,
+    at: { readonly interval: number; readonly horizon: number; readonly booked: number; readonly room: number },
+  ): void {
+    const latest = at.horizon - at.booked - (granted - 1) * at.interval + ROUNDING_MS;
+    const before = this.#bookings.get(ask.key);
+    this.#bookings.set(ask.key, {
+      start: before?.start ?? this.#start(ask),
+      by: at.booked + granted * at.interval,
+      latest: Math.min(latest, before?.latest ?? latest),
+    });
+    if (kindOf(ask) === 'receiver') return;
+    this.#spent += granted;
+    if (at.room === Number.POSITIVE_INFINITY) return;
+    const granted_before = numberIn(this.#view, 'granted') ?? 0;
+    const at_most = Math.max(0, granted_before) + at.room - this.#spent;
+    this.#spentAtMost = Math.min(at_most, this.#spentAtMost ?? at_most);
+  }
+
+  /** An idle budget starts anew; one that is in use goes on where it is. */
+  #bookingStep(key: string, { start, by, latest }: Booking): Step {
+    const name = nextName(key);
+    const next = numberIn(this.#view, name) ?? 0;
+    return next < start
+      ? { name, set: start + by, guard: { at_most: start, or_absent: true } }
+      : { name, add: by, base: start, guard: { at_least: next, at_most: latest } };
+  }
+
+  /**
+   * The rest of a lane stand in line: each comes back when those before it have had their turn, so that they do not come
+   * all at once, again and again. A line that is longer than SQS can delay takes no more: these come back at random.
+   */
+  #queue({ key, lane }: Ask, missing: number, interval: number, free: number): (after: Registers) => number[] {
+    const { now, random } = this.#terms;
+    if (lane === undefined) return () => Array.from({ length: missing }, () => free);
+    const name = lineName(key, lane);
+    const pace = interval / RETURN_PACE;
+    if ((numberIn(this.#view, name) ?? 0) > now + LONGEST_DELAY_MS) {
+      const waits = Array.from({ length: missing }, () => now + LONGEST_DELAY_MS * (2 / 3 + random() / 3));
+      return () => waits;
+    }
+    const before = this.#lines.get(name) ?? { by: 0, free };
+    this.#lines.set(name, { ...before, by: before.by + missing * pace });
+    return (after) => {
+      const { by = 0 } = this.#lines.get(name) ?? {};
+      const begin = (numberIn(after, name) ?? before.free + by) - by + before.by;
+      return Array.from({ length: missing }, (_, i) => begin + i * pace);
+    };
+  }
+
+  #lineSteps(): Step[] {
+    return [...this.#lines].map(([name, { by, free }]) => {
+      const end = numberIn(this.#view, name) ?? 0;
+      return end < free ? { name, set: free + by } : { name, add: by, base: free };
+    });
+  }
+
+  #tidying(used: ReadonlySet<string>): Step[] {
+    const names = Object.keys(this.#view).filter((name) => /^(next|line):/.test(name));
+    if (names.length <= TIDY || this.#terms.refuse) return [];
+    const guard: Guard = { at_most: this.#terms.now - FORGOTTEN_MS };
+    return names
+      .filter((name) => !used.has(name) && Number(this.#view[name]) < this.#terms.now - FORGOTTEN_MS)
+      .slice(0, TIDIED_AT_ONCE)
+      .map((name) => ({ name, remove: true as const, guard }));
+  }
+}
+
+const UNLIMITED: Room = { left: Number.POSITIVE_INFINITY, until: 0 };

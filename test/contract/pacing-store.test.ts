@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
+import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import type { PacingStore } from '../../src/core/pacing/registers.ts';
+import { pacerAt, slotsOf } from '../support/pacing.ts';
+import { describeOnDynamoDb } from './on-dynamodb.ts';
+
+let serial = 0;
+const fresh = () => `channel-${++serial}`;
+
+function suite(store: () => PacingStore): void {
+  it('sets, adds to and removes registers, and gives them back as they are then', async () => {
+    const channel = fresh();
+    expect(await store().read(channel)).toEqual({});
+    const first = await store().change(channel, [
+      { name: 'next:C1', set: 1_795_317_498_123.25 },
+      { name: 'hour:1', add: 3, base: 0 },
+      { name: 'enforcement', set: 'HEALTHY' },
+    ]);
+    expect(first).toEqual({
+      applied: true,
+      registers: { 'next:C1': 1_795_317_498_123.25, 'hour:1': 3, enforcement: 'HEALTHY' },
+    });
+    const second = await store().change(channel, [
+      { name: 'hour:1', add: 4, base: 100 },
+      { name: 'enforcement', remove: true },
+    ]);
+    expect(second.registers).toEqual({ 'next:C1': 1_795_317_498_123.25, 'hour:1': 7 });
+    expect(await store().read(channel)).toEqual(second.registers);
+  });
+
+  it('changes nothing when one guard fails, and gives the registers as they are', async () => {
+    const channel = fresh();
+    await store().change(channel, [{ name: 'a', set: 5 }]);
+    const refused = [
+      [
+        { name: 'b', set: 1 },
+        { name: 'a', set: 9, guard: { at_most: 4 } },
+      ],
+      [{ name: 'a', set: 9, guard: { at_least: 6, at_most: 9 } }],
+      [{ name: 'c', set: 9, guard: { at_most: 9 } }],
+      [{ name: 'a', remove: true, guard: { at_least: 6 } }],
+    ] as const;
+    for (const steps of refused) {
+      expect(await store().change(channel, steps)).toEqual({ applied: false, registers: { a: 5 } });
+    }
+    const taken = await store().change(channel, [
+      { name: 'a', add: 1, base: 0, guard: { at_least: 5, at_most: 5 } },
+      { name: 'c', set: 2, guard: { at_most: 0, or_absent: true } },
+    ]);
+    expect(taken).toEqual({ applied: true, registers: { a: 6, c: 2 } });
+  });
+
+  it('gives each slot once, however many workers ask at the same moment', async () => {
+    const now = new Date();
+    const channel = fresh();
+    const workers = Array.from({ length: 6 }, () => pacerAt(() => now, { store: store(), channel }));
+    const ask = { key: 'C1', count: 1, use: 'express', per_second: 4, lane: 'express' } as const;
+    const answers = await Promise.all(workers.flatMap((worker) => [worker.reserve([ask]), worker.reserve([ask])]));
+    const slots = answers
+      .flat()
+      .flatMap(slotsOf)
+      .sort((a, b) => a - b);
+    expect(slots.length).toBeGreaterThan(0);
+    for (let i = 1; i < slots.length; i++) expect((slots[i] ?? 0) - (slots[i - 1] ?? 0)).toBeCloseTo(250, 1);
+  });
+}
+
+describe('budgets in memory', () => {
+  const { store } = new MemoryPacing();
+  suite(() => store);
+});
+
+describeOnDynamoDb('budgets', ({ client, tables }) => createPacingStore(client, tables.pipeline_state), suite);

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
+import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+
+const NOW = T0.getTime();
+const HOUR = 3_600_000;
+
+function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> = {}) {
+  const calls = { asks: [] as Ask[], pauses: [] as number[], exceeded: [] as string[], blocked: [] as unknown[] };
+  const gate = new PacedGate({
+    inner: PASS_THROUGH,
+    channel: 'email',
+    budgets: {
+      reserve: async (ask) => {
+        calls.asks.push(ask);
+        return answer(ask);
+      },
+      exceeded: async (limit) => void calls.exceeded.push(limit),
+      blocked: async (...args) => void calls.blocked.push(args),
+    },
+    receiver: ACCOUNT,
+    policy: DEFAULT_RETRY_POLICY,
+    clock: () => T0,
+    pause: async (ms) => void calls.pauses.push(ms),
+    ...deps,
+  });
+  return { gate, calls };
+}
+const rate = ({ count }: Ask): Allowance => ({ slots: [], waits: Array(count).fill(NOW + 42_000), why: 'rate' });
+const quota = ({ count }: Ask): Allowance => ({ slots: [], waits: Array(count).fill(NOW + 8 * HOUR), why: 'quota' });
+const row = (changes: Parameters<typeof dueRow>[0] = {}) =>
+  dueRow({ channel: 'email', work_at: at(-1_000).toISOString(), ...changes });
+const message = (changes: Parameters<typeof dueRow>[0] = {}, receive_count = 1) =>
+  received(messageFor(row(changes)), { message_id: `${changes.log_id}`, receive_count });
+
+describe('the gate of a channel with one budget for all', () => {
+  it('asks once per use for a batch, and lets each attempt wait for its slot', async () => {
+    const { gate, calls } = gateWith(({ count }) => ({
+      slots: Array.from({ length: count }, (_, i) => NOW + i * 50),
+      waits: [],
+    }));
+    const batch = ['a', 'b', 'c']
+      .map((log_id) => message({ log_id }))
+      .concat(message({ log_id: 'u', priority: 'urgent' }));
+    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    expect(calls.asks.map(({ use, count }) => `${use} ${count}`)).toEqual(['standard 3', 'express 1']);
+    for (const log_id of ['c', 'a']) expect(await gate.admit(row({ log_id }), false)).toMatchObject({ do: 'send' });
+    expect(calls.pauses).toEqual([100]);
+    expect(gate.takeWaited()).toBe(0.1);
+    expect(gate.takeWaited()).toBe(0);
+  });
+
+  it('postpones unclaimed what gets no slot', async () => {
+    const { gate } = gateWith(rate);
+    const batch = [message({ log_id: 'a' })];
+    expect(await gate.screen(batch)).toEqual({ now: [], later: [{ received: batch[0], delay_seconds: 42 }] });
+  });
+
+  it('keeps a message that was received before: it may be on its way to the DLQ, and holds its row if it is not', async () => {
+    const { gate } = gateWith(rate);
+    const batch = [message({ log_id: 'a' }, 2)];
+    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    expect(await gate.admit(row({ log_id: 'a' }), false)).toEqual({
+      do: 'hold',
+      until: at(42_000).toISOString(),
+      error_type: 'RATE_LIMITED',
+      by: { budget: 'email' },
+    });
+  });
+
+  it('asks for nothing for a message that is not due yet', async () => {
+    const { gate, calls } = gateWith(rate);
+    const early = [message({ log_id: 'a', work_at: at(5_000).toISOString() })];
+    expect(await gate.screen(early)).toEqual({ now: early, later: [] });
+    expect(calls.asks).toEqual([]);
+  });
+
+  it('holds the row for the day, an hour at a time, and never past its deadline', async () => {
+    const { gate } = gateWith(quota);
+    const batch = ['young', 'old'].map((log_id) => message({ log_id, priority: 'info' }));
+    expect((await gate.screen(batch)).now).toEqual(batch);
+    const held = async (log_id: string, first_attempt_at: Date) =>
+      gate.admit(row({ log_id, priority: 'info', first_attempt_at: first_attempt_at.toISOString() }), false);
+    expect(await held('young', T0)).toMatchObject({ do: 'hold', until: at(HOUR).toISOString() });
+    expect(await held('old', at(-2.75 * HOUR))).toMatchObject({ do: 'hold', until: at(HOUR / 4).toISOString() });
+  });
+
+  it('sends what an operator forces, even beyond the quota', async () => {
+    const { gate, calls } = gateWith(quota);
+    const forced = received(messageFor(row({ log_id: 'a', priority: 'info' }), { options: { force: true } }));
+    await gate.screen([forced]);
+    expect(calls.asks).toMatchObject([{ use: 'express' }]);
+    expect(await gate.admit(row({ log_id: 'a' }), true)).toMatchObject({ do: 'send' });
+  });
+
+  it('slows down when the provider says which limit is reached, and only then', async () => {
+    const { gate, calls } = gateWith(rate);
+    const admission = await gate.admit(row(), false);
+    const refused = { ok: false, error_type: 'RATE_LIMITED', message: 'no' } as const;
+    if (admission.do !== 'send') throw new Error('held');
+    for (const result of [refused, { ...refused, limit: 'rate' } as const, { ...refused, limit: 'quota' } as const]) {
+      await admission.report(result);
+    }
+    expect(calls.exceeded).toEqual(['rate', 'quota']);
+  });
+});
+
+describe('the gate of a channel with a budget per receiver', () => {
+  const receiver = async ({ integration_config_id }: { integration_config_id?: string }) =>
+    integration_config_id === undefined ? undefined : { key: integration_config_id, per_second: 4 };
+
+  it('neither asks nor waits for a receiver without a rate', async () => {
+    const { gate, calls } = gateWith(rate, { receiver });
+    const batch = [message({ log_id: 'a' })];
+    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    expect(await gate.admit(row({ log_id: 'a' }), false)).toMatchObject({ do: 'send' });
+    expect(calls).toMatchObject({ asks: [], pauses: [] });
+  });
+
+  it('holds what gets no slot, and leaves a receiver alone for as long as it asks', async () => {
+    const one = row({ log_id: 'a', integration_config_id: 'IC1' });
+    const { gate } = gateWith(rate, { receiver });
+    expect(await gate.admit(one, false)).toMatchObject({ do: 'hold', until: at(42_000).toISOString() });
+    const { gate: free, calls } = gateWith(() => ({ slots: [NOW], waits: [] }), { receiver });
+    const admission = await free.admit(one, false);
+    if (admission.do !== 'send') throw new Error('held');
+    await admission.report({ ok: false, error_type: 'RATE_LIMITED', message: 'no', retry_after_ms: 30_000 });
+    expect(calls.blocked).toEqual([['IC1', NOW + 30_000]]);
+  });
+});

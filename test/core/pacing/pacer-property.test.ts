@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
+import type { AccountLimits } from '../../../src/core/pacing/account.ts';
+import type { Pacer } from '../../../src/core/pacing/pacer.ts';
+import { DEFAULT_PACING_POLICY, type PacingPolicy } from '../../../src/core/pacing/pacing-policy.ts';
+import { USES, type Use } from '../../../src/core/pacing/uses.ts';
+import { pacerAt, slotsOf } from '../../support/pacing.ts';
+
+const START = Date.parse('2026-03-01T10:30:00.000Z');
+const HEALTHY: AccountLimits = { per_second: 14, sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };
+
+/** A request of one worker: after so many milliseconds, and by a clock that may be wrong. */
+const request = fc.record({
+  after_ms: fc.integer({ min: 0, max: 400 }),
+  worker: fc.nat({ max: 3 }),
+  count: fc.integer({ min: 1, max: 50 }),
+  use: fc.constantFrom(...USES),
+});
+const skews = fc.array(fc.integer({ min: -400, max: 400 }), { minLength: 4, maxLength: 4 });
+
+async function slotsAfter(
+  requests: readonly { after_ms: number; worker: number; count: number; use: Use }[],
+  wrong: readonly number[],
+  limits: AccountLimits,
+  policy: PacingPolicy = DEFAULT_PACING_POLICY,
+) {
+  const memory = new MemoryPacing();
+  let now = START;
+  const workers: Pacer[] = wrong.map((skew) =>
+    pacerAt(() => new Date(now + skew), { store: memory.store, policy, readLimits: async () => limits }),
+  );
+  const granted: { slot: number; asked_at: number; use: Use }[] = [];
+  for (const { after_ms, worker, count, use } of requests) {
+    now += after_ms;
+    const [allowance] = (await workers[worker]?.reserve([{ key: 'account', count, use }])) ?? [];
+    for (const slot of allowance?.slots ?? []) granted.push({ slot, asked_at: now + (wrong[worker] ?? 0), use });
+    expect((allowance?.slots.length ?? 0) + (allowance?.waits.length ?? 0)).toBe(count);
+    for (const wait of allowance?.waits ?? []) expect(wait).toBeGreaterThan(now + (wrong[worker] ?? 0));
+  }
+  return { granted, memory };
+}
+
+describe('the budget of an account', () => {
+  it('never has more slots in any stretch of time than the rate allows, whatever the order of requests and the clocks', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { minLength: 5, maxLength: 60 }),
+        skews,
+        fc.constantFrom(1, 14, 500),
+        async (requests, wrong, per_second) => {
+          const { granted } = await slotsAfter(requests, wrong, { ...HEALTHY, per_second });
+          const slots = granted.map(({ slot }) => slot).sort((a, b) => a - b);
+          for (let i = 1; i < slots.length; i++) {
+            expect((slots[i] ?? 0) - (slots[i - 1] ?? 0)).toBeGreaterThanOrEqual(1000 / per_second - 0.01);
+          }
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('gives each use slots within its share of the next second only, so that express always finds a near one', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { minLength: 5, maxLength: 60 }), async (requests) => {
+        const { granted } = await slotsAfter(requests, [0, 0, 0, 0], { ...HEALTHY, per_second: 100 });
+        const share = { express: 1, standard: 0.9, info: 0.8, newsletter: 0.7 };
+        for (const { slot, asked_at, use } of granted) expect(slot - asked_at).toBeLessThanOrEqual(1000 * share[use]);
+        expect(granted.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('never exceeds the daily quota, and stops newsletters first, then info, then normal', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { minLength: 20, maxLength: 80 }), async (requests) => {
+        const max_24h = 200;
+        const { granted } = await slotsAfter(requests, [0, 0, 0, 0], { ...HEALTHY, per_second: 10, max_24h });
+        expect(granted.length).toBeLessThanOrEqual(max_24h);
+        let taken = 0;
+        const most = { express: 180, standard: 162, info: 144, newsletter: 126 };
+        for (const { use } of granted) expect(++taken, use).toBeLessThanOrEqual(most[use]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('a receiver with a rate of its own', () => {
+  it('gets no two posts closer than its rate, and does not slow down others', async () => {
+    const asks = fc.array(
+      fc.record({
+        after_ms: fc.nat({ max: 900 }),
+        keys: fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 10 }),
+      }),
+      {
+        minLength: 10,
+        maxLength: 40,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(asks, async (batches) => {
+        const memory = new MemoryPacing();
+        let now = START;
+        const workers = [0, 1].map(() => pacerAt(() => new Date(now), { store: memory.store, channel: 'slack' }));
+        const seen = new Map<number, number[]>();
+        for (const [i, { after_ms, keys }] of batches.entries()) {
+          now += after_ms;
+          const answers = await workers[i % 2]?.reserve(
+            keys.map((key) => ({ key: `C${key}`, count: 1, use: 'standard', per_second: 1, lane: 'standard' })),
+          );
+          keys.forEach((key, n) => {
+            const slots = slotsOf(answers?.[n]);
+            if (!seen.has(key)) expect(slots, 'an idle receiver is served at once').toEqual([now]);
+            seen.set(key, [...(seen.get(key) ?? []), ...slots]);
+          });
+        }
+        for (const slots of seen.values()) {
+          slots
+            .sort((a, b) => a - b)
+            .forEach((slot, i) => {
+              if (i > 0) expect(slot - (slots[i - 1] ?? 0)).toBeGreaterThanOrEqual(1000 - 0.01);
+            });
+        }
+        // What says nothing any more does not make the item grow for ever.
+        expect(Object.keys(memory.channels.get('slack') ?? {}).length).toBeLessThan(90);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

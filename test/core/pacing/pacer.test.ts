@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
+import type { AccountLimits } from '../../../src/core/pacing/account.ts';
+import { budgetStatus, isWaiting } from '../../../src/core/pacing/budget-status.ts';
+import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';
+import type { Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import { pacerAt } from '../../support/pacing.ts';
+
+const START = Date.parse('2026-03-01T10:30:00.000Z');
+const LIMITS: AccountLimits = { per_second: 100, sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };
+
+function setUp(limits: Partial<AccountLimits> = {}) {
+  const memory = new MemoryPacing();
+  const world = { now: START, limits: { ...LIMITS, ...limits }, asked: 0, faults: [] as unknown[] };
+  const worker = (store = memory.store) =>
+    pacerAt(() => new Date(world.now), {
+      store,
+      readLimits: async () => {
+        world.asked += 1;
+        return world.limits;
+      },
+      onFault: (error) => world.faults.push(error),
+    });
+  const take = async (pacer: ReturnType<typeof worker>, count: number, use: Ask['use'] = 'standard') => {
+    const [allowance] = await pacer.reserve([{ key: 'account', count, use }]);
+    return allowance ?? { slots: [], waits: [] };
+  };
+  const status = () => budgetStatus('email', memory.channels.get('email') ?? {}, new Date(world.now));
+  return { memory, world, worker, take, status };
+}
+
+describe('the limits of the account', () => {
+  it('are read by one worker at a time, and again after five minutes', async () => {
+    const { world, worker, take, status } = setUp();
+    const workers = Array.from({ length: 5 }, () => worker());
+    await Promise.all(workers.map((one) => take(one, 1)));
+    expect(world.asked).toBe(1);
+    world.now += 299_000;
+    await Promise.all(workers.map((one) => take(one, 1)));
+    expect(world.asked).toBe(1);
+    world.limits = { ...world.limits, per_second: 50 };
+    world.now += 2_000;
+    await Promise.all(workers.map((one) => take(one, 1)));
+    expect(world.asked).toBe(2);
+    expect(status()).toMatchObject({ allowed_per_second: 50, per_second: 49 });
+  });
+
+  it('are asked for once a minute at most while SES does not answer; e-mail then goes at the fallback rate', async () => {
+    const { memory, world, take } = setUp();
+    const broken = pacerAt(() => new Date(world.now), {
+      store: memory.store,
+      readLimits: async () => {
+        world.asked += 1;
+        throw new Error('denied');
+      },
+    });
+    for (let second = 0; second < 120; second += 10) {
+      world.now = START + second * 1_000;
+      expect((await take(broken, 50, 'express')).slots.length).toBeLessThanOrEqual(13);
+    }
+    expect(world.asked).toBe(2);
+  });
+
+  it('count what was granted since they were read as sent', async () => {
+    const { world, worker, take, status } = setUp({ max_24h: 10_000, sent_24h: 100 });
+    const pacer = worker();
+    await take(pacer, 30);
+    expect(status().sent_24h).toBe(130);
+    world.limits = { ...world.limits, sent_24h: 130 };
+    world.now += 301_000;
+    await take(pacer, 5);
+    expect(status().sent_24h).toBe(135);
+  });
+
+  it('stop everything while sending is paused, and are read again after a minute', async () => {
+    const { world, worker, take, status } = setUp({ sending: false });
+    const pacer = worker();
+    expect(await take(pacer, 3, 'express')).toMatchObject({ slots: [], why: 'account' });
+    expect(status().paused.map(({ use }) => use)).toEqual(['express', 'standard', 'info', 'newsletter']);
+    world.limits = LIMITS;
+    world.now += 61_000;
+    expect((await take(pacer, 3, 'express')).slots).toHaveLength(3);
+  });
+
+  it('free the quota when what was sent a day ago has left the last 24 hours', async () => {
+    const { world, worker, take, status } = setUp({ max_24h: 1_000, per_second: 100 });
+    const pacer = worker();
+    for (let i = 0; i < 20; i++) {
+      await take(pacer, 100, 'newsletter');
+      world.now += 1_000;
+    }
+    const { paused, sent_24h } = status();
+    expect(sent_24h).toBe(562);
+    expect(paused.map(({ use }) => use)).toEqual(['newsletter']);
+    const until = Date.parse(paused[0]?.until ?? '');
+    expect(until).toBeGreaterThan(START + 23 * 3_600_000);
+    expect(until).toBeLessThanOrEqual(START + 25 * 3_600_000);
+  });
+});
+
+describe('a refusal by SES', () => {
+  it('for the rate slows all workers down, once a second at most, and wears off within a minute', async () => {
+    const { world, worker, take, status } = setUp();
+    const [one, other] = [worker(), worker()];
+    await Promise.all([take(one, 1), take(other, 1)]);
+    await Promise.all([one.exceeded('rate'), other.exceeded('rate'), one.exceeded('rate')]);
+    expect(status().per_second).toBeCloseTo(98 * 0.7);
+    world.now += 1_000;
+    await other.exceeded('rate');
+    expect(status().per_second).toBeLessThan(98 * 0.6);
+    world.now += 60_000;
+    expect(status().per_second).toBe(98);
+  });
+
+  it('for the day stops everything until the account is looked at again', async () => {
+    const { world, worker, take } = setUp();
+    const pacer = worker();
+    await take(pacer, 1);
+    await pacer.exceeded('quota');
+    expect(await take(pacer, 1, 'express')).toMatchObject({ slots: [], why: 'quota' });
+    world.now += 301_000;
+    expect((await take(pacer, 1, 'express')).slots).toHaveLength(1);
+  });
+
+  it('of one receiver stops posts to it, and to no other', async () => {
+    const { worker } = setUp();
+    const pacer = worker();
+    const ask = (key: string) => ({ key, count: 1, use: 'standard', per_second: 1, lane: 'standard' }) as const;
+    await pacer.blocked('C1', START + 30_000);
+    const [blocked, other] = await pacer.reserve([ask('C1'), ask('C2')]);
+    expect(blocked?.slots).toEqual([]);
+    expect(blocked?.waits[0]).toBeGreaterThan(START + 25_000);
+    expect(other?.slots).toEqual([START]);
+  });
+});
+
+describe('a worker whose storage fails', () => {
+  it('goes on alone with its part of the rate, and asks the storage again after five seconds', async () => {
+    const { world, worker, take } = setUp();
+    let calls = 0;
+    const broken = () => {
+      calls += 1;
+      return Promise.reject(new Error('throttled'));
+    };
+    const pacer = worker({ read: broken, change: broken });
+    let sent = 0;
+    for (let i = 0; i < 40; i++) {
+      sent += (await take(pacer, 10)).slots.length;
+      world.now += 250;
+    }
+    const part = (DEFAULT_PACING_POLICY.fallback_per_second * 0.98) / 15;
+    expect(sent).toBeGreaterThanOrEqual(Math.floor(part * 10 * 0.9));
+    expect(sent).toBeLessThanOrEqual(Math.ceil(part * 11) + 1);
+    expect(calls).toBeLessThanOrEqual(3);
+    expect(world.faults).toHaveLength(calls);
+  });
+});
+
+it('says of a lane that its messages wait, until the last of them is tried again', async () => {
+  const { memory, world, worker } = setUp({ per_second: 1 });
+  const registers = () => memory.channels.get('email') ?? {};
+  await worker().reserve([{ key: 'account', count: 60, use: 'standard', lane: 'standard' }]);
+  expect(isWaiting(registers(), 'standard', new Date(world.now))).toBe(true);
+  expect(isWaiting(registers(), 'express', new Date(world.now))).toBe(false);
+  expect(isWaiting(registers(), 'standard', new Date(world.now + 90_000))).toBe(false);
+});

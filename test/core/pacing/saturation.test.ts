@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
+import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
+import type { Priority } from '../../../src/core/model/priorities.ts';
+import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
+import { pacerAt } from '../../support/pacing.ts';
+import { dueRow, messageFor } from '../../support/rows.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+
+const START = new Date('2026-03-01T10:30:00.000Z');
+
+/** A lane, and workers that take batches of ten from it, as Lambda's pollers do. */
+class Lane {
+  readonly time = new VirtualTime(START);
+  readonly memory = new MemoryPacing();
+  readonly sent: { readonly at: number; readonly priority: Priority }[] = [];
+  resent = 0;
+  #waiting: { readonly visible_at: number; readonly received: ReceivedMessage }[] = [];
+  #serial = 0;
+  readonly #per_second: number;
+  readonly #total: number;
+
+  constructor(per_second: number, backlog: Readonly<Partial<Record<Priority, number>>>) {
+    this.#per_second = per_second;
+    for (const [priority, count] of Object.entries(backlog)) {
+      for (let i = 0; i < count; i++) this.put(priority as Priority, START.getTime());
+    }
+    this.#total = this.#waiting.length;
+  }
+
+  put(priority: Priority, visible_at: number): void {
+    const row = dueRow({
+      log_id: `${priority}-${++this.#serial}`,
+      channel: 'email',
+      priority,
+      work_at: START.toISOString(),
+    });
+    const received = { message: messageFor(row), message_id: row.log_id, sent_at: START, receive_count: 1 };
+    this.#waiting.push({ visible_at, received });
+  }
+
+  run(workers: number): Promise<unknown> {
+    return this.time.run(Promise.all(Array.from({ length: workers }, (_, i) => this.#worker(i))));
+  }
+
+  async #worker(number: number): Promise<void> {
+    const { clock, pause } = this.time;
+    const limits = {
+      per_second: this.#per_second,
+      sent_24h: 0,
+      sending: true,
+      enforcement: 'HEALTHY',
+      production: true,
+    };
+    const pacer = pacerAt(clock, { store: this.memory.store, readLimits: async () => limits });
+    const gate = new PacedGate({
+      inner: PASS_THROUGH,
+      channel: 'email',
+      budgets: {
+        reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? { slots: [], waits: [] },
+        exceeded: (limit) => pacer.exceeded(limit),
+        blocked: (key, until) => pacer.blocked(key, until),
+      },
+      receiver: ACCOUNT,
+      policy: DEFAULT_RETRY_POLICY,
+      clock,
+      pause,
+    });
+    await pause(number * 13);
+    while (this.sent.length < this.#total) {
+      const batch = this.#receive();
+      if (batch.length === 0) {
+        await pause(100);
+        continue;
+      }
+      const { now, later } = await gate.screen(batch);
+      for (const { received, delay_seconds } of later) {
+        this.resent += 1;
+        this.#waiting.push({ received, visible_at: clock().getTime() + delay_seconds * 1000 });
+      }
+      await Promise.all(
+        now.map(async ({ message }) => {
+          const admission = await gate.admit(dueRow({ log_id: message.log_id, priority: message.priority }), false);
+          if (admission.do !== 'send') throw new Error('a message was held though only the rate is short');
+          this.sent.push({ at: clock().getTime(), priority: message.priority });
+          await pause(80);
+        }),
+      );
+    }
+  }
+
+  #receive(): ReceivedMessage[] {
+    const now = this.time.clock().getTime();
+    const batch = this.#waiting.filter(({ visible_at }) => visible_at <= now).slice(0, 10);
+    const taken = new Set(batch);
+    this.#waiting = this.#waiting.filter((one) => !taken.has(one));
+    return batch.map(({ received }) => received);
+  }
+}
+
+describe('a lane with more than the rate allows', () => {
+  it.each([
+    { per_second: 14, count: 1_500 },
+    { per_second: 200, count: 6_000 },
+  ])(
+    'sends at least 95 % of $per_second a second, and never more',
+    async ({ per_second, count }) => {
+      const lane = new Lane(per_second, { normal: count });
+      await lane.run(10);
+      const times = lane.sent.map(({ at }) => at).sort((a, b) => a - b);
+      const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000;
+      expect(times).toHaveLength(count);
+      expect(count / seconds).toBeGreaterThanOrEqual(0.95 * per_second);
+      expect(count / seconds).toBeLessThanOrEqual(per_second);
+    },
+    60_000,
+  );
+
+  it('costs a tenth of a write per message in full batches below the rate', async () => {
+    const lane = new Lane(500, { normal: 400 });
+    await lane.run(1);
+    expect(lane.resent).toBe(0);
+    // One more to take the lease on the account's limits, and one to write them down.
+    expect(lane.memory.writes).toBeLessThanOrEqual(40 + 2);
+  });
+
+  it('sends urgent messages within a second, whatever waits in the other lane', async () => {
+    const lane = new Lane(20, { normal: 600 });
+    const [urgent, at] = [20, START.getTime() + 5_000];
+    for (let i = 0; i < urgent; i++) lane.put('urgent', at + i * 500);
+    await lane.run(10);
+    const waits = lane.sent.filter(({ priority }) => priority === 'urgent').map((one, i) => one.at - (at + i * 500));
+    expect(waits).toHaveLength(urgent);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2_000);
+  }, 60_000);
+});

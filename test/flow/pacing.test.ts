@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Flow } from '../support/flow/harness.ts';
+import { eventually } from '../support/local/tiny-app.ts';
+
+const flow = new Flow();
+const RATE = 20;
+const NORMAL = 180;
+const URGENT = 20;
+
+beforeAll(() => flow.start({ baseIntervalSeconds: 60, sesLimits: { per_second: RATE } }), 180_000);
+afterAll(async () => {
+  await flow.stop();
+  flow.remove();
+}, 60_000);
+
+const row = (
+  log_id: string,
+  priority: string,
+  notification_type = 'EMAIL',
+  recipient_address = `${log_id}@example.com`,
+) => ({
+  log_id,
+  tenant_id: 'TENANT001',
+  notification_type,
+  recipient_address,
+  subject: 'paced',
+  message_body: 'text',
+  priority,
+  send_status: 'FAILED',
+  send_attempts: 1,
+});
+const numbered = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`);
+
+interface Limits {
+  readonly refused: Readonly<Record<string, number>>;
+}
+const limits = async (change?: object): Promise<Limits> => {
+  const options = change && { method: 'PUT', body: JSON.stringify(change) };
+  return (await fetch(`${flow.endpoints.endpoints.ses}/_limits`, options)).json() as Promise<Limits>;
+};
+/** Puts rows as BATCH-951 does, and starts a sweep once all are indexed. */
+async function hand(rows: readonly { log_id: string }[]): Promise<void> {
+  const ids = rows.map(({ log_id }) => log_id);
+  await flow.put(rows);
+  await found(ids, ({ work_queue }) => work_queue !== undefined);
+  await flow.job();
+}
+
+/** Waits until all of the rows are as they should be. */
+async function found(ids: readonly string[], isSo: (row: Record<string, unknown>) => boolean) {
+  return eventually(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const rows = new Map((await flow.rows()).map((one) => [one['log_id'], one]));
+    const wanted = ids.map((id) => rows.get(id) ?? {});
+    return wanted.every(isSo) ? wanted : undefined;
+  }, 90_000);
+}
+const delivered = (ids: readonly string[]) => found(ids, ({ send_status }) => send_status === 'SUCCESS');
+
+it('sends a burst of e-mail at the rate that SES allows, urgent ones first, without one refusal', async () => {
+  const ids = [...numbered('normal', NORMAL), ...numbered('urgent', URGENT)];
+  await hand(ids.map((log_id) => row(log_id, log_id.startsWith('urgent') ? 'urgent' : 'normal')));
+  const rows = await delivered(ids);
+  const times = (of: string) =>
+    rows
+      .filter(({ log_id }) => String(log_id).startsWith(of))
+      .map(({ sent_at }) => Date.parse(String(sent_at)))
+      .sort((a, b) => a - b);
+  const all = times('');
+  const seconds = ((all.at(-1) ?? 0) - (all[0] ?? 0)) / 1000;
+  expect(await limits()).toMatchObject({ refused: { rate: 0, quota: 0 } });
+  // What SES would take in that time if it were full: its bucket holds a second more than the rate.
+  expect(all.length / seconds).toBeGreaterThanOrEqual(0.95 * RATE);
+  expect(all.length / seconds).toBeLessThanOrEqual(1.1 * RATE);
+  expect((times('urgent').at(-1) ?? 0) - (all[0] ?? 0)).toBeLessThan(seconds * 500);
+  for (const { send_attempts, last_attempt } of rows) {
+    expect({ send_attempts, last_attempt }, 'waiting uses up no attempt').toEqual({
+      send_attempts: 2,
+      last_attempt: 1,
+    });
+  }
+  const budgets = await flow.opsJson<{ channel: string; budgets?: object[] }[]>('status');
+  expect(budgets.find(({ channel }) => channel === 'email')?.budgets).toMatchObject([
+    { per_second: expect.closeTo(RATE * 0.98, 1), sent_24h: expect.any(Number) },
+  ]);
+}, 180_000);
+
+it('posts to one Slack channel once a second, without one refusal', async () => {
+  const ids = numbered('slack', 6);
+  await hand(
+    ids.map((log_id) => ({ ...row(log_id, 'normal', 'SLACK', '#paced'), integration_config_id: 'local-slack' })),
+  );
+  const rows = await delivered(ids);
+  const times = rows.map(({ sent_at }) => Date.parse(String(sent_at))).sort((a, b) => a - b);
+  expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(4_900);
+  for (const { send_attempts } of rows) expect(send_attempts).toBe(2);
+}, 120_000);
+
+it('holds normal e-mail and still sends urgent e-mail when the daily quota is nearly used up', async () => {
+  await limits({ per_day: 230, per_second: 5 });
+  // The next reading of the account would come after minutes: its limits are known to be old.
+  await flow.forgetLimits();
+  const [normal, urgent] = [numbered('late-normal', 3), numbered('late-urgent', 3)];
+  await hand([...normal.map((id) => row(id, 'info')), ...urgent.map((id) => row(id, 'urgent'))]);
+  await delivered(urgent);
+  const held = await found(normal, ({ send_status }) => send_status === 'RETRY');
+  for (const { next_retry_at, error_type, send_attempts } of held) {
+    expect(error_type).toBe('RATE_LIMITED');
+    expect(send_attempts).toBe(1);
+    expect(Date.parse(String(next_retry_at)) - Date.now()).toBeGreaterThan(15 * 60_000);
+  }
+  const { stdout } = await flow.ops('status');
+  expect(stdout).toMatch(/^email .*info, newsletter until /m);
+  expect((await flow.ops('show', 'late-normal-0')).stdout).toContain('held: the budget of email is used up');
+  expect(await limits()).toMatchObject({ refused: { quota: 0 } });
+}, 180_000);
