@@ -128,6 +128,50 @@ export const apiNewslettersEnv = v.object({
   ...localOnly,
 });
 
+const newsletterTables = {
+  EMAILS_TABLE: name,
+  EMAIL_BATCHES_TABLE: name,
+  EMAIL_RECIPIENTS_TABLE: name,
+};
+const queueUrl = v.pipe(v.string(), v.url());
+
+export const apiEmailsEnv = v.object({
+  ...newsletterTables,
+  NEWSLETTERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  NEWSLETTER_PREPARE_QUEUE: queueUrl,
+  NEWSLETTER_SEND_QUEUE: queueUrl,
+  /** Group of the one-time schedules, the role that they take, and the ARN of the queue that they send to. */
+  SCHEDULE_GROUP: name,
+  SCHEDULE_ROLE_ARN: name,
+  SCHEDULE_TARGET_ARN: name,
+  /** Configuration set of newsletters. Test mails have no tags, so their events match no rule. */
+  NEWSLETTER_CONFIGURATION_SET: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  ...localOnly,
+});
+
+export const newsletterEventsEnv = v.object({
+  ...newsletterTables,
+  MEMBERS_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
+export const unsubscribeEnv = v.object({
+  ...newsletterTables,
+  MEMBERS_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  /** Secret with the keys that sign the links: `{"current":"k1","keys":{"k1":"…"}}`, or the text of one key. */
+  UNSUBSCRIBE_SECRET: v.optional(name),
+  ...localOnly,
+});
+
 export const apiAuthorizerEnv = v.object({
   API_KEYS_TABLE: name,
 });
@@ -141,6 +185,9 @@ export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
 export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
+export type ApiEmailsEnv = Deployed<typeof apiEmailsEnv>;
+export type NewsletterEventsEnv = Deployed<typeof newsletterEventsEnv>;
+export type UnsubscribeEnv = Deployed<typeof unsubscribeEnv>;
 export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;
