@@ -40,7 +40,7 @@ function bind() {
   const observability = createObservability();
   const client = createDynamoDb();
   const shared = bindNewsletter(env, client, observability);
-  const { sealer, hashKey } = createSecretsAndKeys(env, client);
+  const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
   const { clock } = shared;
   const deps: Omit<SendDeps, 'remaining_ms'> = {
     ...shared,
@@ -57,7 +57,7 @@ function bind() {
       createMemberSealing(sealer, hashKey),
     ),
     renderings: createRenderings(),
-    unsubscribeUrl: async (place) => `${env.API_URL}/u/${unsubscribeToken(await hashKey(), place)}`,
+    unsubscribeUrl: async (place) => `${env.API_URL}/u/${unsubscribeToken(await unsubscribeSecret(), place)}`,
   };
   return withObservability(createHandler(deps, observability), observability);
 }

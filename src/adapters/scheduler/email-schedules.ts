@@ -39,10 +39,7 @@ export function createEmailSchedules(
       await ignoring(ConflictException, client.send(command));
     },
     async remove(email_id) {
-      await ignoring(
-        ResourceNotFoundException,
-        client.send(new DeleteScheduleCommand({ Name: email_id, GroupName })),
-      );
+      await ignoring(ResourceNotFoundException, client.send(new DeleteScheduleCommand({ Name: email_id, GroupName })));
     },
   };
 }
