@@ -6,7 +6,7 @@ import { startOneTimeSchedules } from '../../../src/local/emulator/events/one-ti
 import { serve } from '../../../src/local/support/http-server.ts';
 import { eventually } from '../../support/local/tiny-app.ts';
 
-const ends: (() => Promise<unknown> | void)[] = [];
+const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });

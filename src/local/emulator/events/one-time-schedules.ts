@@ -63,11 +63,12 @@ export function startOneTimeSchedules({ file, send, log }: OneTimeSchedulesOptio
     }
   }
 
-  let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    running ??= run().finally(() => {
-      running = undefined;
-    });
+  let busy = false;
+  const timer = setInterval(async () => {
+    if (busy) return;
+    busy = true;
+    await run();
+    busy = false;
   }, TICK_MS);
 
   return {
