@@ -4,9 +4,10 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../../../core/newsletter/model/chunk.ts';
 import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks as groups } from '../../batching/chunks.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
-import { type ChunkSealer, openRecipients, sealRecipients } from './recipient-seal.ts';
+import { openRecipients, sealRecipients } from './recipient-seal.ts';
 import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
@@ -16,7 +17,7 @@ const OPTIONAL = [...MAPS, 'call', 'processed_at'] as const;
 /** ChunkStore on the table email_recipients: two items per chunk, so that its state changes for little. */
 export function createChunkStore(
   client: DynamoDBClient,
-  { table, sealer, clock }: { readonly table: string; readonly sealer: ChunkSealer; readonly clock: Clock },
+  { table, sealer, clock }: { readonly table: string; readonly sealer: Sealer; readonly clock: Clock },
 ): ChunkStore {
   const chunkItem = async (chunk: Chunk, expires_at: number): Promise<Item> => {
     const { tenant_id } = chunk;

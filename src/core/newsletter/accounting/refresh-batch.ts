@@ -29,6 +29,8 @@ export async function refreshBatch(
 }
 
 function statusAfter({ status }: Batch, pending: number): Batch['status'] {
-  if (status === 'submitted' && pending > 0) return 'pending';
-  return status === 'failed' && pending === 0 ? 'submitted' : status;
+  // A sender decides about its own batch.
+  if (status === 'submitting') return status;
+  if (pending === 0) return 'submitted';
+  return status === 'submitted' ? 'pending' : status;
 }

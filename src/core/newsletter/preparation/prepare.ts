@@ -143,8 +143,7 @@ class PreparationPass {
       set: { prepared, email_count: recipients, next_at: at },
       remove: ['preparation', 'claim_id', 'claim_until'],
     });
-    const off =
-      email_count !== undefined && Math.abs(recipients - email_count) >= recipients / 100 && recipients !== email_count;
+    const off = email_count !== undefined && isOff(recipients, email_count);
     if (off) {
       this.#deps.log.warn(
         `The number of recipients of email ${email_id} is off by 1 % or more: ${email_count} were counted, ${recipients} were prepared`,
@@ -201,6 +200,11 @@ class PreparationPass {
     const ids = [...left, ...stale].map(({ batch_id }) => batch_id);
     if (ids.length > 0) await this.#lease.write('remove leftover batches', () => batches.remove(email_id, ids));
   }
+}
+
+/** 1 % or more (監視・アラート: email_count不整合). */
+function isOff(found: number, counted: number): boolean {
+  return found !== counted && Math.abs(found - counted) >= counted / 100;
 }
 
 /** Only a newsletter with a fallback domain can be warmed: the others have nowhere else to go. */

@@ -16,14 +16,17 @@ import { chunkState } from '../../../support/newsletter/job-rows.ts';
 const AT = '2026-03-01T10:00:00.000Z';
 const LATER = '2026-03-01T10:01:00.000Z';
 
-function after(state: ChunkState, next: NextState | undefined): ChunkState {
+function changed(state: ChunkState, next: NextState | undefined): ChunkState {
   expect(next, 'something changes').toBeDefined();
   const { email_id, batch_id, chunk } = state;
   return { ...(next ?? state), email_id, batch_id, chunk, version: state.version + 1 };
 }
 
 const claimed = (states = '...', call_id = 'call-1') =>
-  after(chunkState(states), claimEntries(chunkState(states), { call_id, entries: [0, 1, 2], until: LATER }, new Map()));
+  changed(
+    chunkState(states),
+    claimEntries(chunkState(states), { call_id, entries: [0, 1, 2], until: LATER }, new Map()),
+  );
 const outcome = (outcomes: readonly EntryOutcome[], call_id = 'call-1') => ({ call_id, at: AT, outcomes });
 
 describe('a call', () => {
@@ -58,7 +61,7 @@ describe('a call', () => {
 
   it('changes nothing when it is recorded again', () => {
     const all = outcome([0, 1, 2].map((n) => ({ n, state: 'submitted', message_id: `id-${n}` })));
-    expect(applyOutcome(after(claimed(), applyOutcome(claimed(), all)), all)).toBeUndefined();
+    expect(applyOutcome(changed(claimed(), applyOutcome(claimed(), all)), all)).toBeUndefined();
   });
 
   it('leaves its entries uncertain when it must have ended, and not before', () => {
@@ -68,7 +71,7 @@ describe('a call', () => {
 });
 
 describe('an outcome that comes late', () => {
-  const uncertain = after(claimed(), expireCall(claimed(), LATER));
+  const uncertain = changed(claimed(), expireCall(claimed(), LATER));
 
   it.each([
     [{ n: 0, state: 'submitted', message_id: 'id' } as const, 'suu'],
@@ -87,7 +90,7 @@ describe('an outcome that comes late', () => {
   });
 
   it('keeps an entry from being sent again: it is submitted even if an operator decided to resend', () => {
-    const resend = after(uncertain, resolveUncertain(uncertain, 'resend'));
+    const resend = changed(uncertain, resolveUncertain(uncertain, 'resend'));
     expect(resend.states).toBe('...');
     expect(applyOutcome(resend, outcome([{ n: 1, state: 'submitted', message_id: 'id' }]))).toMatchObject({
       states: '.s.',
@@ -95,18 +98,18 @@ describe('an outcome that comes late', () => {
   });
 
   it('of an older call decides what the open call left open', () => {
-    const open = after(
+    const open = changed(
       chunkState('...'),
       claimEntries(chunkState('...'), { call_id: 'call-2', entries: [0], until: LATER }, new Map()),
     );
-    const known = after(open, applyOutcome(open, outcome([{ n: 0, state: 'submitted', message_id: 'id' }])));
+    const known = changed(open, applyOutcome(open, outcome([{ n: 0, state: 'submitted', message_id: 'id' }])));
     expect(known.states).toBe('>..');
     for (const state of ['pending', 'uncertain', 'failed'] as const)
       expect(applyOutcome(known, outcome([{ n: 0, state }], 'call-2')), state).toMatchObject({ states: 's..' });
   });
 
   it('does not revive what an event rejected', () => {
-    const rejected = after(uncertain, rejectSubmitted(uncertain, new Map([[0, 'rendering_failure']])));
+    const rejected = changed(uncertain, rejectSubmitted(uncertain, new Map([[0, 'rendering_failure']])));
     expect(rejected).toMatchObject({ states: 'fuu', reasons: { 0: 'rendering_failure' } });
     const late = outcome([{ n: 0, state: 'submitted', message_id: 'id' }]);
     expect(applyOutcome(rejected, late)).toBeUndefined();
@@ -122,7 +125,7 @@ describe('uncertain recipients', () => {
   });
 
   it('are left as they are by an operator, once and for all', () => {
-    const left = after(uncertain, resolveUncertain(uncertain, 'leave'));
+    const left = changed(uncertain, resolveUncertain(uncertain, 'leave'));
     expect(left).toMatchObject({ states: 'uus', reasons: { 0: 'left', 1: 'left' } });
     expect(resolveUncertain(left, 'leave')).toBeUndefined();
     expect(resolveUncertain(left, 'resend')).toBeUndefined();
@@ -148,7 +151,7 @@ describe('any changes in any order', () => {
         for (const action of steps) {
           const before = state.states;
           const next = nextOf(state, action);
-          if (next !== undefined) state = after(state, next);
+          if (next !== undefined) state = changed(state, next);
           expect(state.states).toHaveLength(3);
           // A claim without an open call would never end.
           expect(state.states.includes('>')).toBe(state.call !== undefined);

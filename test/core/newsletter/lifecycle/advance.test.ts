@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
+import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
+import { reopen } from '../../../../src/core/newsletter/lifecycle/reopen.ts';
+import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
+import type { Batch } from '../../../../src/core/newsletter/model/batch.ts';
+import type { Email } from '../../../../src/core/newsletter/model/email.ts';
+import { batchFor, chunkState } from '../../../support/newsletter/job-rows.ts';
+import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
+
+const MINUTE = 60_000;
+const prepared = (batches: number) => ({
+  recipients: batches,
+  excluded: 0,
+  excluded_by_reason: {},
+  batches,
+  at: '2026-03-01T09:00:00.000Z',
+});
+const id = (n: number) => String(n).padStart(5, '0');
+
+async function sending(batches: readonly Partial<Batch>[], email: Partial<Email> = {}) {
+  const world = await JobWorld.of({ status: 'submitting', prepared: prepared(batches.length), ...email });
+  for (const [n, batch] of batches.entries()) {
+    const codes = batch.status === 'submitted' ? 's' : '.';
+    await world.tables.batches.put(batchFor([chunkState(codes)], { batch_id: id(n), ...batch }));
+  }
+  return world;
+}
+
+async function finish(world: JobWorld, n: number, status: Batch['status'], slot: string) {
+  const batch = await world.tables.batches.read('email-1', id(n));
+  const counts = {
+    pending: 0,
+    submitted: 0,
+    excluded: 0,
+    failed: 0,
+    uncertain: 0,
+    [status === 'failed' ? 'pending' : 'submitted']: 1,
+  };
+  if (batch !== undefined)
+    await world.tables.batches.change(batch, {
+      set: { status, counts, ...(status === 'failed' && { error_message: 'The provider refused it.' }) },
+    });
+  return advance('email-1', world.deps(), { slot, batch_id: id(n) });
+}
+
+const sent = (world: JobWorld) =>
+  world.sends.map((message) => [message.batch_id, message.kind === 'batch' && message.slot]);
+
+describe('the slots of an email', () => {
+  it('are two, and each end of a batch gives its slot to the next one', async () => {
+    const world = await sending([{}, {}, {}]);
+    await advance('email-1', world.deps());
+    expect(sent(world)).toEqual([
+      ['00000', '0'],
+      ['00001', '1'],
+    ]);
+    await finish(world, 1, 'submitted', '1');
+    expect(sent(world).at(-1)).toEqual(['00002', '1']);
+    await finish(world, 0, 'submitted', '0');
+    expect(await finish(world, 2, 'submitted', '1')).toMatchObject({
+      status: 'submitted',
+      submitted_at: world.now.toISOString(),
+    });
+    expect(await world.email()).not.toHaveProperty('next_at');
+    expect(world.log).toEqual(['Email email-1 is submitted']);
+  });
+
+  it('are given to the same batches by many triggers at the same time', async () => {
+    const world = await sending([{}, {}, {}]);
+    await Promise.all([1, 2, 3, 4].map(() => advance('email-1', world.deps())));
+    // A second message of a batch does nothing.
+    expect(new Set(sent(world).map(String))).toEqual(new Set(['00000,0', '00001,1']));
+  });
+
+  it('are not freed by an old message of a batch that has left them', async () => {
+    const world = await sending([{}, {}, {}]);
+    await advance('email-1', world.deps());
+    await advance('email-1', world.deps(), { slot: '0', batch_id: '00002' });
+    expect(world.sends).toHaveLength(2);
+  });
+
+  it('get their message again when it was lost, or its sender died', async () => {
+    const world = await sending([{}]);
+    await advance('email-1', world.deps());
+    world.advance(world.limits.message_ms - 1);
+    expect(await runClock(world.deps())).toEqual({ advanced: 0, failed: 0 });
+    world.advance(1);
+    await runClock(world.deps());
+    expect(sent(world)).toEqual([
+      ['00000', '0'],
+      ['00000', '0'],
+    ]);
+    const batch = await world.tables.batches.read('email-1', '00000');
+    const claim_until = new Date(world.now.getTime() + 20 * MINUTE).toISOString();
+    if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', claim_until } });
+    world.advance(19 * MINUTE);
+    await runClock(world.deps());
+    expect(world.sends).toHaveLength(2);
+    world.advance(2 * MINUTE);
+    await runClock(world.deps());
+    expect(world.sends).toHaveLength(3);
+  });
+
+  it('are free while a batch waits, and the clock wakes it up', async () => {
+    const world = await sending([{}, {}]);
+    const until = new Date(world.now.getTime() + 10 * MINUTE).toISOString();
+    await advance('email-1', world.deps());
+    const batch = await world.tables.batches.read('email-1', '00000');
+    if (batch !== undefined) await world.tables.batches.change(batch, { set: { not_before: until } });
+    await advance('email-1', world.deps(), { slot: '0', batch_id: '00000' });
+    expect(Object.keys((await world.email()).slots)).toEqual(['1']);
+    await finish(world, 1, 'submitted', '1');
+    expect(await world.email()).toMatchObject({ status: 'submitting', slots: {}, next_at: until });
+    world.advance(10 * MINUTE);
+    await runClock(world.deps());
+    expect(sent(world).at(-1)).toEqual(['00000', '0']);
+  });
+
+  it('stay empty while the provider gives no allowance to anyone', async () => {
+    const world = await sending([{}, {}, {}], {
+      slots: { 0: { batch_id: '00000', since: '2026-03-01T10:00:00.000Z' } },
+    });
+    const hold_until = new Date(world.now.getTime() + 60 * MINUTE).toISOString();
+    await advance('email-1', world.deps(), { slot: '0', batch_id: '00000', hold_until });
+    expect(world.sends).toEqual([]);
+    expect(await world.email()).toMatchObject({ slots: {}, next_at: hold_until });
+  });
+});
+
+describe('the end of an email', () => {
+  it('is failed when batches failed: partially sent, with the counts and the cause', async () => {
+    const world = await sending([{ status: 'submitted' }, {}]);
+    await advance('email-1', world.deps());
+    expect(await finish(world, 1, 'failed', '0')).toMatchObject({
+      status: 'failed',
+      error_code: 'BULK_EMAIL_SEND_FAILED',
+      error:
+        'The email was partially sent: 1 of 2 recipients in 1 batch were not sent. The provider refused it. ' +
+        'Mend the cause, then retry the email: only what is missing is sent.',
+    });
+  });
+
+  it('is taken back when a batch has something to send again', async () => {
+    const world = await sending([{ status: 'submitted' }], { status: 'submitted' });
+    const batch = await world.tables.batches.read('email-1', '00000');
+    if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'pending' } });
+    await reopen('email-1', world.deps());
+    expect(await world.email()).toMatchObject({ status: 'submitting' });
+    expect(sent(world)).toEqual([['00000', '0']]);
+  });
+
+  it('does not happen on an old reading of the batches', async () => {
+    const world = await sending([{ status: 'submitted' }]);
+    const deps = world.deps();
+    const batches = {
+      ...deps.batches,
+      list: async (email_id: string) => {
+        const read = await deps.batches.list(email_id);
+        const [batch] = read;
+        if (batch?.status === 'submitted') {
+          // A late record finds something to send again just now.
+          await deps.batches.change(batch, { set: { status: 'pending' } });
+          await reopen(email_id, deps);
+        }
+        return read;
+      },
+    };
+    await advance('email-1', { ...deps, batches });
+    expect(await world.email()).toMatchObject({ status: 'submitting', slots: { 0: { batch_id: '00000' } } });
+  });
+});
+
+describe('the delivery window', () => {
+  it('spreads the batches over it, and what is left of them over what is left of it', async () => {
+    const world = await JobWorld.of({ delivery_window_minutes: 60 });
+    world.give(Array.from({ length: 24 }, (_, n) => candidate(n)));
+    const begun = world.now.getTime();
+    await startEmail('email-1', world.deps());
+    const times = [0];
+    for (let minute = 0; minute < 90 && times.length < 6; minute++) {
+      const before = world.sends.length;
+      if (minute === 21) await world.tables.emails.change(await world.email(), { set: { paused: true } });
+      if (minute === 40) {
+        await world.tables.emails.change(await world.email(), { set: { paused: false } });
+        await reopen('email-1', world.deps());
+      }
+      await runClock(world.deps());
+      times.push(...world.sends.slice(before).map(() => (world.now.getTime() - begun) / MINUTE));
+      const last = world.sends.at(-1);
+      if (last?.kind === 'batch') await finish(world, Number(last.batch_id), 'submitted', last.slot);
+      world.advance(MINUTE);
+    }
+    // Six batches in an hour; a pause from minute 21 to 40 leaves 20 minutes for the last three.
+    expect(times.map(Math.floor)).toEqual([0, 10, 20, 40, 47, 54]);
+  });
+
+  it('does not hold up batches after its end', async () => {
+    const world = await sending([{}, {}], { delivery_deadline: '2026-03-01T09:00:00.000Z' });
+    await advance('email-1', world.deps());
+    expect(world.sends).toHaveLength(2);
+  });
+});
+
+describe('the lock', () => {
+  it('is taken by one of many starts', async () => {
+    const world = await JobWorld.of();
+    world.give([candidate(0)]);
+    const reports = await Promise.all([1, 2, 3].map(() => startEmail('email-1', world.deps())));
+    expect(reports.map(({ result }) => result).sort()).toEqual(['skipped', 'skipped', 'started']);
+    expect(await world.batches()).toHaveLength(1);
+  });
+
+  it.each(['submitted', 'cancelled'] as const)('is never taken of an email that is %s', async (status) => {
+    const world = await JobWorld.of({ status });
+    expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'skipped', reason: expect.any(String) });
+    expect(await world.email()).toMatchObject({ status, version: 1 });
+  });
+
+  it('is taken over when its holder died in the preparation', async () => {
+    const claim_until = '2026-03-01T10:02:00.000Z';
+    const world = await JobWorld.of({
+      status: 'submitting',
+      claim_id: 'dead',
+      claim_until,
+      next_at: claim_until,
+      active: 'active',
+    });
+    world.give([candidate(0)]);
+    expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'skipped' });
+    world.advance(2 * MINUTE);
+    await runClock(world.deps());
+    expect(world.prepares).toEqual([{ version: 1, kind: 'start', email_id: 'email-1' }]);
+    expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'started' });
+  });
+});

@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest';
+import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
+import { type Publication, publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
+import { resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
+import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
+import type { EmailStatus } from '../../../../src/core/newsletter/model/email.ts';
+import { batchFor, chunkOf, chunkState, emailContent } from '../../../support/newsletter/job-rows.ts';
+import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
+
+const PREPARED = { recipients: 4, excluded: 0, excluded_by_reason: {}, batches: 1, at: '2026-03-01T09:00:00.000Z' };
+const COMMANDS = { paused: pauseEmail, resumed: resumeEmail, cancelled: cancelEmail, retried: retryEmail };
+
+function publication(changes: Partial<Publication> = {}): Publication {
+  return { email_id: 'email-1', request_hash: 'hash', tenant_id: 'tenant-1', content: emailContent(), ...changes };
+}
+
+describe('the publication of an email', () => {
+  it('stores it, and has it counted and started', async () => {
+    const world = new JobWorld();
+    const email = await publishEmail(publication({ segment: 'status:paid' }), world.deps());
+    expect(email).toMatchObject({ status: 'pending', segment: 'status:paid', newsletter_id: 'news' });
+    expect(await world.email()).toEqual(email);
+    expect(world.prepares.map(({ kind }) => kind)).toEqual(['count', 'start']);
+    // The clock starts it where the message is lost.
+    expect(Date.parse(email.next_at ?? '') - world.now.getTime()).toBe(world.limits.message_ms);
+  });
+
+  it('schedules it for its time', async () => {
+    const world = new JobWorld();
+    const scheduled_at = '2026-03-02T08:00:00.000Z';
+    expect(await publishEmail(publication({ scheduled_at }), world.deps())).toMatchObject({ next_at: scheduled_at });
+    expect(world.schedules).toEqual([['email-1', scheduled_at]]);
+    expect(world.prepares.map(({ kind }) => kind)).toEqual(['count']);
+    expect(await startEmail('email-1', world.deps())).toMatchObject({
+      result: 'skipped',
+      reason: `The email is scheduled for ${scheduled_at}.`,
+    });
+  });
+
+  it('answers a repeated request alike, and refuses another one with the same key', async () => {
+    const world = new JobWorld();
+    const first = await publishEmail(publication(), world.deps());
+    world.advance(1_000);
+    expect(await publishEmail(publication(), world.deps())).toEqual(first);
+    await expect(publishEmail(publication({ request_hash: 'other' }), world.deps())).rejects.toMatchObject({
+      problem: 'idempotency-key-reused',
+    });
+  });
+
+  it('refuses a merge field that does not exist, and stores nothing', async () => {
+    const world = new JobWorld();
+    const content = emailContent({ body: '{nmae} {{literal}} {name}' });
+    await expect(publishEmail(publication({ content }), world.deps())).rejects.toMatchObject({
+      problem: 'invalid-request',
+      extras: { errors: [{ path: 'body', rule: 'merge-field', message: expect.stringContaining('{nmae}') }] },
+    });
+    expect(await world.tables.emails.read('email-1')).toBeUndefined();
+    expect(world.prepares).toEqual([]);
+  });
+});
+
+describe("an operator's command", () => {
+  const right: readonly [keyof typeof COMMANDS, readonly EmailStatus[]][] = [
+    ['paused', ['pending', 'submitting']],
+    ['resumed', ['pending', 'submitting']],
+    ['cancelled', ['pending', 'cancelled']],
+    ['retried', ['failed']],
+  ];
+  const all: readonly EmailStatus[] = ['pending', 'submitting', 'submitted', 'failed', 'cancelled'];
+  const cases = right.flatMap(([verb, states]) =>
+    all.map((status) => [verb, status, states.includes(status)] as const),
+  );
+
+  it.each(cases)('on an email: can it be %s while it is %s? %s', async (verb, status, possible) => {
+    const world = await JobWorld.of({ status, prepared: PREPARED });
+    const command = COMMANDS[verb]('email-1', world.deps());
+    if (possible) await command;
+    else {
+      await expect(command).rejects.toMatchObject({
+        problem: 'conflict',
+        message: expect.stringMatching(new RegExp(`^The email email-1 is ${status}, so it cannot be ${verb}\\. \\w+`)),
+      });
+      expect(await world.email()).toMatchObject({ status, version: 1 });
+    }
+  });
+
+  it('names an email that does not exist', async () => {
+    await expect(pauseEmail('none', new JobWorld().deps())).rejects.toMatchObject({ problem: 'not-found' });
+  });
+
+  it('cancels the schedule with the email', async () => {
+    const world = await JobWorld.of({
+      scheduled_at: '2026-03-02T08:00:00.000Z',
+      next_at: '2026-03-02T08:00:00.000Z',
+      active: 'active',
+    });
+    await cancelEmail('email-1', world.deps());
+    expect(world.schedules).toEqual([['email-1', undefined]]);
+    expect(await world.email()).not.toHaveProperty('next_at');
+    expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'skipped' });
+  });
+
+  it('pauses a sending, and resumes it where it was', async () => {
+    const world = await JobWorld.of();
+    world.give([0, 1, 2, 3, 4].map((n) => candidate(n)));
+    await pauseEmail('email-1', world.deps());
+    expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'skipped' });
+    await resumeEmail('email-1', world.deps());
+    expect(world.prepares).toEqual([{ version: 1, kind: 'start', email_id: 'email-1' }]);
+    await startEmail('email-1', world.deps());
+    expect(world.sends).toHaveLength(2);
+  });
+
+  it('retries the failed batches of a failed email, and nothing else', async () => {
+    const world = await JobWorld.of({
+      status: 'failed',
+      error: 'partially sent',
+      prepared: { ...PREPARED, batches: 2 },
+    });
+    await world.tables.batches.put(batchFor([chunkState('ss')], { status: 'submitted' }));
+    await world.tables.batches.put(
+      batchFor([chunkState('s.')], { batch_id: '00001', status: 'failed', provider_failures: 7, error_message: 'No.' }),
+    );
+    const email = await retryEmail('email-1', world.deps());
+    expect(email).toMatchObject({ status: 'submitting', slots: { 0: { batch_id: '00001' } } });
+    expect(email).not.toHaveProperty('error');
+    expect(world.sends).toMatchObject([{ batch_id: '00001' }]);
+    const failed = await world.tables.batches.read('email-1', '00001');
+    expect(failed).toMatchObject({ status: 'pending', provider_failures: 0 });
+    expect(failed).not.toHaveProperty('error_message');
+  });
+
+  it('prepares a failed email anew that was never prepared', async () => {
+    const world = await JobWorld.of({ status: 'failed', error: 'No member' });
+    expect(await retryEmail('email-1', world.deps())).toMatchObject({ status: 'pending' });
+    expect(world.prepares).toMatchObject([{ kind: 'start' }]);
+  });
+});
+
+describe('uncertain recipients', () => {
+  async function submitted() {
+    const world = await JobWorld.of({
+      status: 'submitted',
+      submitted_at: '2026-03-01T09:30:00.000Z',
+      prepared: PREPARED,
+    });
+    const state = chunkState('susu', { unanswered: { 1: 'a', 3: 'a' } });
+    await world.chunks.store.put([{ chunk: chunkOf(4), state }]);
+    await world.tables.batches.put(batchFor([state], { status: 'submitted' }));
+    return world;
+  }
+
+  it('are sent again when an operator says so, by an email that is submitting again', async () => {
+    const world = await submitted();
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({
+      resolved: 2,
+      email: { status: 'submitting' },
+    });
+    expect(await world.states()).toBe('s.s.');
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending', counts: { submitted: 2, pending: 2 } });
+    expect(world.sends).toMatchObject([{ batch_id: '00000' }]);
+  });
+
+  it('are left when an operator says so, and counted', async () => {
+    const world = await submitted();
+    expect(await resolveEmail('email-1', 'leave', world.deps())).toMatchObject({
+      resolved: 2,
+      email: { status: 'submitted' },
+    });
+    expect((await world.batches())[0]).toMatchObject({
+      status: 'submitted',
+      counts: { uncertain: 2 },
+      uncertain_left: 2,
+    });
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({ resolved: 0 });
+  });
+
+  it('are not sent again where events show that the provider accepted them', async () => {
+    const world = await submitted();
+    const events = await world.tables.events.read('email-1', '00000');
+    await world.tables.events.change(events, { accepted: Uint8Array.of(0b1010) });
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({
+      resolved: 0,
+      email: { status: 'submitted' },
+    });
+    expect(await world.states()).toBe('ssss');
+    expect(world.sends).toEqual([]);
+  });
+});

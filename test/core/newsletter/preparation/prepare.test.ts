@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
+import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
+import { batchRow, emailContent } from '../../../support/newsletter/job-rows.ts';
+import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
+
+const ten = Array.from({ length: 10 }, (_, n) => candidate(n));
+
+describe('the preparation of an email', () => {
+  it('freezes the recipients in batches and chunks, and starts two batches', async () => {
+    const world = await JobWorld.of();
+    world.give(ten.slice(0, 5), ten.slice(5));
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    const batches = await world.batches();
+    expect(batches.map(({ batch_id, chunks, counts }) => [batch_id, chunks, counts.pending])).toEqual([
+      ['00000', 2, 4],
+      ['00001', 2, 4],
+      ['00002', 1, 2],
+    ]);
+    expect(await world.addresses('00001')).toEqual([4, 5, 6, 7].map((n) => `m${n}@example.com`));
+    expect(await world.email()).toMatchObject({
+      status: 'submitting',
+      email_count: 10,
+      prepared: { recipients: 10, batches: 3, excluded: 0 },
+      slots: { 0: { batch_id: '00000' }, 1: { batch_id: '00001' } },
+    });
+    expect(world.sends.map((message) => message.batch_id)).toEqual(['00000', '00001']);
+    expect(world.log.slice(0, 2)).toEqual([
+      'Starting email job for email email-1',
+      'Creating batches for email email-1',
+    ]);
+  });
+
+  it('freezes whom it excludes, with the reason', async () => {
+    const world = await JobWorld.of();
+    world.give([
+      candidate(0, { excluded: 'suppressed' }),
+      candidate(1),
+      candidate(2, { excluded: 'malformed_address' }),
+      candidate(3, { excluded: 'suppressed' }),
+    ]);
+    await startEmail('email-1', world.deps());
+    const excluded = (await world.batches()).at(-1);
+    expect(excluded).toMatchObject({
+      batch_id: EXCLUDED_BATCH,
+      status: 'submitted',
+      counts: { excluded: 3 },
+      excluded_by_reason: { suppressed: 2, malformed_address: 1 },
+    });
+    expect(await world.addresses(EXCLUDED_BATCH)).toEqual([0, 2, 3].map((n) => `m${n}@example.com`));
+    expect(await world.states(EXCLUDED_BATCH)).toBe('xxx');
+  });
+
+  it('makes a batch of its own for each combination of parts that members see', async () => {
+    const world = await JobWorld.of();
+    world.parts = [
+      { segment: 'status:paid', matches: ({ status }) => status === 'paid' },
+      { segment: 'status:-paid', matches: ({ status }) => status !== 'paid' },
+    ];
+    world.give([candidate(0), candidate(1, { paid: true }), candidate(2)]);
+    await startEmail('email-1', world.deps());
+    expect((await world.batches()).map((batch) => [batch.rendering, batch.member_segment])).toEqual([
+      [2, 'status:-paid'],
+      [1, 'status:paid'],
+    ]);
+    expect(await world.addresses('00000')).toEqual(['m0@example.com', 'm2@example.com']);
+  });
+
+  it('sends from the fallback domain what warming does not allow the own one', async () => {
+    const newsletter = { ...emailContent().newsletter, fallback_domain: 'fallback.example.com' };
+    const world = await JobWorld.of({}, { newsletter });
+    world.allowed = 3;
+    world.give(ten);
+    await startEmail('email-1', world.deps());
+    const batches = await world.batches();
+    const mails = (fallback: boolean) =>
+      batches
+        .filter((batch) => batch.fallback_sending_domain === fallback)
+        .reduce((sum, { counts }) => sum + counts.pending, 0);
+    expect([mails(false), mails(true)]).toEqual([3, 7]);
+    expect(world.used).toBe(3);
+  });
+
+  it.each([
+    [1_000, 1_011, true],
+    [1_000, 1_010, true],
+    [1_000, 1_005, false],
+    [1_000, 990, true],
+    [1_000, 1_000, false],
+  ])(
+    'reports a count that is off by one percent or more: %i counted, %i found',
+    async (email_count, found, reported) => {
+      const world = await JobWorld.of({ email_count }, {}, { batch_size: 1_000, chunk_size: 50 });
+      world.give(Array.from({ length: found }, (_, n) => candidate(n)));
+      const report = await startEmail('email-1', world.deps());
+      expect(report.count_was).toBe(reported ? email_count : undefined);
+      expect((await world.email()).email_count).toBe(found);
+      expect(world.log.some((line) => line.includes('off by 1 %'))).toBe(reported);
+    },
+  );
+
+  it('fails without members, and says so', async () => {
+    const world = await JobWorld.of();
+    expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'failed' });
+    const email = await world.email();
+    expect(email).toMatchObject({ status: 'failed', error: expect.stringMatching(/^No member subscribes/) });
+    expect(email).not.toHaveProperty('next_at');
+  });
+
+  it('fails before anything is sent when members lack the value of a merge field', async () => {
+    const world = await JobWorld.of({}, { body: 'Dear {name}, {first_name, "you"}' });
+    world.give([candidate(0, { name: 'Ada' }), candidate(1), candidate(2)]);
+    const report = await startEmail('email-1', world.deps());
+    expect(report.reason).toBe(
+      'The merge field {name} is missing for 2 of 3 members. Nothing was sent. Give it a fallback, as in ' +
+        '{name, "there"}, or complete the members.',
+    );
+    expect(world.sends).toEqual([]);
+    // The members are completed, and the email is started again.
+    world.give([candidate(0, { name: 'Ada' }), candidate(1, { name: 'Bo' })]);
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    expect((await world.email()).prepared?.recipients).toBe(2);
+  });
+
+  it('goes on in another invocation when its time ends', async () => {
+    const world = await JobWorld.of();
+    world.give(ten.slice(0, 3), ten.slice(3, 6), ten.slice(6));
+    world.onPage = (page) => {
+      world.remaining_ms = page === 0 ? 59_000 : 900_000;
+    };
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'continued' });
+    expect(world.prepares).toEqual([{ version: 1, kind: 'start', email_id: 'email-1' }]);
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    const batches = await world.batches();
+    expect(batches.map(({ counts }) => counts.pending)).toEqual([3, 4, 3]);
+    const all = await Promise.all(batches.map(({ batch_id }) => world.addresses(batch_id)));
+    expect(all.flat()).toEqual(ten.map((_, n) => `m${n}@example.com`));
+  });
+
+  it('removes what an earlier preparation left beyond its last batch', async () => {
+    const world = await JobWorld.of();
+    for (const batch_id of ['00001', '00002', EXCLUDED_BATCH]) await world.tables.batches.put(batchRow({ batch_id }));
+    world.give([candidate(0)]);
+    await startEmail('email-1', world.deps());
+    expect((await world.batches()).map(({ batch_id }) => batch_id)).toEqual(['00000']);
+  });
+
+  it('writes nothing after another invocation took it over', async () => {
+    const world = await JobWorld.of();
+    world.give(ten.slice(0, 4), ten.slice(4));
+    const stall = Promise.withResolvers<void>();
+    world.onPage = (page) => (page === 1 ? stall.promise : undefined);
+    const late = startEmail('email-1', world.deps());
+    await new Promise((resolve) => setImmediate(resolve));
+    // The first one stands still for longer than its claim lasts; the second one does all of the work.
+    world.advance(world.limits.claim_ms + 1);
+    world.onPage = () => {};
+    await startEmail('email-1', world.deps());
+    const before = await world.batches();
+    expect(before).toHaveLength(3);
+    stall.resolve();
+    expect(await late).toMatchObject({ result: 'skipped' });
+    expect(await world.batches()).toEqual(before);
+  });
+
+  it('freezes every member once, whatever the pages, the batches and the interruptions', async () => {
+    const page = fc.array(fc.record({ paid: fc.boolean(), excluded: fc.boolean() }), { maxLength: 6 });
+    let interrupted = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(page, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.uniqueArray(fc.nat({ max: 7 })),
+        async (pages, batch_size, ends_at) => {
+          const world = await JobWorld.of({}, {}, { batch_size, chunk_size: 2, cut_recipients: 7 });
+          world.parts = [{ segment: 'status:paid', matches: ({ status }) => status === 'paid' }];
+          let n = 0;
+          const given = pages.map((members) =>
+            members.map(({ paid, excluded }) => candidate(n++, { paid, ...(excluded && { excluded: 'suppressed' }) })),
+          );
+          if (n === 0) return;
+          world.give(...given);
+          const ends = new Set(ends_at);
+          world.onPage = (index) => {
+            world.remaining_ms = ends.delete(index) ? 1 : 900_000;
+          };
+          while ((await startEmail('email-1', world.deps())).result === 'continued') interrupted += 1;
+          const found = await Promise.all((await world.batches()).map(({ batch_id }) => world.addresses(batch_id)));
+          expect(found.flat().sort()).toEqual(
+            given
+              .flat()
+              .map(({ identity }) => identity.email)
+              .sort(),
+          );
+          const { prepared } = await world.email();
+          const counts = (await world.batches()).map(({ counts: { pending, excluded } }) => pending + excluded);
+          expect(counts.reduce((sum, count) => sum + count, 0)).toBe(prepared?.recipients);
+        },
+      ),
+      { numRuns: 100 },
+    );
+    expect(interrupted).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
+import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
+import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
+import { recordLate } from '../../../../src/core/newsletter/sending/record-late.ts';
+import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
+import { StorageUnavailableError } from '../../../../src/core/newsletter/storage/retry-storage.ts';
+import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
+import { JobWorld } from '../../../support/newsletter/job-world.ts';
+
+const MESSAGE = { version: 1, kind: 'batch', email_id: 'email-1', batch_id: '00000', slot: '0' } as const;
+const PREPARED = { excluded: 0, excluded_by_reason: {}, at: '2026-03-01T09:00:00.000Z' };
+
+/** An email in the middle of its sending: its first batch has a slot and `chunks`, the second one waits. */
+async function sending(chunks: readonly string[], chunk_size = 4) {
+  const since = '2026-03-01T10:00:00.000Z';
+  const world = await JobWorld.of(
+    {
+      status: 'submitting',
+      slots: { 0: { batch_id: '00000', since } },
+      prepared: { ...PREPARED, recipients: chunks.join('').length + 1, batches: 2 },
+    },
+    {},
+    { chunk_size, concurrency: 1 },
+  );
+  const states = chunks.map((codes, chunk) => chunkState(codes, { chunk }));
+  await world.chunks.store.put(
+    states.map((state) => ({ chunk: chunkOf(state.states.length, { chunk: state.chunk }), state })),
+  );
+  await world.tables.batches.put(batchFor(states));
+  await world.tables.batches.put(batchFor([chunkState('.')], { batch_id: '00001' }));
+  return world;
+}
+
+const refuse = (kind: Refusal['class']) =>
+  ({ kind: 'refused', refusal: { class: kind, reason: `because_${kind}`, message: 'No.' } }) as const;
+const accept = (call: BulkCall): BulkAnswer => ({
+  kind: 'answered',
+  entries: call.entries.map(({ to }) => ({ accepted: true, message_id: to })),
+});
+
+describe('a batch in its slot', () => {
+  it('is sent chunk by chunk, then its slot goes to the next batch', async () => {
+    const world = await sending(['....', '..']);
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { submitted: 6 } });
+    expect(world.calls.map(({ entries }) => entries.length)).toEqual([4, 2]);
+    expect(world.calls[1]?.entries[1]).toMatchObject({
+      to: 'm1@example.com',
+      tags: { email_id: 'email-1', chunk: '00000-1', n: '1' },
+      values: { email: 'm1@example.com', unsubscribe_url: 'https://example.com/u' },
+    });
+    const [batch] = await world.batches();
+    expect(batch).toMatchObject({ status: 'submitted', provider_id: 'id-1-0', counts: { pending: 0, submitted: 6 } });
+    expect(batch).not.toHaveProperty('claim_id');
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+    expect(world.log[0]).toBe('Sending batch 00000 for email email-1');
+  });
+
+  it('is sent once for two messages', async () => {
+    const world = await sending(['....', '..']);
+    const results = await Promise.all([sendBatch(MESSAGE, world.deps()), sendBatch(MESSAGE, world.deps())]);
+    expect(results.map(({ result }) => result).sort()).toEqual(['duplicate', 'submitted']);
+    expect(world.calls).toHaveLength(2);
+    expect(await sendBatch(MESSAGE, world.deps())).toEqual({ result: 'stale' });
+  });
+
+  it('leaves out who unsubscribed since the preparation', async () => {
+    const world = await sending(['...', '.']);
+    world.unsubscribed.set('m1@example.com', 'unsubscribed');
+    await sendBatch(MESSAGE, world.deps());
+    expect(world.calls[0]?.entries.map(({ to }) => to)).toEqual(['m0@example.com', 'm2@example.com']);
+    expect(await world.states()).toBe('sxss');
+    expect((await world.batches())[0]).toMatchObject({ excluded_by_reason: { unsubscribed: 1 } });
+  });
+
+  it('takes no more than pacing grants in one call', async () => {
+    const world = await sending(['....']);
+    world.reserve = (count) => ({ granted: Math.min(3, count) });
+    await sendBatch(MESSAGE, world.deps());
+    expect(world.calls.map(({ entries }) => entries.length)).toEqual([3, 1]);
+  });
+
+  it('waits in its slot for a short time, and gives it back for a long one', async () => {
+    const world = await sending(['....']);
+    const grants = [0, 0];
+    const waits = [5_000, 3_600_000];
+    world.reserve = () => ({
+      granted: grants.shift() ?? 4,
+      retry_at: new Date(world.now.getTime() + (waits.shift() ?? 0)).toISOString(),
+    });
+    const begun = world.now.getTime();
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting' });
+    expect(world.now.getTime() - begun).toBe(5_000);
+    const until = new Date(begun + 3_605_000).toISOString();
+    // No batch would get an allowance before.
+    expect(await world.email()).toMatchObject({ slots: {}, next_batch_at: until, next_at: until });
+    expect(world.sends).toEqual([]);
+  });
+
+  it('isolates the one entry that makes the provider refuse the call, and the others arrive', async () => {
+    const world = await sending(['........'], 8);
+    world.answer = (call) => (call.entries.some(({ to }) => to.startsWith('m5@')) ? refuse('content') : accept(call));
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe('sssssfss');
+    expect(world.calls.length).toBeLessThan(10);
+    expect((await world.batches())[0]).toMatchObject({ failed_by_reason: { because_content: 1 } });
+  });
+
+  it('tries a recipient again within the batch that the provider refused for the time being', async () => {
+    const world = await sending(['....']);
+    world.answer = (call) => ({
+      kind: 'answered',
+      entries: call.entries.map(({ to }) =>
+        to.startsWith('m2@') && world.calls.length < 3
+          ? { accepted: false, refusal: refuse('transient').refusal }
+          : { accepted: true, message_id: to },
+      ),
+    });
+    const begun = world.now.getTime();
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(world.calls.map(({ entries }) => entries.length)).toEqual([4, 1, 1]);
+    expect(world.now.getTime() - begun).toBe(10_000 + 20_000);
+  });
+
+  it('fails where an operator has to mend something, and its recipients stay to be sent', async () => {
+    const world = await sending(['....']);
+    world.answer = () => refuse('settings');
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'failed' });
+    expect((await world.batches())[0]).toMatchObject({
+      status: 'failed',
+      counts: { pending: 4 },
+      error_message: 'The provider refused the batch: No.',
+      error_data: JSON.stringify({ code: 'BULK_EMAIL_SEND_FAILED', reason: 'because_settings' }),
+    });
+    expect(world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED'))).toBe(true);
+  });
+
+  it('stops between two calls when the email is paused', async () => {
+    const world = await sending(['....', '....']);
+    world.answer = (call) => {
+      world.advance(5_000);
+      return accept(call);
+    };
+    const deps = world.deps();
+    const provider = {
+      send: async (call: BulkCall) => {
+        await world.tables.emails.change(await world.email(), { set: { paused: true } });
+        return deps.provider.send(call);
+      },
+    };
+    expect(await sendBatch(MESSAGE, { ...deps, provider })).toMatchObject({ result: 'halted' });
+    expect(await world.states()).toBe('ssss....');
+    expect(await world.email()).toMatchObject({ slots: {} });
+    expect(world.sends).toEqual([]);
+  });
+
+  it('goes on in another invocation when the time is too short for a call', async () => {
+    const world = await sending(['....', '....']);
+    world.answer = (call) => {
+      world.remaining_ms = 50_000;
+      return accept(call);
+    };
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'continued' });
+    expect(world.sends).toEqual([MESSAGE]);
+    world.remaining_ms = 900_000;
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe('ssssssss');
+  });
+
+  it('takes what a dead sender claimed for uncertain, or for submitted if events say so', async () => {
+    const world = await sending(['>>>.']);
+    const state = await world.chunks.store.readState(chunkState(''));
+    const call = { call_id: 'dead', entries: [0, 1, 2], until: '2026-03-01T10:00:00.000Z' };
+    if (state !== undefined) await world.chunks.store.change(state, { ...state, call });
+    const events = await world.tables.events.read('email-1', '00000');
+    await world.tables.events.change(events, { accepted: withBits(undefined, [1]) });
+    await sendBatch(MESSAGE, world.deps());
+    expect(await world.states()).toBe('usus');
+    expect(world.calls.map(({ entries }) => entries.map(({ to }) => to))).toEqual([['m3@example.com']]);
+  });
+
+  it('queues an outcome that storage does not take, which is recorded later', async () => {
+    const world = await sending(['....']);
+    const deps = world.deps();
+    let down = false;
+    const chunks = {
+      ...deps.chunks,
+      change: async (...args: Parameters<typeof deps.chunks.change>) => {
+        if (down) throw new Error('down');
+        return deps.chunks.change(...args);
+      },
+    };
+    world.answer = (call) => {
+      down = true;
+      return accept(call);
+    };
+    await expect(sendBatch(MESSAGE, { ...deps, chunks })).rejects.toBeInstanceOf(StorageUnavailableError);
+    const [record] = world.sends;
+    expect(record).toMatchObject({ kind: 'record', batch_id: '00000', chunk: 0 });
+    expect(JSON.stringify(record), 'ids and statuses only').not.toContain('name');
+    world.advance(3_600_000);
+    // Meanwhile the call counts as lost.
+    await sendBatch(MESSAGE, deps);
+    expect(await world.states()).toBe('uuuu');
+    if (record?.kind === 'record') await recordLate(record, deps);
+    expect(await world.states()).toBe('ssss');
+    expect((await world.batches())[0]?.counts).toMatchObject({ submitted: 4, uncertain: 0 });
+  });
+
+  it('never begins a call after its claim took too long to write', async () => {
+    const world = await sending(['....']);
+    const deps = world.deps();
+    let claims = 0;
+    const chunks = {
+      ...deps.chunks,
+      change: async (...args: Parameters<typeof deps.chunks.change>) => {
+        const changed = await deps.chunks.change(...args);
+        if (args[1].call !== undefined && claims++ === 0) world.advance(35_000);
+        return changed;
+      },
+    };
+    expect(await sendBatch(MESSAGE, { ...deps, chunks })).toMatchObject({ result: 'submitted' });
+    expect(claims).toBe(2);
+    expect(world.calls).toHaveLength(1);
+    expect(await world.states()).toBe('ssss');
+  });
+});
+
+it('gives an email two slots', () => {
+  expect(EMAIL_CONCURRENCY).toBe(2);
+});
