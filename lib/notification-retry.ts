@@ -14,6 +14,8 @@ import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
 import { Monitor } from './constructs/monitoring/monitor.ts';
+import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
+import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
 import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
@@ -39,6 +41,8 @@ export class NotificationRetry extends Construct {
   readonly alerts: Alerts;
   readonly monitor: Monitor;
   readonly api: IntakeApi;
+  readonly newsletterQueues: NewsletterQueues;
+  readonly newsletterJob: NewsletterJob;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -78,6 +82,7 @@ export class NotificationRetry extends Construct {
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
+    this.newsletterQueues = new NewsletterQueues(this, 'NewsletterQueues', config);
     this.api = new IntakeApi(this, 'IntakeApi', {
       config,
       tables,
@@ -85,11 +90,20 @@ export class NotificationRetry extends Construct {
       encryption,
       channels,
     });
+    this.newsletterJob = new NewsletterJob(this, 'NewsletterJob', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
+      queues: this.newsletterQueues,
+      apiUrl: this.api.url,
+    });
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,
       tables,
       newsletters: this.newsletterTables,
+      newsletterQueues: this.newsletterQueues,
       channels,
       sweep: this.sweep,
       dueIndexer: this.dueIndexer,

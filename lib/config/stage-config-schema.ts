@@ -3,6 +3,7 @@ import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts
 import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
@@ -50,6 +51,17 @@ const pacing = section({
   newsletterShare: v.optional(share, PACING.newsletter),
 });
 
+const senderPattern = explain('must be an e-mail address, or *@ and a domain, such as *@news.your-domain.example');
+const newsletter = section({
+  batchConcurrency: v.optional(wholeBetween(1, 10, 'batches at once'), EMAIL_CONCURRENCY),
+  totalConcurrency: v.optional(wholeBetween(2, 1000, 'batches at once'), 10),
+  clockSchedule: scheduleExpression('rate(1 minute)'),
+  senders: v.optional(
+    list(v.pipe(v.string(senderPattern), v.regex(/^(\*|[^@\s*]+)@[A-Za-z0-9.-]+$/, senderPattern)), 'addresses'),
+    [],
+  ),
+});
+
 const alarms = section({
   deadLettersPerHour: v.optional(wholeBetween(0, 1_000_000, 'messages'), 10),
   retryFailurePercent: v.optional(numberBetween(0, 100, '%'), 5),
@@ -85,6 +97,7 @@ export const STAGE_CONFIG_SCHEMA = section({
   ),
   breaker: v.optional(breaker, {}),
   pacing: v.optional(pacing, {}),
+  newsletter: v.optional(newsletter, {}),
   concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
   monitorSchedule: scheduleExpression('rate(5 minutes)'),
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),

@@ -9,6 +9,7 @@ import type { DueIndexer } from './indexing/due-indexer.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
 import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
+import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import type { Encryption } from './storage/encryption.ts';
 import type { NewsletterTables } from './storage/newsletter-tables.ts';
 import type { NotificationTables } from './storage/notification-tables.ts';
@@ -18,6 +19,7 @@ export interface OutputsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly newsletters: NewsletterTables;
+  readonly newsletterQueues: NewsletterQueues;
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
@@ -34,7 +36,19 @@ export interface OutputsProps {
 export class Outputs extends Construct {
   constructor(scope: Construct, id: string, props: OutputsProps) {
     super(scope, id);
-    const { config, tables, newsletters, channels, sweep, dueIndexer, deliveryEvents, encryption, alerts, api } = props;
+    const {
+      config,
+      tables,
+      newsletters,
+      newsletterQueues,
+      channels,
+      sweep,
+      dueIndexer,
+      deliveryEvents,
+      encryption,
+      alerts,
+      api,
+    } = props;
     const json = (value: object) => Stack.of(this).toJsonString(value);
     const deadLetters = Object.fromEntries(CHANNELS.map((name) => [name, channels[name].deadLetters.queueUrl]));
 
@@ -57,6 +71,12 @@ export class Outputs extends Construct {
       'DeliveryEventFailures',
       deliveryEvents.failures.queueUrl,
       'URL of the queue of unapplied events of SES',
+    );
+    const { prepare, send, failures } = newsletterQueues;
+    this.output(
+      'NewsletterQueues',
+      json({ prepare: prepare.queueUrl, send: send.queueUrl, dead_letter: failures.queueUrl }),
+      'JSON: URLs of the queues of newsletters',
     );
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');

@@ -152,6 +152,49 @@ export const apiEmailsEnv = v.object({
   ...localOnly,
 });
 
+const wholeNumber = v.pipe(v.string(), v.regex(/^[1-9]\d*$/, 'must be a whole number above 0'), v.transform(Number));
+
+/** What every function needs that moves an email on. */
+const newsletterJob = {
+  EMAILS_TABLE: name,
+  EMAIL_BATCHES_TABLE: name,
+  NEWSLETTER_PREPARE_QUEUE: queueUrl,
+  NEWSLETTER_SEND_QUEUE: queueUrl,
+  /** Batches of one email that are sent at once. */
+  BATCH_CONCURRENCY: wholeNumber,
+};
+
+export const newsletterClockEnv = v.object(newsletterJob);
+
+export const newsletterPrepareEnv = v.object({
+  ...newsletterJob,
+  EMAIL_RECIPIENTS_TABLE: name,
+  MEMBERS_TABLE: name,
+  /** Holds the warming allowances of sending domains. */
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  ...localOnly,
+});
+
+export const newsletterSendEnv = v.object({
+  ...newsletterJob,
+  EMAIL_RECIPIENTS_TABLE: name,
+  /** Read again when a chunk goes out: who unsubscribed meanwhile gets no mail. */
+  MEMBERS_TABLE: name,
+  /** Holds the budget of e-mail. */
+  PIPELINE_STATE_TABLE: name,
+  PACING: pacingFromJson,
+  DATA_KEYS_TABLE: name,
+  NEWSLETTER_CONFIGURATION_SET: name,
+  /** Base URL of the unsubscribe links, without a slash at the end. */
+  API_URL: queueUrl,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  UNSUBSCRIBE_SECRET: v.optional(name),
+  ...localOnly,
+});
+
 export const newsletterEventsEnv = v.object({
   ...newsletterTables,
   MEMBERS_TABLE: name,
@@ -185,6 +228,9 @@ export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
 export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
+export type NewsletterClockEnv = Deployed<typeof newsletterClockEnv>;
+export type NewsletterPrepareEnv = Deployed<typeof newsletterPrepareEnv>;
+export type NewsletterSendEnv = Deployed<typeof newsletterSendEnv>;
 export type ApiEmailsEnv = Deployed<typeof apiEmailsEnv>;
 export type NewsletterEventsEnv = Deployed<typeof newsletterEventsEnv>;
 export type UnsubscribeEnv = Deployed<typeof unsubscribeEnv>;

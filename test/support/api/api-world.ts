@@ -25,7 +25,6 @@ import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-re
 import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { createRenderings } from '../../../src/adapters/post/post-renderer.ts';
-import { createChunkSealer } from '../../../src/adapters/recipient/chunk-sealing.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
@@ -262,7 +261,7 @@ function emailRouteDeps({
   const deps: EmailRouteDeps = {
     emails: createEmailStore(client, tables.emails, clock),
     batches: createBatchStore(client, tables.email_batches, clock),
-    chunks: createChunkStore(client, { table: tables.email_recipients, sealer: createChunkSealer(sealer), clock }),
+    chunks: createChunkStore(client, { table: tables.email_recipients, sealer, clock }),
     events: createEventStore(client, tables.email_batches, clock),
     newsletters: createNewsletterStore(client, tables.newsletters),
     queues: {

@@ -8,6 +8,7 @@ export interface ServiceEndpoints {
   /** SQS and SNS. */
   readonly sqs: string;
   readonly ses: string;
+  /** The runtime itself: Lambda's Invoke, and the stack's API. */
   readonly lambda: string;
   readonly simulator: string;
 }
@@ -53,6 +54,7 @@ export function functionEnvironment(
     AWS_ENDPOINT_URL_SESV2: endpoints.ses,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     ...overridden(plan.environment, overrides),
+    ...(plan.environment['API_URL'] !== undefined && { API_URL: endpoints.lambda }),
     ...localOnly,
   };
 }

@@ -9,7 +9,7 @@ export interface LambdaApiOptions {
   readonly invoke: InvokeByName;
   /** Waits until the rows that were put before have been handled; false when this takes longer than `timeoutMs`. */
   readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
-  /** Answers requests below `/v1/`: the stack's own HTTP API. */
+  /** Answers requests below `/v1/` and `/u/`: the stack's own HTTP API. */
   readonly httpApi?: Handle;
   /** The page at `/`. */
   readonly statusPage: () => string;
@@ -30,7 +30,7 @@ const CATCH_UP_MS = 10_000;
  */
 export function createLambdaApi(options: LambdaApiOptions): Handle {
   return (request, response, body) =>
-    options.httpApi !== undefined && request.url?.startsWith('/v1/')
+    options.httpApi !== undefined && /^\/(v1|u)\//.test(request.url ?? '')
       ? options.httpApi(request, response, body)
       : route(request, response, body.toString() || '{}', options);
 }
