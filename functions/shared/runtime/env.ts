@@ -135,23 +135,6 @@ const newsletterTables = {
 };
 const queueUrl = v.pipe(v.string(), v.url());
 
-export const apiEmailsEnv = v.object({
-  ...newsletterTables,
-  NEWSLETTERS_TABLE: name,
-  PIPELINE_STATE_TABLE: name,
-  DATA_KEYS_TABLE: name,
-  NEWSLETTER_PREPARE_QUEUE: queueUrl,
-  NEWSLETTER_SEND_QUEUE: queueUrl,
-  /** Group of the one-time schedules, the role that they take, and the ARN of the queue that they send to. */
-  SCHEDULE_GROUP: name,
-  SCHEDULE_ROLE_ARN: name,
-  SCHEDULE_TARGET_ARN: name,
-  /** Configuration set of newsletters. Test mails have no tags, so their events match no rule. */
-  NEWSLETTER_CONFIGURATION_SET: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  ...localOnly,
-});
-
 const wholeNumber = v.pipe(v.string(), v.regex(/^[1-9]\d*$/, 'must be a whole number above 0'), v.transform(Number));
 
 /** What every function needs that moves an email on. */
@@ -163,6 +146,22 @@ const newsletterJob = {
   /** Batches of one email that are sent at once. */
   BATCH_CONCURRENCY: wholeNumber,
 };
+
+export const apiEmailsEnv = v.object({
+  ...newsletterJob,
+  EMAIL_RECIPIENTS_TABLE: name,
+  NEWSLETTERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  /** Group of the one-time schedules, the role that they take, and the ARN of the queue that they send to. */
+  SCHEDULE_GROUP: name,
+  SCHEDULE_ROLE_ARN: name,
+  SCHEDULE_TARGET_ARN: name,
+  /** Test mails are sent with it, too. Their tags name no batch, so their events count for nobody. */
+  NEWSLETTER_CONFIGURATION_SET: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  ...localOnly,
+});
 
 export const newsletterClockEnv = v.object(newsletterJob);
 

@@ -11,11 +11,11 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
 import type { ServiceFunction } from '../function/service-function.ts';
-import { newsletterApiFunction } from '../newsletter/newsletter-api-function.ts';
 import { accessLog } from './access-log.ts';
 import { authorizerFunction } from './authorizer-function.ts';
 import type { IntakeApiProps } from './intake-api-props.ts';
 import { intakeFunction } from './intake-function.ts';
+import { newslettersFunction } from './newsletters-function.ts';
 import { notificationsFunction } from './notifications-function.ts';
 
 /** How long a revoked key may still be accepted. */
@@ -36,7 +36,7 @@ export class IntakeApi extends Construct {
     const { config } = props;
     this.intake = intakeFunction(this, props);
     this.notifications = notificationsFunction(this, props);
-    this.newsletters = newsletterApiFunction(this, props);
+    this.newsletters = newslettersFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
     this.api = new HttpApi(this, 'Api', {
       apiName: `notification-retry-${config.stage}`,

@@ -59,6 +59,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     deadLetters[channel] = await queue(`${channel}-dead-letter`);
   }
   const tables = await createTables(dynamodb.client, 'ops');
+  const sealer = sealerOn(dynamodb.client, tables);
   const deployment: Deployment = {
     tables,
     lane_queues: lanes,
@@ -66,7 +67,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     sweep_interval_seconds: 3600,
     retry_policy: DEFAULT_RETRY_POLICY,
     recipientHashKey: async () => HASH_KEY,
-    sealer: () => sealerOn(dynamodb.client, tables),
+    sealer: () => sealer,
     clients: {
       dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
       sqs: { endpoint: sqs.endpoint, region, credentials },

@@ -8,7 +8,10 @@ const CREATED = '2026-11-01T00:00:00.000Z';
 export function storedMember(
   tenant_id: string,
   member_id: string,
-  { email = `${member_id}@example.com`, ...changes }: Partial<StoredMember> & Partial<MemberIdentity> = {},
+  {
+    email = `${member_id}@example.com`,
+    ...changes
+  }: Partial<StoredMember> & Partial<Pick<MemberIdentity, 'email'>> = {},
 ): StoredMember {
   return {
     tenant_id,

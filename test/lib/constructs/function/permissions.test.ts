@@ -247,7 +247,16 @@ describe('the API’s functions', () => {
     ]);
   });
 
-  it.each(['IntakeApiIntakeRole', 'IntakeApiNotificationsRole'])(
+  it('for newsletters and members reads and writes these, and can delete or scan nothing', () => {
+    const all = JSON.stringify([...permissionsOf('IntakeApiNewslettersRole')]);
+    expect(all).toMatch(/NewsletterTablesMembers/);
+    expect(all).not.toMatch(
+      /TablesLog|TablesContent|TablesRetryLog|ApiKeys|NewsletterTables(Emails|Batches|Recipients)/,
+    );
+    expect(actions('IntakeApiNewslettersRole').filter((action) => /Delete|Scan|sqs|ses/.test(action))).toEqual([]);
+  });
+
+  it.each(['IntakeApiIntakeRole', 'IntakeApiNotificationsRole', 'IntakeApiNewslettersRole'])(
     'touch nothing of the pipeline’s state but the counts of requests: %s',
     (role) => {
       template.hasResourceProperties('AWS::IAM::Policy', {
@@ -277,18 +286,20 @@ describe('the API’s functions', () => {
 });
 
 describe('the key that wraps data keys', () => {
-  const SEALING = ['IndexerRole', 'IntakeApiIntakeRole'];
+  const SEALING = ['IndexerRole', 'IntakeApiIntakeRole', 'IntakeApiNewslettersRole'];
   const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole'];
-  const ofPurpose = { StringEquals: { 'kms:EncryptionContext:purpose': 'recipient' } };
+  const ofPurpose = (role: string) => ({
+    StringEquals: { 'kms:EncryptionContext:purpose': role.includes('Newsletters') ? 'member' : 'recipient' },
+  });
   const onRecipientKey = (role: string) =>
     statementsOf(role).filter(({ Resource }) => JSON.stringify(Resource).includes('RecipientKey'));
 
   it.each([...SEALING, ...OPENING])(
-    'serves %s for the data keys of recipients, and for secrets by way of Secrets Manager',
+    'serves %s for the data keys of its purpose, and for secrets by way of Secrets Manager',
     (role) => {
       const actions = SEALING.includes(role) ? ['kms:Decrypt', 'kms:GenerateDataKey'] : 'kms:Decrypt';
       expect(onRecipientKey(role).map(({ Action, Condition }) => ({ Action, Condition }))).toEqual([
-        { Action: actions, Condition: ofPurpose },
+        { Action: actions, Condition: ofPurpose(role) },
         {
           Action: 'kms:Decrypt',
           Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },

@@ -3,10 +3,10 @@ import type { ApiNewslettersEnv } from '../../../functions/shared/runtime/env.ts
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, countRequests, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import { API_TIMEOUT, type IntakeApiProps } from '../intake/intake-api-props.ts';
+import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes of newsletters and members. */
-export function newsletterApiFunction(
+export function newslettersFunction(
   scope: Construct,
   { config, tables, newsletterTables, encryption }: IntakeApiProps,
 ): ServiceFunction {

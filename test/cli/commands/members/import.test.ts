@@ -1,0 +1,250 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createNewsletterStore } from '../../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
+import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
+import { type Operations, startOperations } from '../../../support/cli/operations.ts';
+
+let ops: Operations;
+let members: MemberStore;
+let tenant: string;
+let serial = 0;
+const AT = '2026-11-22T00:00:00.000Z';
+
+beforeAll(async () => {
+  ops = await startOperations();
+  members = createMemberStore(ops.dynamodb, ops.tables.members, () => new Date());
+}, 60_000);
+afterAll(() => ops?.stop());
+beforeEach(async () => {
+  tenant = `tenant-${++serial}`;
+  const newsletters = createNewsletterStore(ops.dynamodb, ops.tables.newsletters);
+  for (const newsletter_id of ['weekly', 'daily']) {
+    await newsletters.put({
+      tenant_id: tenant,
+      newsletter_id,
+      name: 'N',
+      from: 'n@example.com',
+      created_at: AT,
+      updated_at: AT,
+    });
+  }
+});
+
+const file = (name: string, content: string | Uint8Array) => {
+  const path = join(ops.directory, `${serial}-${name}`);
+  writeFileSync(path, content);
+  return path;
+};
+const run = (path: string, ...more: string[]) =>
+  ops.run(['members', 'import', path, '--tenant', tenant, '--newsletter', 'weekly', '--json', ...more]);
+const show = async (...args: string[]) =>
+  JSON.parse((await ops.run(['members', 'show', '--tenant', tenant, '--json', ...args])).out);
+const countMembers = async () => {
+  let count = 0;
+  for await (const page of members.addresses(tenant)) count += page.reduce((sum, one) => sum + one.members.length, 0);
+  return count;
+};
+
+describe('members import', () => {
+  it('takes a CSV with byte order mark, CRLF, quotes, empty lines and labels', async () => {
+    const path = file(
+      'good.csv',
+      '\uFEFFmember_id,Email,name,status,labels\r\nm-1,ann@Example.com,"Lee, Ann ""A""",paid,vip; osaka\r\n\r\n,bob@example.com,,,\r\n',
+    );
+    const { code, out, err } = await run(path, '--label', 'import 1');
+    expect([code, err]).toEqual([0, '']);
+    expect(JSON.parse(out)).toEqual({ lines: 4, created: 2, changed: 0, bad: 0 });
+    expect((await show('m-1')).members).toMatchObject([
+      {
+        email: 'ann@example.com',
+        name: 'Lee, Ann "A"',
+        status: 'paid',
+        labels: ['vip', 'osaka', 'import 1'],
+        newsletters: ['weekly'],
+      },
+    ]);
+    const { members: found } = await show('--email', 'BOB@example.com');
+    expect(found).toMatchObject([
+      { status: 'free', labels: ['import 1'], member_id: expect.stringMatching(/^[\w-]{22}$/) },
+    ]);
+  });
+
+  it.each([
+    ['semicolons', 'email;labels\na@example.com;"x;y"\n'],
+    ['tabs', 'email\tlabels\na@example.com\tx;y\n'],
+  ])('takes a CSV with %s', async (_, content) => {
+    expect(await run(file('other.csv', content))).toMatchObject({ code: 0 });
+    expect((await show('--email', 'a@example.com')).members).toMatchObject([{ labels: ['x', 'y'] }]);
+  });
+
+  it('takes JSONL', async () => {
+    const lines = [
+      { email: 'a@example.com', newsletters: ['daily'], labels: ['a;b'] },
+      { member_id: 'm', email: 'b@example.com' },
+    ];
+    const path = file('some.jsonl', lines.map((line) => JSON.stringify(line)).join('\n'));
+    expect(JSON.parse((await run(path, '--status', 'comped')).out)).toMatchObject({ created: 2 });
+    expect((await show('--email', 'a@example.com')).members).toMatchObject([
+      { newsletters: ['weekly', 'daily'], labels: ['a;b'], status: 'comped' },
+    ]);
+  });
+
+  it('names every bad line by number, column and rule, and takes the good ones', async () => {
+    const path = file(
+      'bad.csv',
+      Buffer.concat([
+        Buffer.from('email,name,status,newsletters\n'),
+        Buffer.from('good1@example.com,A,,\n'),
+        Buffer.from('not an address,A,gold,\n'),
+        Buffer.from('good2@example.com,"open,,\n'),
+        Buffer.from('good3@example.com,st"ray,,\n'),
+        Buffer.from('a@example.com,x\n'),
+        Buffer.from('b@example.com,B,,nightly\n'),
+        Buffer.from([0x63, 0x40, 0x65, 0x2e, 0x6a, 0x70, 0x2c, 0xe9, 0x2c, 0x2c, 0x0a]),
+        Buffer.from(`d@example.com,${'x'.repeat(70_000)},,\n`),
+        Buffer.from('good4@example.com,D,paid,daily'),
+      ]),
+    );
+    const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
+    const { code, out, err } = await run(path, '--rejects', rejects);
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toEqual({ lines: 10, created: 2, changed: 0, bad: 7 });
+    const faults = readFileSync(rejects, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(faults.map(({ line, column, rule }) => `${line} ${column} ${rule}`)).toEqual([
+      '3 email address',
+      '3 status one_of',
+      '4  quotes',
+      '5  quotes',
+      '6  columns',
+      '7 newsletters existing_newsletter',
+      '8  utf8',
+      '9  max_length',
+    ]);
+    expect(err).toMatch(/Line 3: email must be one address/);
+    expect(readFileSync(rejects, 'utf8') + err).not.toMatch(/example\.com,|not an address/);
+  });
+
+  it('shows twenty bad lines at most, and keeps all', async () => {
+    const path = file('many.csv', `email\n${'nobody\n'.repeat(300)}`);
+    const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
+    const { err } = await run(path, '--rejects', rejects);
+    expect(err.match(/^Line /gm)).toHaveLength(20);
+    expect(readFileSync(rejects, 'utf8').trim().split('\n')).toHaveLength(300);
+  });
+
+  it.each([
+    ['a.csv', 'email,colour\na@example.com,red\n', /unknown columns \(colour\): the columns are member_id, email/],
+    ['a.csv', 'name\nAnn\n', /lacks the column email/],
+    ['a.csv', 'email,name,email\n', /the column email twice/],
+    ['a.csv', '', /is empty/],
+    ['a.txt', 'email\n', /must end in \.csv or \.jsonl/],
+    ['a.jsonl', '[{"email":"a@example.com"}]', /one JSON list/],
+  ])('refuses %s with %j', async (name, content, message) => {
+    const { code, err } = await run(file(name, content));
+    expect([code, err]).toEqual([2, expect.stringMatching(message)]);
+  });
+
+  it('refuses a newsletter that does not exist, and a file that is not there', async () => {
+    const path = file('a.csv', 'email\na@example.com\n');
+    const args = ['members', 'import', path, '--tenant', tenant, '--newsletter', 'nightly'];
+    expect(await ops.run(args)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no newsletter nightly: it has daily, weekly/),
+    });
+    expect(await run(`${path}.gone.csv`)).toMatchObject({ code: 2, err: expect.stringMatching(/cannot be read/) });
+  });
+
+  it('only adds to a member: labels, subscriptions and decisions stay', async () => {
+    await run(file('one.csv', 'member_id,email,name,labels,newsletters\nm,a@example.com,Ann,vip,daily\n'));
+    const hash = (await members.read(tenant, 'm'))?.email_hash ?? '';
+    await members.unsubscribe(tenant, hash, 'weekly', AT);
+    const again = await run(file('two.csv', 'member_id,email\nm,a@example.com\nm,a@example.com\n'), '--label', 'new');
+    expect(JSON.parse(again.out)).toMatchObject({ created: 0, changed: 2 });
+    expect(await show('m')).toMatchObject({
+      members: [{ name: 'Ann', labels: ['vip', 'new'], newsletters: ['weekly', 'daily'] }],
+      unsubscribed: { weekly: AT },
+    });
+  });
+
+  it('goes on after the last stored line when it was interrupted, and counts and rejects once', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, i) => (i % 100 === 7 ? 'nobody' : `${i}@example.com`));
+    const path = file('long.csv', `email\n${lines.join('\n')}\n`);
+    const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
+    const send = ops.dynamodb.constructor.prototype.send;
+    let calls = 0;
+    const spy = vi.spyOn(ops.dynamodb.constructor.prototype, 'send').mockImplementation(function (
+      this: unknown,
+      ...args
+    ) {
+      // In the middle of the third window.
+      return ++calls > 80 ? Promise.reject(new Error('down')) : send.apply(this, args);
+    });
+    const first = await run(path, '--rejects', rejects);
+    spy.mockRestore();
+    expect(first).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/stopped after line \d+. Run the same command again/),
+    });
+    const stopped = Number(/stopped after line (\d+)/.exec(first.err)?.[1]);
+    expect(stopped).toBeGreaterThan(0);
+    expect(stopped).toBeLessThan(1_001);
+    // Written, and not committed.
+    writeFileSync(rejects, `${readFileSync(rejects, 'utf8')}{"line":1`);
+    const second = await run(path, '--rejects', rejects);
+    expect(second.err).toContain(`Going on after line ${stopped}`);
+    const { created, changed, bad, lines: last } = JSON.parse(second.out);
+    expect({ sum: created + changed, bad, last }).toEqual({ sum: 990, bad: 10, last: 1_001 });
+    expect(await countMembers()).toBe(990);
+    const faults = readFileSync(rejects, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).line);
+    expect(faults).toEqual(lines.flatMap((line, i) => (line === 'nobody' ? [i + 2] : [])));
+    // What is finished begins anew.
+    expect((await run(path)).err).not.toContain('Going on');
+    expect(existsSync(rejects)).toBe(true);
+  }, 60_000);
+
+  it('needs no more memory for a long file than for a short one', async () => {
+    const count = Number(process.env['IMPORT_LINES'] ?? 5_000);
+    const lines = Array.from({ length: count }, (_, i) => `m-${i},person.${i}@example.com,Person ${i},vip`);
+    const path = file('million.csv', `member_id,email,name,labels\n${lines.join('\n')}\n`);
+    lines.length = 0;
+    let most = 0;
+    const before = process.memoryUsage().rss;
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss - before);
+    }, 20);
+    const { out } = await run(path);
+    clearInterval(watch);
+    expect(JSON.parse(out)).toMatchObject({ created: count, bad: 0 });
+    expect(most).toBeLessThan(150 * 1024 * 1024);
+  }, 1_200_000);
+});
+
+describe('members show, suppress and unsuppress', () => {
+  it('work on a member or on an address', async () => {
+    await run(file('one.csv', 'member_id,email\nm,a@example.com\n'));
+    const on = (command: string, ...args: string[]) =>
+      ops.run(['members', command, '--tenant', tenant, '--json', ...args]);
+    expect(JSON.parse((await on('suppress', 'm')).out)).toMatchObject({ suppressed: { reason: 'operator' } });
+    expect(await show('--email', 'A@example.com')).toMatchObject({
+      members: [{ member_id: 'm' }],
+      suppressed: { reason: 'operator' },
+    });
+    expect(JSON.parse((await on('unsuppress', '--email', 'a@example.com')).out)).toEqual({ suppressed: null });
+    expect(await show('m')).not.toHaveProperty('suppressed');
+    expect((await on('suppress', '--email', 'nobody@example.com')).code).toBe(0);
+    expect(await on('show', 'none')).toMatchObject({ code: 1, err: expect.stringMatching(/no member none/) });
+    expect(await on('show')).toMatchObject({ code: 2 });
+    expect(await on('show', 'm', '--email', 'a@example.com')).toMatchObject({ code: 2 });
+    expect(await on('show', '--email', 'nobody')).toMatchObject({ code: 2 });
+    const { out } = await ops.run(['members', 'show', 'm', '--tenant', tenant]);
+    expect(out).toContain('m  a@example.com');
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
+import { createMemoryNewsletters } from '../../src/adapters/memory/newsletter/memory-newsletters.ts';
+import type { Newsletter } from '../../src/core/newsletter/model/newsletter.ts';
+import type { NewsletterStore } from '../../src/core/newsletter/model/ports.ts';
+import { describeOnDynamoDb } from './on-dynamodb.ts';
+
+const AT = '2026-11-22T00:00:00.000Z';
+const LATER = '2026-11-23T00:00:00.000Z';
+let serial = 0;
+
+function suite(store: () => NewsletterStore): void {
+  const fresh = (changes: Partial<Newsletter> = {}): Newsletter => ({
+    tenant_id: `tenant-${++serial}`,
+    newsletter_id: 'weekly',
+    name: 'Weekly',
+    from: 'Weekly <news@example.com>',
+    created_at: AT,
+    updated_at: AT,
+    ...changes,
+  });
+
+  it('keeps a newsletter as it was put, and the time when it was first put', async () => {
+    const first = fresh({
+      reply_to: 'r@example.com',
+      sending_domain: 'a.example.com',
+      fallback_domain: 'b.example.com',
+    });
+    expect(await store().put(first)).toEqual(first);
+    expect(await store().read(first.tenant_id, 'weekly')).toEqual(first);
+    const { reply_to: _, sending_domain: __, fallback_domain: ___, ...rest } = first;
+    const second = { ...rest, name: 'Every week', created_at: LATER, updated_at: LATER };
+    expect(await store().put(second)).toEqual({ ...second, created_at: AT });
+    expect(await store().read(first.tenant_id, 'weekly')).toEqual({ ...second, created_at: AT });
+  });
+
+  it('lists the newsletters of a tenant by id', async () => {
+    const { tenant_id } = fresh();
+    for (const newsletter_id of ['b', 'a', 'constructor']) await store().put(fresh({ tenant_id, newsletter_id }));
+    await store().put(fresh());
+    const ids = (await store().list(tenant_id)).map(({ newsletter_id }) => newsletter_id);
+    expect(ids).toEqual(['a', 'b', 'constructor']);
+    expect(await store().list('nobody')).toEqual([]);
+    expect(await store().read(tenant_id, 'c')).toBeUndefined();
+  });
+}
+
+describe('newsletters in memory', () => {
+  const store = createMemoryNewsletters();
+  suite(() => store);
+});
+
+describeOnDynamoDb('newsletters', ({ client, tables }) => createNewsletterStore(client, tables.newsletters), suite);

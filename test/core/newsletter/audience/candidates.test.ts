@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import {
+  type Audience,
+  type Candidate,
+  candidates,
+  countAudience,
+} from '../../../../src/core/newsletter/audience/candidates.ts';
+import { openCandidate } from '../../../../src/core/newsletter/audience/open-candidate.ts';
+import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
+import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
+
+const AT = '2026-11-22T00:00:00.000Z';
+const TENANT = 'tenant-1';
+const PAID: Audience = { tenant_id: TENANT, newsletter_id: 'weekly', matches: ({ status }) => status === 'paid' };
+
+const all = async (store: MemberStore, audience = PAID, after?: string): Promise<Candidate[]> => {
+  const found: Candidate[] = [];
+  for await (const page of candidates(store, audience, after)) found.push(...page);
+  return found;
+};
+
+const person = fc.record({
+  address: fc.integer({ min: 0, max: 12 }),
+  paid: fc.boolean(),
+  subscribed: fc.integer({ min: 0, max: 9 }).map((draw) => draw > 1),
+});
+const fact = fc.record({
+  address: fc.integer({ min: 0, max: 12 }),
+  kind: fc.constantFrom('suppressed', 'weekly', 'daily'),
+});
+type Person = typeof person extends fc.Arbitrary<infer P> ? P : never;
+type Fact = typeof fact extends fc.Arbitrary<infer F> ? F : never;
+
+async function storeOf(people: readonly Person[], facts: readonly Fact[]): Promise<MemberStore> {
+  const store = createMemoryMembers();
+  const emailOf = (address: number, i = 0) => (i % 2 === 0 ? `a${address}@example.com` : ` A${address}@Example.com`);
+  await store.upsert(
+    people.map(({ address, paid, subscribed }, i) =>
+      storedMember(TENANT, `m-${i}`, {
+        email: emailOf(address, i),
+        status: paid ? 'paid' : 'free',
+        newsletters: subscribed ? ['weekly'] : ['daily'],
+      }),
+    ),
+  );
+  for (const { address, kind } of facts) {
+    const { email_hash } = storedMember(TENANT, 'x', { email: emailOf(address) });
+    if (kind === 'suppressed') await store.suppress(TENANT, email_hash, { reason: 'bounced', at: AT });
+    else await store.unsubscribe(TENANT, email_hash, kind, AT);
+  }
+  return store;
+}
+
+describe('the candidates of an email', () => {
+  it('are the subscribed members that match: each once, and each address is sent to at most once', async () => {
+    const seen = { recipients: 0, suppressed: 0, repeated_address: 0, unsubscribed: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(person, { minLength: 5, maxLength: 60 }),
+        fc.array(fact, { maxLength: 12 }),
+        async (people, facts) => {
+          const store = await storeOf(people, facts);
+          const found = await all(store);
+          const has = (address: number, kind: Fact['kind']) =>
+            facts.some((one) => one.address === address && one.kind === kind);
+          const expected = people.flatMap(({ address, paid, subscribed }, i) =>
+            paid && subscribed && !has(address, 'weekly') ? [{ id: `m-${i}`, address }] : [],
+          );
+          seen.unsubscribed += people.length - expected.length;
+          expect(found.map(({ member }) => member.member_id).sort()).toEqual(expected.map(({ id }) => id).sort());
+          for (const [address, same] of Map.groupBy(expected, (one) => one.address)) {
+            const those = found.filter(({ member }) => same.some(({ id }) => id === member.member_id));
+            const reasons = those.map(({ excluded }) => excluded);
+            if (has(address, 'suppressed')) expect(reasons).toEqual(reasons.map(() => 'suppressed'));
+            else expect(reasons).toEqual([undefined, ...reasons.slice(1).map(() => 'repeated_address')]);
+            for (const reason of reasons) seen[reason ?? 'recipients'] += 1;
+          }
+          const count = await countAudience(store, PAID);
+          expect(count.recipients).toBe(found.filter(({ excluded }) => excluded === undefined).length);
+          expect(count.recipients + count.excluded).toBe(found.length);
+          // The pass goes on after any address as if it had not been interrupted.
+          const at = found[Math.floor(found.length / 2)]?.member.email_hash;
+          const rest = found.filter(({ member }) => at !== undefined && member.email_hash > at);
+          if (at !== undefined) expect(await all(store, PAID, at)).toEqual(rest);
+        },
+      ),
+      { numRuns: 150 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
+  });
+
+  it('may be called as a property of every object is', async () => {
+    const store = createMemoryMembers();
+    await store.upsert([storedMember(TENANT, 'm', { newsletters: ['constructor'] })]);
+    const audience = { ...PAID, newsletter_id: 'constructor', matches: () => true };
+    expect(await all(store, audience)).toHaveLength(1);
+  });
+
+  it('with an address that is none any more are excluded when they are opened', async () => {
+    const sealing = legibleSealing();
+    const good = storedMember(TENANT, 'm', { email: 'a@example.com' });
+    const bad = storedMember(TENANT, 'm', { email: 'a at example.com' });
+    expect(await openCandidate({ member: good }, sealing)).toEqual({
+      member: good,
+      identity: { email: 'a@example.com' },
+    });
+    expect(await openCandidate({ member: bad }, sealing)).toMatchObject({ excluded: 'malformed_address' });
+    expect(await openCandidate({ member: bad, excluded: 'suppressed' }, sealing)).toMatchObject({
+      excluded: 'suppressed',
+    });
+  });
+});
