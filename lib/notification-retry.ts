@@ -87,6 +87,7 @@ export class NotificationRetry extends Construct {
       config,
       tables,
       newsletterTables: this.newsletterTables,
+      newsletterQueues: this.newsletterQueues,
       encryption,
       channels,
     });
