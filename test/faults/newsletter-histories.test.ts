@@ -28,6 +28,7 @@ const faults: fc.Arbitrary<Faults> = fc.record({
   seed: fc.nat(),
   death_every: fc.constantFrom(0, 2, 3, 7),
   failing: fc.constantFrom(0, 0, 0.03, 0.2),
+  stalling: fc.constantFrom(0, 0, 0.01, 0.05),
   lost_messages: rarely(0.3),
   duplicated_messages: rarely(0.5),
   lost_events: fc.constantFrom(0, 0.5, 1),
@@ -39,14 +40,14 @@ const faults: fc.Arbitrary<Faults> = fc.record({
 });
 
 const moods = fc
-  .array(fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow') }), {
+  .array(fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }), {
     maxLength: 4,
   })
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
 
 const step = fc.record({
   seconds: fc.constantFrom(0, 1, 2, 5, 20, 60, 240, 480),
-  do: fc.constantFrom('pause', 'resume', 'retry', 'resend', 'leave', 'start', 'kill', 'show_again', 'unsubscribe'),
+  do: fc.constantFrom('pause', 'resume', 'retry', 'resend', 'resend', 'leave', 'start', 'kill', 'show_again', 'unsubscribe'),
   which: fc.nat({ max: 29 }),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
@@ -128,6 +129,7 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
       storage_retries: 0,
       resent: 0,
       late_unsubscriptions: 0,
+      late_records: 0,
     };
     await fc.assert(
       fc.asyncProperty(
@@ -150,15 +152,17 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
           seen.failed_batches += world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED')) ? 1 : 0;
           seen.storage_retries += world.log.some((line) => line.startsWith('[BULK_EMAIL_DB_RETRY]')) ? 1 : 0;
           seen.resent += auditor.resent;
+          seen.late_records += world.late_records;
           seen.late_unsubscriptions += await auditor.lateUnsubscriptions();
         },
       ),
       { numRuns: Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 1000) },
     );
+    if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);
     // The property says something only if the histories reach the interesting states.
     const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 1000);
     for (const state of ['submitted', 'excluded', 'failed', 'uncertain'] as const)
       expect(ends[state], state).toBeGreaterThan(runs / 20);
-    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(runs / 100);
+    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(runs / 200);
   }, 180_000);
 });

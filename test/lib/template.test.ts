@@ -155,11 +155,13 @@ describe('every lane', () => {
 });
 
 describe('every function', () => {
-  it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group with a retention', () => {
+  it('runs on Node.js 24 on arm64 with 256 MB, or 512 MB for the job of newsletters, and logs into a group with a retention', () => {
     const functions = resourcesOf(template, 'AWS::Lambda::Function');
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const { properties } of functions) {
-      expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize: 256 });
+      const job = /"newsletter-(prepare|send)"/.test(JSON.stringify(properties['Environment']));
+      const MemorySize = job ? 512 : 256;
+      expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize });
       expect(properties).toHaveProperty('LoggingConfig.LogGroup.Ref');
     }
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
@@ -312,6 +314,7 @@ describe('the outputs', () => {
       'EmailsTable',
       'LaneQueues',
       'MembersTable',
+      'NewsletterQueues',
       'NewslettersTable',
       'NotificationContentTable',
       'NotificationLogTable',

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { startOneTimeSchedules } from '../emulator/events/one-time-schedules.ts';
 import { createHttpApi } from '../emulator/http-api/http-api.ts';
 import { type LocalOverrides, overridden } from '../emulator/lambda/environment.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
@@ -140,8 +141,24 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     },
   );
   const httpApi = createHttpApi(plan.httpApi, invoke);
+  const schedules = startOneTimeSchedules({
+    send: stack.send,
+    log,
+    ...(dataDir !== undefined && { file: join(dataDir, 'schedules.json') }),
+  });
+  teardown.add('one-time schedules', async () => schedules.stop());
   const page = statusPage(endpoints);
-  api.serve(createLambdaApi({ invoke, caughtUp, httpApi, statusPage: () => page, log, signal: api.closing }));
+  api.serve(
+    createLambdaApi({
+      invoke,
+      caughtUp,
+      httpApi,
+      scheduler: schedules.handle,
+      statusPage: () => page,
+      log,
+      signal: api.closing,
+    }),
+  );
   const file = endpointsFile(workDir);
   writeEndpoints(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));

@@ -4,10 +4,10 @@ import type { Chunk, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
 import type { BulkAnswer } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
-import type { BatchWork } from './batch-work.ts';
+import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { bulkEntries, fromAddress } from './bulk-call.ts';
 import { type Judgement, judgeAnswer } from './judge-answer.ts';
-import { keyOf, recordOutcome } from './record-outcome.ts';
+import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
 import type { Stop } from './stop.ts';
 
 /** Between the claim of a call and its start, and between its time-out and its end. */
@@ -42,21 +42,26 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
   const record = (outcomes: CallOutcome['outcomes']) =>
     recordOutcome(claimed.state, { call_id: call.call_id, outcomes, at: clock().toISOString() }, work.deps);
   if (timeout_ms < limits.call_timeout_ms / 2) {
-    const freed = await record(entries.map((n) => ({ n, state: 'pending' })));
-    if (freed === undefined) return { kind: 'stopped', stop: { kind: 'storage' } };
-    work.keep(freed);
-    return { kind: 'not-made' };
+    const freed = keep(await record(entries.map((n) => ({ n, state: 'pending' }))), work);
+    return freed ?? { kind: 'not-made' };
   }
   const answer = await callProvider(planned, timeout_ms, work);
   const { provider_failures } = work;
   const judgement = judgeAnswer(answer, { entries, state: claimed.state, provider_failures, limits, now: clock() });
-  const recorded = await record(judgement.outcomes);
-  if (recorded === undefined) return { kind: 'stopped', stop: { kind: 'storage' } };
-  work.keep(recorded);
+  const stopped = keep(await record(judgement.outcomes), work);
+  if (stopped !== undefined) return stopped;
   work.provider_failures = judgement.provider_failures;
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
   return { kind: 'made', judgement, entries };
+}
+
+/** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */
+function keep(recorded: Recorded, work: BatchWork): CallResult | undefined {
+  if (recorded === 'down') return { kind: 'stopped', stop: { kind: 'storage' } };
+  if (recorded === 'late') throw new BatchLostError('Another sender took the call for lost.');
+  work.keep(recorded);
+  return undefined;
 }
 
 /** The claimed state and its call; undefined when someone else changed the chunk. */

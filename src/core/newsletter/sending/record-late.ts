@@ -1,7 +1,8 @@
+import { changeState } from '../accounting/change-state.ts';
 import { applyOutcome } from '../accounting/chunk-changes.ts';
 import { refreshBatch } from '../accounting/refresh-batch.ts';
 import { reopen } from '../lifecycle/reopen.ts';
-import { changeState, type ResolveDeps } from '../lifecycle/resolve.ts';
+import type { ResolveDeps } from '../lifecycle/resolve.ts';
 import type { SendMessage } from '../model/email-message.ts';
 
 export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
@@ -10,7 +11,7 @@ export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
  * Records an outcome that storage did not take when the call ended. It may come again, and after the recipients were
  * taken for uncertain. The counts are written in any case: an earlier try may have ended before them.
  */
-export async function recordLate({ outcome, ...key }: RecordMessage, deps: ResolveDeps): Promise<void> {
+export async function recordLate({ outcome, ...key }: RecordMessage, deps: Omit<ResolveDeps, 'events' | 'newId'>): Promise<void> {
   const { email_id, batch_id, chunk } = key;
   const state = await deps.chunks.readState({ email_id, batch_id, chunk });
   if (state === undefined) return;

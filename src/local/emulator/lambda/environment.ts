@@ -53,6 +53,7 @@ export function functionEnvironment(
     AWS_ENDPOINT_URL_SES: endpoints.ses,
     AWS_ENDPOINT_URL_SESV2: endpoints.ses,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
+    AWS_ENDPOINT_URL_SCHEDULER: endpoints.lambda,
     ...overridden(plan.environment, overrides),
     ...(plan.environment['API_URL'] !== undefined && { API_URL: endpoints.lambda }),
     ...localOnly,

@@ -9,10 +9,10 @@ import { accountAnswer } from './account-answers.ts';
 import { BulkMails } from './bulk-mails.ts';
 import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
 import { SendingLimits, type SesLimits } from './sending-limits.ts';
-import { SimulatedBulk } from './simulated-bulk.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
 import { limitRefusal, sesRefusal } from './ses-refusal.ts';
 import { emailCall, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
+import { SimulatedBulk } from './simulated-bulk.ts';
 
 /** Milliseconds between a mail and its first event, and between two events: shorter than the wait for any retry. */
 const EVENT_DELAY_MS = 200;

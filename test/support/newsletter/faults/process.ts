@@ -16,6 +16,8 @@ export interface Weather {
   readonly storageIsDown: () => boolean;
   /** Part of the storage calls that fail, half of them after they were applied. */
   readonly failing: () => number;
+  /** Part of the calls after which the process stands still for minutes. */
+  readonly stalling: () => number;
 }
 
 /** One invocation of a function: its calls to the outside take time, fail, and end with it. */
@@ -42,11 +44,11 @@ export class Process {
     this.#check();
   };
 
-  /** A call to storage or a queue. */
-  async storage<T>(run: () => Promise<T>): Promise<T> {
+  /** A call to storage, or to a queue, which is up while storage is down. */
+  async storage<T>(run: () => Promise<T>, queue = false): Promise<T> {
     const { random, storageIsDown, failing } = this.#weather;
     return this.call(async () => {
-      const fails = storageIsDown() || random() < failing();
+      const fails = (!queue && storageIsDown()) || random() < failing();
       if (fails && random() < 0.5) throw new StorageDown('slow down');
       const result = await run();
       if (fails) throw new StorageDown('the answer was lost');
@@ -63,6 +65,7 @@ export class Process {
     // What was sent arrives, even if its sender died meanwhile.
     const result = await run();
     if (this.#dies_at === 2 * call + 1) this.dead = true;
+    if (this.#weather.random() < this.#weather.stalling()) await this.#time.pause(this.#weather.random() * 400_000);
     this.#check();
     return result;
   }
@@ -74,11 +77,11 @@ export class Process {
 }
 
 /** Wraps every method of a storage port so that its calls pass through the process. */
-export function through<T extends object>(process: Process, target: T): T {
+export function through<T extends object>(process: Process, target: T, queue = false): T {
   return Object.fromEntries(
     Object.entries(target).map(([method, run]) => [
       method,
-      (...args: unknown[]) => process.storage(() => (run as (...args: unknown[]) => Promise<unknown>)(...args)),
+      (...args: unknown[]) => process.storage(() => (run as (...args: unknown[]) => Promise<unknown>)(...args), queue),
     ]),
   ) as T;
 }

@@ -5,7 +5,7 @@ import { refreshBatch } from '../../../../src/core/newsletter/accounting/refresh
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
-import { changeState } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
+import { changeState } from '../../../../src/core/newsletter/accounting/change-state.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { hasBit, withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
@@ -40,6 +40,7 @@ export interface Faults {
   /** Deaths of every n-th process, at a random call; 0: none. */
   readonly death_every: number;
   readonly failing: number;
+  readonly stalling: number;
   readonly lost_messages: number;
   readonly duplicated_messages: number;
   readonly lost_events: number;
@@ -62,6 +63,7 @@ export class NewsletterWorld {
   /** Messages on their way and processes at work. */
   busy = 0;
   deaths = 0;
+  late_records = 0;
   healed = false;
   readonly #faults: Faults;
   readonly #begun = this.clock().getTime();
@@ -170,10 +172,14 @@ export class NewsletterWorld {
       batches: through(process, this.tables.batches),
       chunks: through(process, this.chunks.store),
       events: through(process, this.tables.events),
-      queues: through(process, {
-        prepare: async (message: PrepareMessage) => this.#queue(() => this.#prepare(message)),
-        send: async (message: SendMessage) => this.#queue(() => this.#send(message)),
-      }),
+      queues: through(
+        process,
+        {
+          prepare: async (message: PrepareMessage) => this.#queue(() => this.#prepare(message)),
+          send: async (message: SendMessage) => this.#queue(() => this.#send(message)),
+        },
+        true,
+      ),
       schedules: through(process, { create: async () => {}, remove: async () => {} }),
       provider: { send: (call: Parameters<Provider['send']>[0]) => process.call(() => this.provider.send(call)) },
       pacing: through(process, {
@@ -237,8 +243,10 @@ export class NewsletterWorld {
   async #send(message: SendMessage): Promise<void> {
     await this.#runProcess(async (process) => {
       const deps = this.deps(process);
-      if (message.kind === 'record') await recordLate(message, deps);
-      else await sendBatch(message, deps);
+      if (message.kind === 'record') {
+        this.late_records += 1;
+        await recordLate(message, deps);
+      } else await sendBatch(message, deps);
     }, true);
   }
 
@@ -265,7 +273,7 @@ export class NewsletterWorld {
   }
 
   #newProcess(limit_ms = this.#faults.limit_ms): Process {
-    const { death_every, outages, failing } = this.#faults;
+    const { death_every, outages, failing, stalling } = this.#faults;
     const dies = !this.healed && death_every > 0 && ++this.#processes % death_every === 0;
     const weather = {
       random: this.random,
@@ -274,6 +282,7 @@ export class NewsletterWorld {
         return !this.healed && outages.some(([from, to]) => from <= second && second < to);
       },
       failing: () => (this.healed ? 0 : failing),
+      stalling: () => (this.healed ? 0 : stalling),
     };
     return new Process(this.time, weather, limit_ms, dies ? Math.floor(this.random() ** 2 * 60) : undefined);
   }
