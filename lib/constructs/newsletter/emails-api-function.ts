@@ -54,6 +54,10 @@ export function emailsApiFunction(scope: Construct, props: IntakeApiProps): Serv
     ],
   });
   acknowledgeWildcard(handler.executionRole, bulk.resource, bulk.reason);
-  acknowledgeWildcard(handler.executionRole, schedules, 'A schedule is named after its email, whose id is made at run time.');
+  acknowledgeWildcard(
+    handler.executionRole,
+    schedules,
+    'A schedule is named after its email, whose id is made at run time.',
+  );
   return handler;
 }
