@@ -10,6 +10,8 @@ afterAll(async () => {
   flow.remove();
 }, 60_000);
 
+/** The dead are noticed sooner than in production. */
+const settings = { dataDir: `${flow.directory}/data`, sesLimits: { per_second: 400 }, newsletterPatienceSeconds: 46 };
 const MEMBERS = 500;
 /** Addresses that the local SES treats in a special way, by their place among the members. */
 const SPECIAL: Readonly<Record<number, string>> = { 7: 'missing', 77: 'flaky-1', 177: 'bounce' };
@@ -21,7 +23,7 @@ const BODY = '# News\n\nDear {name, "reader"},\n\n{{ stays }} as it is.';
 
 describe('a newsletter', () => {
   it('reaches each member once, with headers and tags of their own, and refusals are counted', async () => {
-    await flow.start({ dataDir: `${flow.directory}/data`, sesLimits: { per_second: 400 } });
+    await flow.start(settings);
     await client.setUp(members);
     const id = await client.publish({ subject: 'News for {name, "you"}', body: BODY });
     const { counts } = await eventually(async () => {
@@ -47,7 +49,7 @@ describe('a newsletter', () => {
     const id = await client.publish({ subject: 'More', body: BODY });
     await eventually(async () => ((await client.receipts(id)).length >= 100 ? true : undefined), 60_000);
     await flow.stop('SIGKILL');
-    await flow.start({ dataDir: `${flow.directory}/data`, sesLimits: { per_second: 400 } });
+    await flow.start(settings);
     const { counts } = await eventually(async () => {
       const found = await client.status(id);
       expect(sumOf(found.counts)).toBe(found.counts.recipients);
