@@ -11,7 +11,7 @@ export interface MetricDefinition {
    * The function that emits the metric, a folder under functions/, and its dimension `service`; `send`: each
    * channel's.
    */
-  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'monitor' | 'delivery-events' | 'api-intake' | 'newsletter-events';
+  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'monitor' | 'delivery-events' | 'api-intake' | 'newsletter-events' | 'newsletter-clock' | 'unsubscribe';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
@@ -77,6 +77,7 @@ export const METRICS = {
   NewsletterBounced: { ...newsletterEvents, meaning: 'recipients of newsletters that bounced for good' },
   NewsletterComplained: { ...newsletterEvents, meaning: 'recipients who marked a newsletter as spam' },
   NewsletterReconciled: { ...newsletterEvents, meaning: 'uncertain recipients that events showed to be accepted' },
+  Unsubscriptions: { from: 'unsubscribe', by: [], unit: 'Count', meaning: 'uses of unsubscribe links, repeated ones too' },
   // Intake API
   Accepted: { ...intake, by: ['channel'], meaning: 'notifications accepted' },
   IdempotentRequests: { ...intake, meaning: 'requests with an idempotency key' },
