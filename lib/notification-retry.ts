@@ -16,6 +16,9 @@ import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
 import { Monitor } from './constructs/monitoring/monitor.ts';
+import { NewsletterEvents } from './constructs/newsletter/newsletter-events.ts';
+import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
+import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { Encryption } from './constructs/storage/encryption.ts';
 import { NewsletterTables } from './constructs/storage/newsletter-tables.ts';
@@ -42,6 +45,9 @@ export class NotificationRetry extends Construct {
   readonly alerts: Alerts;
   readonly monitor: Monitor;
   readonly api: IntakeApi;
+  readonly newsletterQueues: NewsletterQueues;
+  readonly newsletterJob: NewsletterJob;
+  readonly newsletterEvents: NewsletterEvents;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -83,18 +89,35 @@ export class NotificationRetry extends Construct {
     this.deliveryEvents = new DeliveryEvents(this, 'DeliveryEvents', { config, tables, encryption, channels });
     this.alerts = new Alerts(this, 'Alerts', config);
     this.monitor = new Monitor(this, 'Monitoring', { config, tables, encryption, alerts: this.alerts });
+    this.newsletterQueues = new NewsletterQueues(this, 'NewsletterQueues', config);
     this.api = new IntakeApi(this, 'IntakeApi', {
       config,
       tables,
       newsletterTables: this.newsletterTables,
+      newsletterQueues: this.newsletterQueues,
       encryption,
       channels,
+    });
+    this.newsletterJob = new NewsletterJob(this, 'NewsletterJob', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
+      queues: this.newsletterQueues,
+      apiUrl: this.api.url,
+    });
+    this.newsletterEvents = new NewsletterEvents(this, 'NewsletterEvents', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
     });
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,
       tables,
       newsletters: this.newsletterTables,
+      newsletterQueues: this.newsletterQueues,
       channels,
       sweep: this.sweep,
       dueIndexer: this.dueIndexer,

@@ -4,6 +4,7 @@ import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/mode
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
+import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
@@ -53,6 +54,17 @@ const pacing = section({
   newsletterShare: v.optional(share, PACING.newsletter),
 });
 
+const senderPattern = explain('must be an e-mail address, or *@ and a domain, such as *@news.your-domain.example');
+const newsletter = section({
+  batchConcurrency: v.optional(wholeBetween(1, 10, 'batches at once'), EMAIL_CONCURRENCY),
+  totalConcurrency: v.optional(wholeBetween(2, 1000, 'batches at once'), 10),
+  clockSchedule: scheduleExpression('rate(1 minute)'),
+  senders: v.optional(
+    list(v.pipe(v.string(senderPattern), v.regex(/^(\*|[^@\s*]+)@[A-Za-z0-9.-]+$/, senderPattern)), 'addresses'),
+    [],
+  ),
+});
+
 const alarms = section({
   deadLettersPerHour: v.optional(wholeBetween(0, 1_000_000, 'messages'), 10),
   retryFailurePercent: v.optional(numberBetween(0, 100, '%'), 5),
@@ -96,6 +108,7 @@ const KEYS = section({
   ),
   breaker: v.optional(breaker, {}),
   pacing: v.optional(pacing, {}),
+  newsletter: v.optional(newsletter, {}),
   concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
   reservedConcurrency: v.exactOptional(reservedConcurrency),
   webhookPorts: v.optional(v.array(wholeBetween(1, 65_535, 'port'), explain('must be a list of ports')), []),

@@ -35,6 +35,7 @@ export interface StageConfig {
   readonly breaker: BreakerSettings;
   /** How much of SES's allowance is used, and by what (docs/decisions/0096). */
   readonly pacing: PacingSettings;
+  readonly newsletter: NewsletterSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   readonly concurrency: Readonly<PerLane<number>>;
   /** Concurrency that Lambda keeps for dispatcher and senders. Absent: none (docs/decisions/0090). */
@@ -97,6 +98,17 @@ export interface PacingSettings {
   readonly newsletterShare: number;
 }
 
+export interface NewsletterSettings {
+  /** Batches of one email that are sent at once, 1 to 10; 2 (batch-sending-service-job.md, 最大並列度). */
+  readonly batchConcurrency: number;
+  /** Batches of all emails that are sent at once, 2 to 1,000; 10. */
+  readonly totalConcurrency: number;
+  /** When the clock looks for emails whose time has come: EventBridge cron or rate, UTC; every minute. */
+  readonly clockSchedule: string;
+  /** From addresses of newsletters, or `*@domain`. Empty: every address at the domain of senderAddress. */
+  readonly senders: readonly string[];
+}
+
 /** An alarm rings above its threshold. docs/runbook.md has a section for each alarm. */
 export interface AlarmThresholds {
   /** Growth of a channel's dead-letter queue (retry-and-idempotency-design.md §6). */
@@ -139,7 +151,7 @@ type OptionalSection = 'reservedConcurrency';
 type ComputedThreshold = 'sweepMissingHours' | 'oldestDueMinutes';
 type OptionalLimit = 'maxPerSecond' | 'maxPerDay';
 /** Keys whose value is an object, in which each key has a default. */
-type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'pacing' | 'concurrency' | 'alarms' | 'api';
+type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'pacing' | 'newsletter' | 'concurrency' | 'alarms' | 'api';
 
 /** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
 export interface StageConfigInput
@@ -156,6 +168,8 @@ export interface StageConfigInput
   readonly breaker?: Optional<BreakerSettings> | undefined;
   /** How much of SES's allowance is used, and by what. */
   readonly pacing?: (Optional<Omit<PacingSettings, OptionalLimit>> & Pick<PacingSettings, OptionalLimit>) | undefined;
+  /** How newsletters are sent, and as whom. */
+  readonly newsletter?: Optional<NewsletterSettings> | undefined;
   /** Most concurrent batches per lane, 2 to 1,000. */
   readonly concurrency?: { readonly [C in Channel]?: Optional<Record<Lane, number>> | undefined } | undefined;
   /** Thresholds of the alarms. */

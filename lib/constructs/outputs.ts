@@ -10,6 +10,7 @@ import type { Reconciler } from './indexing/reconciler.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
 import { type Channels, laneUrls } from './lanes/lane-queues.ts';
 import type { Alerts } from './monitoring/alerts.ts';
+import type { NewsletterQueues } from './newsletter/newsletter-queues.ts';
 import type { Encryption } from './storage/encryption.ts';
 import type { NewsletterTables } from './storage/newsletter-tables.ts';
 import type { NotificationTables } from './storage/notification-tables.ts';
@@ -19,6 +20,7 @@ export interface OutputsProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly newsletters: NewsletterTables;
+  readonly newsletterQueues: NewsletterQueues;
   readonly channels: Channels;
   readonly sweep: Sweep;
   readonly dueIndexer: DueIndexer;
@@ -40,6 +42,7 @@ export class Outputs extends Construct {
       config,
       tables,
       newsletters,
+      newsletterQueues,
       channels,
       sweep,
       dueIndexer,
@@ -71,6 +74,12 @@ export class Outputs extends Construct {
       'DeliveryEventFailures',
       deliveryEvents.failures.queueUrl,
       'URL of the queue of unapplied events of SES',
+    );
+    const { prepare, send, failures } = newsletterQueues;
+    this.output(
+      'NewsletterQueues',
+      json({ prepare: prepare.queueUrl, send: send.queueUrl, dead_letter: failures.queueUrl }),
+      'JSON: URLs of the queues of newsletters',
     );
     this.output('DispatcherFunction', sweep.dispatcher.functionName, 'Function that a run invokes');
     this.output('ReconcilerFunction', reconciler.function.functionName, 'Function that ops reconcile invokes');

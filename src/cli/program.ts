@@ -5,6 +5,11 @@ import { addDlqDrop } from './commands/dead-letters/drop.ts';
 import { addDlqList } from './commands/dead-letters/list.ts';
 import { addDlqRedrive } from './commands/dead-letters/redrive.ts';
 import { addDlqShow } from './commands/dead-letters/show.ts';
+import { addEmailsDecisions } from './commands/emails/decide.ts';
+import { addEmailsList } from './commands/emails/list.ts';
+import { addEmailsRecipients } from './commands/emails/recipients.ts';
+import { addEmailsSend } from './commands/emails/send.ts';
+import { addEmailsStatus } from './commands/emails/status.ts';
 import { addReconcile } from './commands/indexing/reconcile.ts';
 import { addKeysCreate } from './commands/keys/create.ts';
 import { addKeysList } from './commands/keys/list.ts';
@@ -76,5 +81,11 @@ Examples:
   addMembersShow(members, context);
   addMembersSuppress(members, context);
   addMembersUnsuppress(members, context);
+  const emails = program.command('emails').description('the e-mails of newsletters').usage('<command> [options]');
+  addEmailsSend(emails, context);
+  addEmailsList(emails, context);
+  addEmailsStatus(emails, context);
+  addEmailsDecisions(emails, context);
+  addEmailsRecipients(emails, context);
   return program;
 }

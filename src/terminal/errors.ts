@@ -20,6 +20,7 @@ export class OperatorError extends Error {
  */
 const SELF_EXPLANATORY_ERRORS = new Set([
   'DeploymentNotFoundError',
+  'Problem',
   'SecretUnavailableError',
   'RedriveFailedError',
   'RedriveRunningError',

@@ -155,11 +155,13 @@ describe('every lane', () => {
 });
 
 describe('every function', () => {
-  it('runs on Node.js 24 on arm64 with 256 MB, and logs into a group with a retention', () => {
+  it('runs on Node.js 24 on arm64 with 256 MB, or 512 MB for the job of newsletters, and logs into a group with a retention', () => {
     const functions = resourcesOf(template, 'AWS::Lambda::Function');
     expect(functions).toHaveLength(FUNCTIONS.length);
     for (const { properties } of functions) {
-      expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize: 256 });
+      const job = /"newsletter-(prepare|send)"/.test(JSON.stringify(properties['Environment']));
+      const MemorySize = job ? 512 : 256;
+      expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], MemorySize });
       expect(properties).toHaveProperty('LoggingConfig.LogGroup.Ref');
     }
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
@@ -310,11 +312,16 @@ describe('the stream of NotificationLog', () => {
 });
 
 describe('the API', () => {
-  it('requires a key on every route but the document and unknown paths, and caches the check for a minute at most', () => {
+  it('requires a key on every route but the document, unsubscribe links and unknown paths, and caches the check for a minute at most', () => {
     const open = resourcesOf(template, 'AWS::ApiGatewayV2::Route').filter(
       ({ properties }) => properties['AuthorizationType'] !== 'CUSTOM',
     );
-    expect(open.map(({ properties }) => properties['RouteKey']).sort()).toEqual(['$default', 'GET /v1/openapi.json']);
+    expect(open.map(({ properties }) => properties['RouteKey']).sort()).toEqual([
+      '$default',
+      'GET /u/{token}',
+      'GET /v1/openapi.json',
+      'POST /u/{token}',
+    ]);
     const [authorizer] = resourcesOf(template, 'AWS::ApiGatewayV2::Authorizer');
     expect(authorizer?.properties).toMatchObject({
       AuthorizerType: 'REQUEST',
@@ -358,6 +365,7 @@ describe('the outputs', () => {
       'EmailsTable',
       'LaneQueues',
       'MembersTable',
+      'NewsletterQueues',
       'NewslettersTable',
       'NotificationContentTable',
       'NotificationLogTable',

@@ -12,6 +12,7 @@ interface KeyEnv {
   readonly DATA_KEYS_TABLE: string;
   readonly RECIPIENT_KEY_ARN?: string | undefined;
   readonly RECIPIENT_HASH_SECRET?: string | undefined;
+  readonly UNSUBSCRIBE_SECRET?: string | undefined;
   readonly INTEGRATION_SECRET_PREFIX?: string | undefined;
   readonly INTEGRATION_SECRET_OLD_PREFIX?: string | undefined;
   readonly LOCAL_SECRETS_FILE?: string | undefined;
@@ -23,6 +24,8 @@ export interface SecretsAndKeys {
   readonly integrationNames: Pick<SecretNames, 'prefix' | 'oldPrefix'>;
   readonly sealer: Sealer;
   readonly hashKey: () => Promise<string>;
+  /** Signs the unsubscribe links of newsletters. */
+  readonly unsubscribeSecret: () => Promise<string>;
 }
 
 /** @param client reads and writes the table of the data keys */
@@ -35,7 +38,7 @@ export function createSecretsAndKeys(env: KeyEnv, client: DynamoDBClient): Secre
 type Source = Omit<SecretsAndKeys, 'sealer'> & { readonly wrap: KeyWrap };
 
 function awsKeys(env: KeyEnv): Source {
-  const { RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, INTEGRATION_SECRET_PREFIX: prefix = '' } = env;
+  const { RECIPIENT_KEY_ARN, RECIPIENT_HASH_SECRET, UNSUBSCRIBE_SECRET, INTEGRATION_SECRET_PREFIX: prefix = '' } = env;
   if (RECIPIENT_KEY_ARN === undefined) {
     throw new Error('RECIPIENT_KEY_ARN is not set: it must be the ARN of the KMS key that protects recipients.');
   }
@@ -45,6 +48,7 @@ function awsKeys(env: KeyEnv): Source {
     integrationNames: { prefix, oldPrefix: env.INTEGRATION_SECRET_OLD_PREFIX },
     wrap: kmsOnFirstUse(RECIPIENT_KEY_ARN),
     hashKey: () => required(secrets, RECIPIENT_HASH_SECRET ?? 'RECIPIENT_HASH_SECRET (not set)'),
+    unsubscribeSecret: () => required(secrets, UNSUBSCRIBE_SECRET ?? 'UNSUBSCRIBE_SECRET (not set)'),
   };
 }
 
@@ -68,6 +72,7 @@ function fileKeys(path: string): Source {
     integrationNames: { prefix: FILE_INTEGRATION_PREFIX },
     wrap: createLocalKeyWrap(async () => Buffer.from(await required(secrets, 'recipient_key'), 'base64')),
     hashKey: () => required(secrets, 'recipient_hash_key'),
+    unsubscribeSecret: () => required(secrets, 'unsubscribe_key'),
   };
 }
 

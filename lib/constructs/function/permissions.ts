@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
-import { BREAKER_KIND, BUDGET_KIND, RATE_KIND } from '../../../src/adapters/dynamodb/schema.ts';
+import { BREAKER_KIND, BUDGET_KIND, RATE_KIND, WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
@@ -77,6 +77,24 @@ export function readBudgets(pipelineState: Table): PolicyStatement {
     actions: ['dynamodb:GetItem'],
     resources: [pipelineState.tableArn],
     conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BUDGET_KIND] } },
+  });
+}
+
+/** The rights to read and change the budgets, and no other item of PipelineState. */
+export function useBudgets(pipelineState: Table): PolicyStatement {
+  return useKind(pipelineState, BUDGET_KIND);
+}
+
+/** The rights to read and change the warming of sending domains, and no other item of PipelineState. */
+export function useWarming(pipelineState: Table): PolicyStatement {
+  return useKind(pipelineState, WARMING_KIND);
+}
+
+function useKind(pipelineState: Table, kind: string): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+    resources: [pipelineState.tableArn],
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [kind] } },
   });
 }
 

@@ -18,6 +18,8 @@ export interface ServiceFunctionProps {
   readonly name: string;
   readonly description: string;
   readonly timeout: Duration;
+  /** Megabytes; 256. Lambda gives CPU in proportion. */
+  readonly memorySize?: number;
   /** The function's messages may start it again, as often as the domain allows (docs/decisions/0031). */
   readonly allowRecursion?: boolean;
   /** Invocations that are kept for this function, and its most at once; none are kept unless given. */
@@ -51,7 +53,7 @@ export class ServiceFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: 256,
+      memorySize: props.memorySize ?? 256,
       timeout: props.timeout,
       // Lambda stops a chain of 16 invocations, because it takes the chain for a defect: a notification that a
       // provider's rate limit delays more often would end in the DLQ. Deadline and limit end these chains

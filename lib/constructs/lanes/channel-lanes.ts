@@ -116,7 +116,7 @@ export class ChannelLanes extends Construct {
           PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
           DATA_KEYS_TABLE: tables.dataKeys.tableName,
           BREAKER: breakerJson(config),
-          PACING: pacingJson(config, channel),
+          PACING: pacingJson(config, config.concurrency[channel].express + config.concurrency[channel].standard),
           // A successor may go to another channel, whose queues may not be made yet.
           LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(laneUrls()) }),
           RETRY_POLICY: retryPolicyJson(config),

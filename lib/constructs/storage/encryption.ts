@@ -15,6 +15,8 @@ export class Encryption extends Construct {
   readonly recipientKey: Key;
   /** The key of the keyed hash, by which recipients are found without decrypting them. */
   readonly recipientHashSecret: Secret;
+  /** The key that signs the unsubscribe links of newsletters. */
+  readonly unsubscribeSecret: Secret;
 
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
@@ -38,6 +40,17 @@ export class Encryption extends Construct {
     Validations.of(this.recipientHashSecret).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason: 'A new key would make every hash stored so far unsearchable, so it is never rotated by a timer.',
+    });
+    this.unsubscribeSecret = new Secret(this, 'UnsubscribeSecret', {
+      description: `notification-retry ${config.stage}: key of the unsubscribe links`,
+      encryptionKey: this.recipientKey,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      removalPolicy,
+    });
+    Validations.of(this.unsubscribeSecret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'Links in mails of the last two years must stay valid, so an operator rotates it with the old key beside.',
     });
   }
 }

@@ -25,18 +25,25 @@ export function batchItemKey(idempotency_key: string, index: number): string {
 }
 
 /** SHA-256 of the request in canonical form (RFC 8785): the order of keys and the white space make no difference. */
-function requestHash(request: unknown): string {
+export function requestHash(request: unknown): string {
   return sha256(canonicalize(request) ?? '').toString('base64url');
 }
 
 /** The log_ids of a tenant's key, one per generation of 72 hours: UUIDs of version 8 (RFC 9562) made from a hash. */
 function logIdsOf(tenant_id: string, idempotency_key: string): (generation: number) => string {
-  return (generation) => {
-    const hash = sha256(JSON.stringify([tenant_id, SCOPE, idempotency_key, generation])).subarray(0, 16);
-    hash[6] = 0x80 | ((hash[6] ?? 0) & 0x0f);
-    hash[8] = 0x80 | ((hash[8] ?? 0) & 0x3f);
-    return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-  };
+  return (generation) => idFrom([tenant_id, SCOPE, idempotency_key, generation]);
+}
+
+/** The email_id of a tenant's key: an email is kept longer than anyone repeats a request. */
+export function emailIdOf(tenant_id: string, idempotency_key: string): string {
+  return idFrom([tenant_id, 'POST /v1/emails', idempotency_key]);
+}
+
+function idFrom(parts: readonly (string | number)[]): string {
+  const hash = sha256(JSON.stringify(parts)).subarray(0, 16);
+  hash[6] = 0x80 | ((hash[6] ?? 0) & 0x0f);
+  hash[8] = 0x80 | ((hash[8] ?? 0) & 0x3f);
+  return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 function sha256(text: string): Buffer {

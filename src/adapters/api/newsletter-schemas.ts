@@ -18,7 +18,7 @@ const readAs = (longest: number, read: (text: string) => string | undefined, mes
     }),
   );
 
-const address = readAs(254, mailbox, 'must be one address, such as name@example.com');
+export const address = readAs(254, mailbox, 'must be one address, such as name@example.com');
 const domain = readAs(253, mailDomain, 'must be a domain, such as news.example.com');
 const sender = readAs(
   320,

@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
+import * as emails from './email-schemas.ts';
 import * as newsletters from './newsletter-schemas.ts';
 import * as requests from './request-schemas.ts';
 import * as responses from './response-schemas.ts';
@@ -24,6 +25,16 @@ export function schemas() {
     MemberState: schemaOf(newsletters.memberAnswer),
     DeletedMember: schemaOf(newsletters.deletedMember),
     Resubscription: schemaOf(newsletters.resubscribeSchema),
+    Email: schemaOf(emails.emailSchema),
+    AcceptedEmail: schemaOf(emails.acceptedEmail),
+    EmailState: schemaOf(emails.emailState),
+    EmailList: schemaOf(emails.emailList),
+    EmailBatchList: schemaOf(emails.emailBatchList),
+    RecipientList: schemaOf(emails.recipientList),
+    TestMail: schemaOf(emails.testSchema),
+    TestResults: schemaOf(emails.testResults),
+    Resolution: schemaOf(emails.resolveSchema),
+    ResolvedEmail: schemaOf(emails.resolvedEmail),
     Problem: schemaOf(responses.problem),
     GatewayRefusal: schemaOf(responses.gatewayRefusal),
   };

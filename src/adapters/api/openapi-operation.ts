@@ -1,3 +1,4 @@
+import type * as v from 'valibot';
 import type { ProblemName } from '../../core/intake/problem.ts';
 import { problemAnswers } from './openapi-answers.ts';
 import { reference, type SchemaName, schemaOf } from './openapi-components.ts';
@@ -35,4 +36,9 @@ export function operation(
 
 export function jsonBody(name: SchemaName): Json {
   return { required: true, content: { 'application/json': { schema: reference(name) } } };
+}
+
+export function queryParameters(schema: v.GenericSchema): Json[] {
+  const { properties = {} } = schemaOf(schema) as { properties?: Readonly<Record<string, Json>> };
+  return Object.entries(properties).map(([name, of]) => ({ name, in: 'query', schema: of }));
 }

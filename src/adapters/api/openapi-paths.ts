@@ -1,7 +1,7 @@
 import { acceptedAnswer, answer, batchAnswer, problemAnswers } from './openapi-answers.ts';
-import { schemaOf } from './openapi-components.ts';
+import { emailPaths } from './openapi-email-paths.ts';
 import { newsletterPaths } from './openapi-newsletter-paths.ts';
-import { idempotencyHeader, jsonBody, operation } from './openapi-operation.ts';
+import { idempotencyHeader, jsonBody, operation, queryParameters } from './openapi-operation.ts';
 import { querySchema } from './request-schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export function paths(): Json {
         'listNotifications',
         "List the tenant's notifications, newest day first. Copies of one notification_id have no order",
         {
-          parameters: queryParameters(),
+          parameters: queryParameters(querySchema),
           ok: { 200: answer('Notifications', 'NotificationList') },
           problems: ['invalid-request'],
         },
@@ -65,6 +65,7 @@ export function paths(): Json {
       }),
     },
     ...newsletterPaths(),
+    ...emailPaths(),
     '/v1/openapi.json': { get: openApiOperation() },
   };
 }
@@ -79,9 +80,4 @@ function openApiOperation(): Json {
       ...problemAnswers(['rate-limited', 'unavailable']),
     },
   };
-}
-
-function queryParameters(): Json[] {
-  const { properties = {} } = schemaOf(querySchema) as { properties?: Readonly<Record<string, Json>> };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
 }

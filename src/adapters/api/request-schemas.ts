@@ -41,7 +41,7 @@ export const line = (longest: number) => v.pipe(text(longest), printable);
 export const id = line(50);
 const channel = v.picklist(CHANNELS, `must be one of ${CHANNELS.join(', ')}`);
 const priority = v.picklist(PRIORITIES, `must be one of ${PRIORITIES.join(', ')}`);
-const moment = v.pipe(
+export const moment = v.pipe(
   v.string('must be text'),
   v.isoTimestamp('must be a time with its zone, such as 2026-11-21T09:00:00.000Z'),
   v.rawCheck(({ dataset, addIssue }) => {

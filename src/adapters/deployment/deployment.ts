@@ -18,6 +18,7 @@ export interface Deployment {
     readonly email_recipients: string;
   };
   readonly lane_queues: PerLane<string>;
+  readonly newsletter_queues: { readonly prepare: string; readonly send: string };
   readonly dead_letter_queues: Readonly<Record<Channel, string>>;
   readonly sweep_interval_seconds: number;
   /** The policy as deployed. A local runtime may run with a shorter base interval. */

@@ -34,6 +34,7 @@ const endpointsFile = v.object({
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
     RetryPolicy: retryPolicyFromJson,
+    NewsletterQueues: v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text })),
   }),
   /** Absent in the file of an older runtime. */
   functions: v.optional(v.looseObject({ reconciler: v.optional(text) }), {}),
@@ -68,6 +69,7 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
     tables,
     lane_queues: perChannel(({ express, standard }) => ({ express, standard })),
     dead_letter_queues: perChannel(({ dead_letter }) => dead_letter),
+    newsletter_queues: file.stack.NewsletterQueues,
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
     recipientHashKey: () => secret('recipient_hash_key'),

@@ -11,7 +11,17 @@ export interface MetricDefinition {
    * The function that emits the metric, a folder under functions/, and its dimension `service`; `send`: each
    * channel's.
    */
-  readonly from: 'send' | 'dispatcher' | 'due-indexer' | 'reconciler' | 'monitor' | 'delivery-events' | 'api-intake';
+  readonly from:
+    | 'send'
+    | 'dispatcher'
+    | 'due-indexer'
+    | 'reconciler'
+    | 'monitor'
+    | 'delivery-events'
+    | 'api-intake'
+    | 'newsletter-events'
+    | 'newsletter-clock'
+    | 'unsubscribe';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
   readonly meaning: string;
@@ -24,6 +34,7 @@ const indexer = { from: 'due-indexer', by: [], unit: 'Count' } as const;
 const reconciler = { from: 'reconciler', by: [], unit: 'Count' } as const;
 const monitor = { from: 'monitor', by: ['channel'], unit: 'Count' } as const;
 const events = { from: 'delivery-events', by: ['channel'], unit: 'Count' } as const;
+const newsletterEvents = { from: 'newsletter-events', by: [], unit: 'Count' } as const;
 const intake = { from: 'api-intake', by: [], unit: 'Count' } as const;
 
 export const METRICS = {
@@ -77,6 +88,19 @@ export const METRICS = {
   IgnoredEvents: { ...events, meaning: 'delivery events that belong to none of our attempts' },
   Bounced: { ...events, meaning: 'notifications that bounced, or that their recipient complained about' },
   Reconciled: { ...events, meaning: 'uncertain attempts that an event showed to be delivered' },
+  // Newsletters
+  NewsletterEvents: { ...newsletterEvents, meaning: 'events of newsletters that found their recipient' },
+  IgnoredNewsletterEvents: { ...newsletterEvents, meaning: 'events of test mails and of recipients that do not exist' },
+  NewsletterDelivered: { ...newsletterEvents, meaning: 'recipients whose server took a newsletter' },
+  NewsletterBounced: { ...newsletterEvents, meaning: 'recipients of newsletters that bounced for good' },
+  NewsletterComplained: { ...newsletterEvents, meaning: 'recipients who marked a newsletter as spam' },
+  NewsletterReconciled: { ...newsletterEvents, meaning: 'uncertain recipients that events showed to be accepted' },
+  Unsubscriptions: {
+    from: 'unsubscribe',
+    by: [],
+    unit: 'Count',
+    meaning: 'uses of unsubscribe links, repeated ones too',
+  },
   // Intake API
   Accepted: { ...intake, by: ['channel'], meaning: 'notifications accepted' },
   IdempotentRequests: { ...intake, meaning: 'requests with an idempotency key' },

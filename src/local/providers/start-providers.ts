@@ -36,7 +36,11 @@ export async function startProviders({
   const received = new ReceivedLog(dataDir === undefined ? undefined : join(dataDir, 'received.jsonl'));
   const simulator = await startSimulator(received, ports.simulator);
   teardown.add('simulator', () => simulator.close());
-  const ses = await startSimulatedSes(sesStandIn, received, publish, { port: ports.ses, limits: sesLimits ?? {} });
+  const ses = await startSimulatedSes(sesStandIn, received, publish, {
+    port: ports.ses,
+    limits: sesLimits ?? {},
+    bulkFile: dataDir === undefined ? undefined : join(dataDir, 'newsletter-mails.jsonl'),
+  });
   teardown.add('simulated SES', () => ses.close());
   return { simulator: simulator.url, ses: ses.url };
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { startOneTimeSchedules } from '../emulator/events/one-time-schedules.ts';
 import { createHttpApi } from '../emulator/http-api/http-api.ts';
 import { type LocalOverrides, overridden } from '../emulator/lambda/environment.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
@@ -26,6 +27,8 @@ export interface LocalRuntimeOptions {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers. Without it the base interval shortens their intervals in proportion. */
   readonly breaker?: LocalOverrides['breaker'];
+  /** Replaces the seconds until a newsletter's sender counts as dead; above 45, the longest call to SES. */
+  readonly newsletterPatienceSeconds?: number;
   /** What the local SES allows; generous unless given. */
   readonly sesLimits?: Partial<SesLimits>;
   /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */
@@ -140,8 +143,24 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
     },
   );
   const httpApi = createHttpApi(plan.httpApi, invoke);
+  const schedules = startOneTimeSchedules({
+    send: stack.send,
+    log,
+    ...(dataDir !== undefined && { file: join(dataDir, 'schedules.json') }),
+  });
+  teardown.add('one-time schedules', async () => schedules.stop());
   const page = statusPage(endpoints);
-  api.serve(createLambdaApi({ invoke, caughtUp, httpApi, statusPage: () => page, log, signal: api.closing }));
+  api.serve(
+    createLambdaApi({
+      invoke,
+      caughtUp,
+      httpApi,
+      scheduler: schedules.handle,
+      statusPage: () => page,
+      log,
+      signal: api.closing,
+    }),
+  );
   const file = endpointsFile(workDir);
   writeEndpoints(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));

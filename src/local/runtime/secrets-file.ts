@@ -16,6 +16,7 @@ export function prepareSecrets(path: string, simulator: string): void {
   const secrets = {
     recipient_key: randomBytes(32).toString('base64'),
     recipient_hash_key: randomBytes(32).toString('base64'),
+    unsubscribe_key: randomBytes(32).toString('base64'),
     ...known,
     integrations: { ...integrations, ...sampleIntegrations(simulator, integrations) },
   };

@@ -3,6 +3,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import { GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { createApi } from '../../../functions/shared/api/api-function.ts';
+import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/email-routes.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
@@ -14,15 +15,23 @@ import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/recor
 import { createIntakeStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createReportStore } from '../../../src/adapters/dynamodb/intake/report-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
+import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
 import { createOperatorRows } from '../../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { createRenderings } from '../../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../../src/adapters/recipient/member-sealing.ts';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
+import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
+import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import { createHttpApi } from '../../../src/local/emulator/http-api/http-api.ts';
 import { serve } from '../../../src/local/support/http-server.ts';
 import { startTestDynamoDb } from '../dynamodb.ts';
@@ -53,6 +62,7 @@ export async function startApiWorld() {
   const faults: {
     store?: Partial<IntakeRouteDeps['store']>;
     members?: Partial<MemberRouteDeps['members']>;
+    queues?: Partial<EmailRouteDeps['queues']>;
     lanes?: 'away';
   } = {};
   const said: string[] = [];
@@ -114,6 +124,8 @@ export async function startApiWorld() {
     { clock, counts },
     observability,
   );
+  const emailDeps = emailRouteDeps({ ...storage, clock, faults });
+  const emails = createApi(emailRoutes(emailDeps.deps), { clock, counts }, observability);
   process.env['API_KEYS_TABLE'] = tables.api_keys;
   const { createHandler } = await import('../../../functions/api-authorizer/handler.ts');
   const keys = createApiKeyStore(client, tables.api_keys);
@@ -122,6 +134,7 @@ export async function startApiWorld() {
     intake,
     notifications,
     newsletters,
+    emails,
     authorizer,
   };
   const route = (routeKey: string, functionName: string) => ({ routeKey, functionName, authorizer: AUTHORIZER });
@@ -141,6 +154,7 @@ export async function startApiWorld() {
         route('GET /v1/members/{member_id}', 'newsletters'),
         route('DELETE /v1/members/{member_id}', 'newsletters'),
         route('POST /v1/members/{member_id}/resubscribe', 'newsletters'),
+        ...Object.keys(emailRoutes(emailDeps.deps)).map((key) => route(key, 'emails')),
         { routeKey: 'GET /v1/openapi.json', functionName: 'notifications' },
         { routeKey: '$default', functionName: 'notifications' },
       ],
@@ -163,6 +177,8 @@ export async function startApiWorld() {
     faults,
     keys,
     members,
+    /** What the routes of emails stored, queued, scheduled and sent. */
+    emails: emailDeps,
     url: server.url,
     now: clock,
     pass: (ms: number) => {
@@ -222,6 +238,64 @@ export async function startApiWorld() {
       await dynamodb.stop();
     },
   };
+}
+
+/** The routes of emails on the tables, with queues, schedules and a provider that remember. */
+function emailRouteDeps({
+  client,
+  tables,
+  sealer,
+  clock,
+  faults,
+}: {
+  readonly client: Awaited<ReturnType<typeof startTestDynamoDb>>['client'];
+  readonly tables: Awaited<ReturnType<typeof createTables>>;
+  readonly sealer: ReturnType<typeof sealerOn>;
+  readonly clock: () => Date;
+  readonly faults: { readonly queues?: Partial<EmailRouteDeps['queues']> };
+}) {
+  const queued: (PrepareMessage | SendMessage)[] = [];
+  const scheduled = new Map<string, string>();
+  const calls: BulkCall[] = [];
+  const unverified = new Set<string>();
+  const deps: EmailRouteDeps = {
+    emails: createEmailStore(client, tables.emails, clock),
+    batches: createBatchStore(client, tables.email_batches, clock),
+    chunks: createChunkStore(client, { table: tables.email_recipients, sealer, clock }),
+    events: createEventStore(client, tables.email_batches, clock),
+    newsletters: createNewsletterStore(client, tables.newsletters),
+    queues: {
+      prepare: async (message) => {
+        if (faults.queues?.prepare !== undefined) return faults.queues.prepare(message);
+        queued.push(message);
+      },
+      send: async (message) => void queued.push(message),
+    },
+    schedules: {
+      create: async (email_id, at) => void scheduled.set(email_id, at),
+      remove: async (email_id) => void scheduled.delete(email_id),
+    },
+    provider: {
+      send: async (call) => {
+        calls.push(call);
+        const entries = call.entries.map(({ to }) =>
+          to.startsWith('refused')
+            ? { accepted: false as const, refusal: { class: 'recipient' as const, reason: 'message_rejected' } }
+            : { accepted: true as const, message_id: `message-${to}` },
+        );
+        return { kind: 'answered', entries };
+      },
+    },
+    renderings: createRenderings(),
+    senderFault: async (from) =>
+      unverified.has(from) ? `SES has not verified the sender of this newsletter.` : undefined,
+    allowedRate: async () => 14,
+    clock,
+    newId: randomUUID,
+    limits: DEFAULT_JOB_LIMITS,
+    log: { info: () => {}, warn: () => {} },
+  };
+  return { deps, queued, scheduled, calls, unverified };
 }
 
 interface CallOptions {

@@ -65,6 +65,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     tables,
     lane_queues: lanes,
     dead_letter_queues: deadLetters,
+    newsletter_queues: { prepare: await queue('newsletter-prepare'), send: await queue('newsletter-send') },
     sweep_interval_seconds: 3600,
     retry_policy: DEFAULT_RETRY_POLICY,
     recipientHashKey: async () => HASH_KEY,

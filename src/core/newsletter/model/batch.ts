@@ -30,6 +30,8 @@ export interface Batch {
   readonly counts: StateCounts;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
   readonly failed_by_reason: Readonly<Record<string, number>>;
+  /** How far the batch was in the last minute or so of its sending: at most eight samples. */
+  readonly progress?: readonly ProgressSample[];
   /** How many of the uncertain recipients an operator decided to leave so. */
   readonly uncertain_left?: number;
   /** The batch is not gone on with before (a provider that asks to wait, or a pause between tries). */
@@ -46,6 +48,13 @@ export interface Batch {
   readonly error_data?: string;
   readonly created_at: string;
   readonly updated_at: string;
+}
+
+/** How many recipients were not pending any more. */
+export interface ProgressSample {
+  /** Epoch seconds. */
+  readonly at: number;
+  readonly done: number;
 }
 
 export function batchId(sequence: number): string {

@@ -14,13 +14,13 @@ export interface MergeUse {
 }
 
 /** Doubled braces are not ours: they arrive as they were written. */
-const USE = /(?<!\{)\{([a-z_]+)(?:,\s*"([^"{}]*)")?\}(?!\})/g;
+export const MERGE_USE = /(?<!\{)\{([a-z_]+)(?:,\s*"([^"{}]*)")?\}(?!\})/g;
 
 /** The uses of merge fields in texts, each once, in the order of their first appearance. */
 export function mergeUses(...texts: readonly string[]): readonly MergeUse[] {
   const uses = new Map<string, MergeUse>();
   for (const text of texts) {
-    for (const [whole, field = '', fallback] of text.matchAll(USE)) {
+    for (const [whole, field = '', fallback] of text.matchAll(MERGE_USE)) {
       uses.set(whole, { text: whole, field, ...(fallback !== undefined && { fallback }) });
     }
   }

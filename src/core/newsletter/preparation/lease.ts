@@ -51,10 +51,16 @@ export class PreparationLease {
     const { emails, clock, limits } = this.#deps;
     const claim_until = isoAfter(clock(), limits.claim_ms);
     const held = remove.includes('claim_until') ? {} : { claim_until, next_at: claim_until };
-    const changed = await emails.change(this.email, { set: { ...held, ...set }, remove });
-    if (changed === undefined) throw new StopRetrying(new LeaseLostError('Another invocation changed the email.'));
-    this.email = changed;
-    return changed;
+    for (;;) {
+      const changed = await emails.change(this.email, { set: { ...held, ...set }, remove });
+      const found = changed ?? (await emails.read(this.email.email_id));
+      if (found === undefined || (changed === undefined && found.claim_id !== this.email.claim_id)) {
+        throw new StopRetrying(new LeaseLostError('Another invocation took the email over.'));
+      }
+      this.email = found;
+      if (changed !== undefined) return changed;
+      // The count pass or an operator changed the row; the claim is still ours.
+    }
   }
 
   #left(): number {

@@ -50,7 +50,7 @@ export interface Warming {
 }
 
 export interface PrepareDeps {
-  readonly emails: Pick<EmailStore, 'change' | 'content'>;
+  readonly emails: Pick<EmailStore, 'read' | 'change' | 'content'>;
   readonly batches: Pick<BatchStore, 'put' | 'list' | 'remove'>;
   readonly chunks: Pick<ChunkStore, 'put'>;
   readonly candidates: CandidateReader;

@@ -5,6 +5,7 @@ import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { Change } from '../model/ports.ts';
 import { retryStorage } from '../storage/retry-storage.ts';
+import { withSample } from '../views/throughput.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */
@@ -69,10 +70,18 @@ export class BatchWork {
   async trySave({ set, remove = [] }: Change<Batch>): Promise<boolean> {
     const { batches, clock, limits } = this.deps;
     const provider_id = this.batch.provider_id ?? firstMessageId(this.states);
+    const counted = countChunks(this.states);
+    const { pending, ...done } = counted.counts;
+    const progress = withSample(
+      this.batch.progress,
+      clock(),
+      Object.values(done).reduce((sum, count) => sum + count, 0),
+    );
     const changed = await this.storage('write the counts of a batch', () =>
       batches.change(this.batch, {
         set: {
-          ...countChunks(this.states),
+          ...counted,
+          progress,
           ...(!remove.includes('claim_until') && { claim_until: isoAfter(clock(), limits.claim_ms) }),
           provider_failures: this.provider_failures,
           ...(provider_id !== undefined && { provider_id }),

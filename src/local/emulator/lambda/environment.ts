@@ -8,6 +8,7 @@ export interface ServiceEndpoints {
   /** SQS and SNS. */
   readonly sqs: string;
   readonly ses: string;
+  /** The runtime itself: Lambda's Invoke, and the stack's API. */
   readonly lambda: string;
   readonly simulator: string;
 }
@@ -18,6 +19,8 @@ export interface LocalOverrides {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers; the keys are those of the variable BREAKER. */
   readonly breaker?: Partial<BreakerConfig>;
+  /** Seconds until a newsletter's sender counts as dead. */
+  readonly newsletterPatienceSeconds?: number;
   /** Seconds between two sweeps; present when the schedule was replaced. */
   readonly sweepIntervalSeconds?: number;
 }
@@ -32,6 +35,7 @@ export function functionEnvironment(
     LOCAL_SECRETS_FILE: overrides.secretsFile,
     ALLOW_PRIVATE_TARGETS: 'true',
     SLACK_API_URL: `${endpoints.simulator}/slack/api/`,
+    NEWSLETTER_PATIENCE_SECONDS: String(overrides.newsletterPatienceSeconds ?? 120),
   };
   return {
     PATH: process.env['PATH'] ?? '',
@@ -52,7 +56,9 @@ export function functionEnvironment(
     AWS_ENDPOINT_URL_SES: endpoints.ses,
     AWS_ENDPOINT_URL_SESV2: endpoints.ses,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
+    AWS_ENDPOINT_URL_SCHEDULER: endpoints.lambda,
     ...overridden(plan.environment, overrides),
+    ...(plan.environment['API_URL'] !== undefined && { API_URL: endpoints.lambda }),
     ...localOnly,
   };
 }

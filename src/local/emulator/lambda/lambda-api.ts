@@ -9,8 +9,10 @@ export interface LambdaApiOptions {
   readonly invoke: InvokeByName;
   /** Waits until the rows that were put before have been handled; false when this takes longer than `timeoutMs`. */
   readonly caughtUp: (timeoutMs: number) => Promise<boolean>;
-  /** Answers requests below `/v1/`: the stack's own HTTP API. */
+  /** Answers requests below `/v1/` and `/u/`: the stack's own HTTP API. */
   readonly httpApi?: Handle;
+  /** Answers requests below `/schedules/`: EventBridge Scheduler. */
+  readonly scheduler?: Handle;
   /** The page at `/`. */
   readonly statusPage: () => string;
   readonly log: Log;
@@ -29,10 +31,11 @@ const CATCH_UP_MS = 10_000;
  * `GET /` shows what runs where. Any other AWS call of a function has no stand-in and gets an error that names it.
  */
 export function createLambdaApi(options: LambdaApiOptions): Handle {
-  return (request, response, body) =>
-    options.httpApi !== undefined && request.url?.startsWith('/v1/')
-      ? options.httpApi(request, response, body)
-      : route(request, response, body.toString() || '{}', options);
+  return (request, response, body) => {
+    const [, first] = /^\/(v1|u|schedules)\//.exec(request.url ?? '') ?? [];
+    const other = first === 'schedules' ? options.scheduler : first && options.httpApi;
+    return other ? other(request, response, body) : route(request, response, body.toString() || '{}', options);
+  };
 }
 
 async function route(

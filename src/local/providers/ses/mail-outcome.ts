@@ -10,11 +10,12 @@
  * | `suppressionlist` | a hard bounce from SES itself: the recipient is on its suppression list |
  * | `complaint` | delivered; then the recipient complains |
  * | `open` | delivered; then the recipient opens it |
+ * | `click` | delivered; then the recipient opens it and follows a link |
  * | `reject` | SES finds a virus |
  * | `unanswered` | delivered, but the connection breaks before SES's answer arrives |
  * | any other word | delivered |
  */
-export type MailEvent = 'delivery' | 'open' | 'complaint' | 'reject' | Bounce;
+export type MailEvent = 'send' | 'rendering-failure' | 'delivery' | 'open' | 'click' | 'complaint' | 'reject' | Bounce;
 
 export interface Bounce {
   readonly type: 'Permanent' | 'Transient' | 'Undetermined';
@@ -53,6 +54,7 @@ const OUTCOMES: Readonly<Record<string, readonly MailEvent[]>> = {
   suppressionlist: [ON_SUPPRESSION_LIST],
   complaint: ['delivery', 'complaint'],
   open: ['delivery', 'open'],
+  click: ['delivery', 'open', 'click'],
   reject: ['reject'],
   unanswered: ['delivery'],
 };

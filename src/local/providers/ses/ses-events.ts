@@ -21,7 +21,10 @@ interface Kind {
   readonly part: string;
 }
 
-const KINDS: Readonly<Record<'delivery' | 'open' | 'complaint' | 'reject' | 'bounce', Kind>> = {
+const KINDS: Readonly<Record<Exclude<MailEvent, Bounce> | 'bounce', Kind>> = {
+  send: { detailType: 'Email Sent', eventType: 'Send', part: 'send' },
+  'rendering-failure': { detailType: 'Email Rendering Failed', eventType: 'Rendering Failure', part: 'failure' },
+  click: { detailType: 'Email Clicked', eventType: 'Click', part: 'click' },
   delivery: { detailType: 'Email Delivered', eventType: 'Delivery', part: 'delivery' },
   open: { detailType: 'Email Opened', eventType: 'Open', part: 'open' },
   complaint: { detailType: 'Email Complaint Received', eventType: 'Complaint', part: 'complaint' },
@@ -69,6 +72,12 @@ function mailPart({ message_id, from, to, subject, configuration_set, tags, sent
 function ownPart({ to, sent }: SentMail, event: MailEvent, now: Date): JsonObject {
   const timestamp = now.toISOString();
   switch (event) {
+    case 'send':
+      return {};
+    case 'rendering-failure':
+      return { errorMessage: 'Attribute is not present in the rendering data.', templateName: 'inline' };
+    case 'click':
+      return { timestamp, ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0', link: 'https://example.com/' };
     case 'delivery':
       return {
         timestamp,

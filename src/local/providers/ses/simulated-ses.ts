@@ -6,14 +6,23 @@ import { type HttpServer, serve } from '../../support/http-server.ts';
 import type { ReceivedLog } from '../received-log.ts';
 import { type Answer, type Call, keyOf, respond } from '../respond.ts';
 import { accountAnswer } from './account-answers.ts';
+import { BulkMails } from './bulk-mails.ts';
 import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outcome.ts';
 import { SendingLimits, type SesLimits } from './sending-limits.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
 import { limitRefusal, sesRefusal } from './ses-refusal.ts';
 import { emailCall, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
+import { SimulatedBulk } from './simulated-bulk.ts';
 
 /** Milliseconds between a mail and its first event, and between two events: shorter than the wait for any retry. */
 const EVENT_DELAY_MS = 200;
+
+export interface SesOptions {
+  readonly port?: number;
+  readonly limits?: Partial<SesLimits>;
+  /** Keeps what SendBulkEmail accepted, and the events that are owed for it. */
+  readonly bulkFile?: string | undefined;
+}
 
 /**
  * The local SES: a proxy in front of the SES stand-in, which accepts every mail. The local part of the recipient's
@@ -25,13 +34,17 @@ export function startSimulatedSes(
   upstream: string,
   received: ReceivedLog,
   publish: Publish,
-  { port = 0, limits = {} }: { readonly port?: number; readonly limits?: Partial<SesLimits> } = {},
+  { port = 0, limits = {}, bulkFile }: SesOptions = {},
 ): Promise<HttpServer> {
   const sending = new SendingLimits(limits, Date.now());
+  const bulk = new SimulatedBulk(new BulkMails(bulkFile), sending, publish);
   return serve(
     async (request, response, body) => {
       const account = accountAnswer(request, body, sending);
       if (account !== undefined) return write(response, account);
+      const bulkAnswer = bulk.answer(request, body);
+      if (bulkAnswer === 'drop') return void request.socket.destroy();
+      if (bulkAnswer !== undefined) return write(response, bulkAnswer);
       const fields = sendFields(request.method, request.url, body);
       if (fields === undefined) return write(response, await forward(upstream, request, body));
       const call = emailCall(fields);

@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emailRoutes } from '../../../../functions/shared/api/email-routes.ts';
 import { intakeRoutes } from '../../../../functions/shared/api/intake-routes.ts';
 import { memberRoutes } from '../../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-routes.ts';
@@ -48,6 +49,7 @@ describe('the OpenAPI document', () => {
       ...notificationRoutes(none),
       ...newsletterRoutes(none),
       ...memberRoutes(none, none),
+      ...emailRoutes(none),
     };
     expect(Object.keys(answered).sort()).toEqual(documented);
   }, 60_000);
@@ -100,10 +102,12 @@ describe('whatever is asked', () => {
   const keys: string[] = [];
   const ids = ['f-due', 'f-dead', 'f-other', 'f-aside-1', 'f-aside-2', 'nobody'];
   const memberIds = Array.from({ length: 9 }, (_, i) => `m-${i}`);
+  const emailIds: string[] = [];
   const idsOf: Readonly<Record<string, readonly string[]>> = {
     log_id: ids,
     member_id: [...memberIds, 'nobody'],
     newsletter_id: ['weekly', 'weekly', 'other'],
+    email_id: emailIds,
   };
 
   beforeAll(async () => {
@@ -117,6 +121,11 @@ describe('whatever is asked', () => {
     await world.call('PUT', '/v1/newsletters/weekly', { key, body: { name: 'Weekly', from: 'news@example.com' } });
     const members = memberIds.map((member_id) => ({ member_id, email: 'a@example.com', newsletters: ['weekly'] }));
     await world.call('POST', '/v1/members', { key, body: { members } });
+    for (let i = 0; i < 4; i++) {
+      const body = { newsletter_id: 'weekly', subject: 'S', body: 'B', format: 'text' };
+      const answer = await world.call('POST', '/v1/emails', { key, body, headers: { 'idempotency-key': `e${i}` } });
+      emailIds.push(answer.body.email_id);
+    }
   }, 60_000);
   afterAll(() => world?.stop());
 
@@ -243,6 +252,15 @@ describe('whatever is asked', () => {
       'getMember 404',
       'resubscribeMember 400',
       'deleteMember 404',
+      'publishEmail 400',
+      'listEmails 200',
+      'getEmail 200',
+      'listBatches 200',
+      'listRecipients 200',
+      'pauseEmail 202',
+      'retryEmail 409',
+      'testEmail 400',
+      'resolveEmail 409',
     ]) {
       expect([...seen.keys()]).toContain(interesting);
     }

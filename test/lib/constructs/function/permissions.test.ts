@@ -51,7 +51,16 @@ describe('no role', () => {
       ({ Effect, Resource }) => Effect === 'Allow' && JSON.stringify(Resource).includes('*'),
     );
     expect(new Set(wild.flatMap(({ Action }) => Action))).toEqual(
-      new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams', 'ses:SendEmail', 'ses:GetAccount']),
+      new Set([
+        'secretsmanager:GetSecretValue',
+        'dynamodb:ListStreams',
+        'ses:SendEmail',
+        'ses:SendBulkEmail',
+        'ses:GetAccount',
+        'ses:GetEmailIdentity',
+        'scheduler:CreateSchedule',
+        'scheduler:DeleteSchedule',
+      ]),
     );
     for (const { Action, Resource } of wild) {
       if (Action === 'secretsmanager:GetSecretValue') {
@@ -314,11 +323,25 @@ describe('the API’s functions', () => {
 });
 
 describe('the key that wraps data keys', () => {
-  const SEALING = ['IndexerRole', 'ReconcilerReconcilerRole', 'IntakeApiIntakeRole', 'IntakeApiNewslettersRole'];
-  const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole'];
+  const SEALING = [
+    'IndexerRole',
+    'ReconcilerReconcilerRole',
+    'IntakeApiIntakeRole',
+    'IntakeApiNewslettersRole',
+    'PrepareFunctionRole',
+  ];
+  const NEWSLETTER_OPENING = ['SendFunctionRole', 'EmailsRole', 'UnsubscribeRole', 'NewsletterEventsHandlerRole'];
+  const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole', ...NEWSLETTER_OPENING];
   const ofPurpose = (role: string) => ({
-    StringEquals: { 'kms:EncryptionContext:purpose': role.includes('Newsletters') ? 'member' : 'recipient' },
+    StringEquals: {
+      'kms:EncryptionContext:purpose': /Newsletter|Function|EmailsRole|Unsubscribe/.test(role) ? 'member' : 'recipient',
+    },
   });
+  const WITHOUT_SECRETS = ['PrepareFunctionRole', 'EmailsRole'];
+  const bySecretsManager = {
+    Action: 'kms:Decrypt',
+    Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
+  };
   const onRecipientKey = (role: string) =>
     statementsOf(role).filter(({ Resource }) => JSON.stringify(Resource).includes('RecipientKey'));
 
@@ -328,10 +351,7 @@ describe('the key that wraps data keys', () => {
       const actions = SEALING.includes(role) ? ['kms:Decrypt', 'kms:GenerateDataKey'] : 'kms:Decrypt';
       expect(onRecipientKey(role).map(({ Action, Condition }) => ({ Action, Condition }))).toEqual([
         { Action: actions, Condition: ofPurpose(role) },
-        {
-          Action: 'kms:Decrypt',
-          Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
-        },
+        ...(WITHOUT_SECRETS.includes(role) ? [] : [bySecretsManager]),
       ]);
     },
   );

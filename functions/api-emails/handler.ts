@@ -1,0 +1,60 @@
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
+import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
+import { createRenderings } from '../../src/adapters/post/post-renderer.ts';
+import { createEmailSchedules } from '../../src/adapters/scheduler/email-schedules.ts';
+import { createBulkProvider } from '../../src/adapters/ses-v2/bulk-provider.ts';
+import { createSenderFault } from '../../src/adapters/ses-v2/sender-identity.ts';
+import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
+import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
+import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
+import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { apiEmailsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
+
+/** Publishes emails, tells how far they are, and takes operators' decisions. */
+export function createHandler(deps: EmailRouteDeps & ApiDeps, observability: Observability) {
+  return createApi(emailRoutes(deps), deps, observability);
+}
+
+function bind() {
+  const env = parseEnv(apiEmailsEnv, process.env);
+  const observability = createObservability();
+  const client = createApiDynamoDb();
+  const shared = bindNewsletter(env, client, observability);
+  const { clock } = shared;
+  const { sealer } = createSecretsAndKeys(env, client);
+  // A repeated test mail would arrive twice.
+  const ses = new SESv2Client({ maxAttempts: 1 });
+  const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
+  const deps: EmailRouteDeps & ApiDeps = {
+    ...shared,
+    chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
+    schedules: createEmailSchedules(new SchedulerClient({}), {
+      group: env.SCHEDULE_GROUP,
+      queue_arn: env.SCHEDULE_TARGET_ARN,
+      role_arn: env.SCHEDULE_ROLE_ARN,
+    }),
+    provider: createBulkProvider({ client: ses, configurationSet: env.NEWSLETTER_CONFIGURATION_SET }),
+    renderings: createRenderings(),
+    senderFault: createSenderFault(ses),
+    async allowedRate() {
+      const registers = await budgets.read('email');
+      return Object.keys(registers).length === 0
+        ? undefined
+        : (budgetStatus('email', registers, clock()).per_second ?? undefined);
+    },
+    counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,103 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { createBatchStore } from '../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
+import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
+import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { newsletterEventsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { count } from '../shared/runtime/metrics.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
+
+/** Batches of emails that are applied at once. */
+const AT_ONCE = 20;
+
+interface Received {
+  readonly messageId: string;
+  readonly event: NewsletterEvent;
+}
+
+/**
+ * Applies the events of newsletters, those of one batch of recipients together. An unreadable event goes to the
+ * dead-letter queue; what storage refuses comes back. Neither holds up its neighbours.
+ */
+export function createHandler(deps: ApplyDeps, { logger, metrics }: Observability) {
+  return async ({ Records }: SQSEvent): Promise<SQSBatchResponse> => {
+    const back: string[] = [];
+    const read = Records.flatMap((record) => readRecord(record, back, logger) ?? []);
+    const groups = [...Map.groupBy(read, ({ event }) => `${event.email_id}#${event.batch_id}`).values()];
+    for (let i = 0; i < groups.length; i += AT_ONCE) {
+      await Promise.all(groups.slice(i, i + AT_ONCE).map((group) => applyGroup(group, back)));
+    }
+    return { batchItemFailures: back.map((itemIdentifier) => ({ itemIdentifier })) };
+  };
+
+  async function applyGroup(group: readonly Received[], back: string[]): Promise<void> {
+    const [first] = group;
+    if (first === undefined) return;
+    const { email_id, batch_id } = first.event;
+    try {
+      const events = group.map(({ event }) => event);
+      const { news, ...report } = await applyEvents(email_id, batch_id, events, deps);
+      const { delivered = 0, bounced = 0, complained = 0 } = news;
+      const counted = {
+        NewsletterEvents: group.length - report.ignored,
+        IgnoredNewsletterEvents: report.ignored,
+        NewsletterDelivered: delivered,
+        NewsletterBounced: bounced,
+        NewsletterComplained: complained,
+        NewsletterReconciled: report.reconciled,
+      } as const;
+      for (const [name, value] of Object.entries(counted)) {
+        if (value > 0) count(metrics, name as keyof typeof counted, value);
+      }
+      logger.info('newsletter events', { email_id, batch_id, events: group.length, ...news, ...report });
+    } catch (error) {
+      back.push(...group.map(({ messageId }) => messageId));
+      logger.error('events could not be applied; they come back', {
+        email_id,
+        batch_id,
+        events: group.length,
+        error: error as Error,
+      });
+    }
+  }
+}
+
+function readRecord(
+  { messageId, body }: SQSRecord,
+  back: string[],
+  logger: Observability['logger'],
+): Received | undefined {
+  try {
+    const event = parseNewsletterEvent(body);
+    return event && { messageId, event };
+  } catch (error) {
+    back.push(messageId);
+    logger.error('unreadable event: it goes to the DLQ', { message_id: messageId, error: error as Error });
+    return undefined;
+  }
+}
+
+function bind() {
+  const env = parseEnv(newsletterEventsEnv, process.env);
+  const observability = createObservability();
+  const client = createDynamoDb();
+  const clock = () => new Date();
+  const { sealer, hashKey } = createSecretsAndKeys(env, client);
+  const deps: ApplyDeps = {
+    batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    members: createMemberStore(client, env.MEMBERS_TABLE, clock),
+    sealing: createMemberSealing(sealer, hashKey),
+    clock,
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,53 @@
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
+import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
+import { createPartSegments } from '../../src/adapters/post/post-renderer.ts';
+import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
+import { countEmail } from '../../src/core/newsletter/lifecycle/count.ts';
+import { type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
+import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
+import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
+import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
+import { messageHandler } from '../shared/newsletter/message-function.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { newsletterPrepareEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
+
+/** Counts the members of an email, or starts its job: lock, preparation, first batches. */
+export function createHandler(deps: Omit<StartDeps, 'remaining_ms'>, observability: Pick<Observability, 'logger'>) {
+  const { logger } = observability;
+  const run = async ({ kind, email_id }: PrepareMessage, remaining_ms: () => number): Promise<void> => {
+    if (kind === 'count') {
+      const email_count = await countEmail(email_id, deps);
+      logger.info('email counted', { email_id, email_count });
+      return;
+    }
+    logger.info('email job', { email_id, ...(await startEmail(email_id, { ...deps, remaining_ms })) });
+  };
+  return messageHandler(parsePrepareMessage, run, observability);
+}
+
+function bind() {
+  const env = parseEnv(newsletterPrepareEnv, process.env);
+  const observability = createObservability();
+  const client = createDynamoDb();
+  const shared = bindNewsletter(env, client, observability);
+  const { sealer, hashKey } = createSecretsAndKeys(env, client);
+  const { clock } = shared;
+  const deps: Omit<StartDeps, 'remaining_ms'> = {
+    ...shared,
+    chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    candidates: createCandidateReader(
+      createMemberStore(client, env.MEMBERS_TABLE, clock),
+      createMemberSealing(sealer, hashKey),
+    ),
+    parts: createPartSegments(),
+    warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,65 @@
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createRenderings } from '../../src/adapters/post/post-renderer.ts';
+import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { createBulkProvider } from '../../src/adapters/ses-v2/bulk-provider.ts';
+import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
+import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
+import { createLateExclusions } from '../../src/core/newsletter/sending/late-exclusions.ts';
+import { recordLate } from '../../src/core/newsletter/sending/record-late.ts';
+import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
+import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
+import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
+import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
+import { messageHandler } from '../shared/newsletter/message-function.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { newsletterSendEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
+
+/** Sends a batch of an email in its slot, or records the outcome of a call that storage did not take in time. */
+export function createHandler(deps: Omit<SendDeps, 'remaining_ms'>, observability: Pick<Observability, 'logger'>) {
+  const { logger } = observability;
+  const run = async (message: SendMessage, remaining_ms: () => number): Promise<void> => {
+    const { email_id, batch_id, kind } = message;
+    if (kind === 'record') {
+      await recordLate(message, deps);
+      logger.info('late outcome recorded', { email_id, batch_id, chunk: message.chunk });
+      return;
+    }
+    logger.info('batch', { email_id, batch_id, ...(await sendBatch(message, { ...deps, remaining_ms })) });
+  };
+  return messageHandler(parseSendMessage, run, observability);
+}
+
+function bind() {
+  const env = parseEnv(newsletterSendEnv, process.env);
+  const observability = createObservability();
+  const client = createDynamoDb();
+  const shared = bindNewsletter(env, client, observability);
+  const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
+  const { clock } = shared;
+  const deps: Omit<SendDeps, 'remaining_ms'> = {
+    ...shared,
+    chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    // A repeated call could send twice, so the client never repeats one.
+    provider: createBulkProvider({
+      client: new SESv2Client({ maxAttempts: 1 }),
+      configurationSet: env.NEWSLETTER_CONFIGURATION_SET,
+    }),
+    pacing: bindSendPacing(env, client, observability),
+    exclusions: createLateExclusions(
+      createMemberStore(client, env.MEMBERS_TABLE, clock),
+      createMemberSealing(sealer, hashKey),
+    ),
+    renderings: createRenderings(),
+    unsubscribeUrl: async (place) => `${env.API_URL}/u/${unsubscribeToken(await unsubscribeSecret(), place)}`,
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
+import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createNewsletterQueues } from '../../../src/adapters/sqs/newsletter-queues.ts';
+import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
+import type { JobLog } from '../../../src/core/newsletter/model/job-log.ts';
+import { createSqs } from '../runtime/clients/sqs.ts';
+import type { Observability } from '../runtime/observability.ts';
+
+interface NewsletterEnv {
+  readonly EMAILS_TABLE: string;
+  readonly EMAIL_BATCHES_TABLE: string;
+  readonly NEWSLETTER_PREPARE_QUEUE: string;
+  readonly NEWSLETTER_SEND_QUEUE: string;
+  readonly BATCH_CONCURRENCY: number;
+  readonly NEWSLETTER_PATIENCE_SECONDS: number;
+}
+
+/** What all functions of the job share, on the deployed tables and queues. */
+export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { logger }: Observability) {
+  const patience_ms = 1_000 * env.NEWSLETTER_PATIENCE_SECONDS;
+  const clock = () => new Date();
+  const log: JobLog = {
+    info: (message, fields = {}) => logger.info(message, fields),
+    warn: (message, fields = {}) => logger.warn(message, fields),
+  };
+  return {
+    emails: createEmailStore(client, env.EMAILS_TABLE, clock),
+    batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    queues: createNewsletterQueues(createSqs(), {
+      prepare: env.NEWSLETTER_PREPARE_QUEUE,
+      send: env.NEWSLETTER_SEND_QUEUE,
+    }),
+    limits: {
+      ...DEFAULT_JOB_LIMITS,
+      concurrency: env.BATCH_CONCURRENCY,
+      claim_ms: patience_ms,
+      message_ms: 2.5 * patience_ms,
+    },
+    clock,
+    pause: (ms: number) => setTimeout(ms),
+    newId: () => randomUUID(),
+    log,
+  };
+}

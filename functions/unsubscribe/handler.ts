@@ -1,0 +1,70 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
+import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
+import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
+import { askPage, languageOf, PAGE_HEADERS, textPage } from '../../src/adapters/unsubscribe/unsubscribe-page.ts';
+import { readUnsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import { emailOf, type UnsubscribeDeps, unsubscribe } from '../../src/core/newsletter/events/unsubscribe.ts';
+import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { parseEnv, unsubscribeEnv } from '../shared/runtime/env.ts';
+import { count } from '../shared/runtime/metrics.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
+
+export interface UnsubscribeFunctionDeps extends UnsubscribeDeps {
+  readonly secret: () => Promise<string>;
+}
+
+/**
+ * The routes `GET` and `POST /u/{token}` (RFC 8058). GET changes nothing: programs that look at links in mails follow
+ * them. A token is the right to unsubscribe one recipient, so it is never logged.
+ */
+export function createHandler(deps: UnsubscribeFunctionDeps, { logger, metrics }: Observability) {
+  return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+    const language = languageOf(event.headers['accept-language']);
+    const isPost = event.requestContext.http.method === 'POST';
+    try {
+      const place = readUnsubscribeToken(await deps.secret(), event.pathParameters?.['token'] ?? '');
+      if (isPost) {
+        const done = await unsubscribe(place, deps);
+        if (done) count(metrics, 'Unsubscriptions');
+        logger.info('unsubscribe', { status: done ? 200 : 404, ...(done && { email_id: place?.email_id }) });
+        return done ? answer(200, textPage('done', language)) : answer(404, textPage('invalid', language));
+      }
+      const email = await emailOf(place, deps);
+      const content = email && (await deps.emails.content(email.email_id));
+      return content === undefined
+        ? answer(404, textPage('invalid', language))
+        : answer(200, askPage(content.newsletter.name, language));
+    } catch (error) {
+      logger.error('unsubscription failed on our side', { error: error as Error });
+      return answer(503, textPage('fault', language), { 'retry-after': '60' });
+    }
+  };
+}
+
+function answer(statusCode: number, body: string, headers: Readonly<Record<string, string>> = {}) {
+  return { statusCode, headers: { ...PAGE_HEADERS, ...headers }, body };
+}
+
+function bind() {
+  const env = parseEnv(unsubscribeEnv, process.env);
+  const observability = createObservability();
+  const client = createApiDynamoDb();
+  const clock = () => new Date();
+  const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
+  const deps: UnsubscribeFunctionDeps = {
+    emails: createEmailStore(client, env.EMAILS_TABLE, clock),
+    chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
+    events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
+    members: createMemberStore(client, env.MEMBERS_TABLE, clock),
+    sealing: createMemberSealing(sealer, hashKey),
+    secret: unsubscribeSecret,
+    clock,
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,162 @@
+import { Duration } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/env.ts';
+import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
+import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
+import {
+  allow,
+  openRecipients,
+  readSecrets,
+  sealRecipients,
+  useBudgets,
+  useTableKey,
+  useWarming,
+} from '../function/permissions.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import { accountPermission } from '../lanes/email-provider.ts';
+import { pacingJson } from '../lanes/pacing-config.ts';
+import { jobEnvironment, sendMessages } from './job-access.ts';
+import type { NewsletterProps } from './newsletter-props.ts';
+import { JOB_TIMEOUT } from './newsletter-queues.ts';
+import { bulkPermission, newsletterConfigurationSet } from './newsletter-sending.ts';
+
+/** Emails that are prepared at once; each takes a million members in minutes. */
+const PREPARE_CONCURRENCY = 2;
+
+export interface NewsletterJobProps extends NewsletterProps {
+  /** Base URL of the API, for the unsubscribe links. */
+  readonly apiUrl: string;
+}
+
+/** The job of newsletters: the functions that prepare, send, and repair. */
+export class NewsletterJob extends Construct {
+  readonly prepare: ServiceFunction;
+  readonly send: ServiceFunction;
+  readonly clock: ServiceFunction;
+
+  constructor(scope: Construct, id: string, props: NewsletterJobProps) {
+    super(scope, id);
+    const { config, queues } = props;
+    this.prepare = this.prepareFunction(props);
+    consume(this.prepare, queues.prepare, PREPARE_CONCURRENCY);
+    this.send = this.sendFunction(props);
+    consume(this.send, queues.send, config.newsletter.totalConcurrency);
+    this.clock = this.clockFunction(props);
+    new Rule(this, 'Schedule', {
+      description: `notification-retry ${config.stage}: move newsletters on`,
+      schedule: Schedule.expression(config.newsletter.clockSchedule),
+      targets: [new LambdaFunction(this.clock, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
+    });
+  }
+
+  private prepareFunction(props: NewsletterJobProps): ServiceFunction {
+    const { config, tables, newsletterTables, encryption } = props;
+    const { emails, batches, recipients, members } = newsletterTables;
+    return new ServiceFunction(this, 'PrepareFunction', {
+      config,
+      name: 'newsletter-prepare',
+      description: 'Freezes the recipients of an email and divides them into batches',
+      timeout: JOB_TIMEOUT,
+      memorySize: 512,
+      allowRecursion: true,
+      environment: {
+        ...jobEnvironment(props),
+        EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+        MEMBERS_TABLE: members.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        DATA_KEYS_TABLE: tables.dataKeys.tableName,
+        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+      } satisfies NewsletterPrepareEnv,
+      permissions: [
+        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+        allow(
+          ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:BatchWriteItem'],
+          [batches.tableArn],
+        ),
+        allow(['dynamodb:BatchWriteItem'], [recipients.tableArn]),
+        allow(['dynamodb:Query'], [members.tableArn]),
+        useWarming(tables.pipelineState),
+        useTableKey(encryption.dataKey),
+        ...sealRecipients(encryption, tables, SEALED.members),
+        ...sendMessages(props.queues),
+      ],
+    });
+  }
+
+  private sendFunction(props: NewsletterJobProps): ServiceFunction {
+    const { config, tables, newsletterTables, encryption, apiUrl } = props;
+    const { emails, batches, recipients, members } = newsletterTables;
+    const bulk = bulkPermission(this, config);
+    const account = accountPermission();
+    const send = new ServiceFunction(this, 'SendFunction', {
+      config,
+      name: 'newsletter-send',
+      description: 'Sends the batches of emails',
+      timeout: JOB_TIMEOUT,
+      memorySize: 512,
+      // An email of a million members is a chain of a thousand batches, each of which gives its slot to the next one.
+      allowRecursion: true,
+      environment: {
+        ...jobEnvironment(props),
+        EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+        MEMBERS_TABLE: members.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        PACING: pacingJson(config, config.newsletter.totalConcurrency),
+        DATA_KEYS_TABLE: tables.dataKeys.tableName,
+        NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
+        API_URL: apiUrl,
+        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+        RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+        UNSUBSCRIBE_SECRET: encryption.unsubscribeSecret.secretArn,
+      } satisfies NewsletterSendEnv,
+      permissions: [
+        allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [recipients.tableArn]),
+        allow(['dynamodb:BatchGetItem'], [members.tableArn]),
+        useBudgets(tables.pipelineState),
+        useTableKey(encryption.dataKey),
+        ...openRecipients(encryption, tables, SEALED.members),
+        readSecrets(encryption),
+        allow(
+          ['secretsmanager:GetSecretValue'],
+          [encryption.recipientHashSecret.secretArn, encryption.unsubscribeSecret.secretArn],
+        ),
+        ...sendMessages(props.queues),
+        bulk.statement,
+        account.statement,
+      ],
+    });
+    for (const { resource, reason } of [bulk, account]) acknowledgeWildcard(send.executionRole, resource, reason);
+    return send;
+  }
+
+  private clockFunction(props: NewsletterJobProps): ServiceFunction {
+    const { config, newsletterTables, encryption } = props;
+    const { emails, batches } = newsletterTables;
+    return new ServiceFunction(this, 'ClockFunction', {
+      config,
+      name: 'newsletter-clock',
+      description: 'Moves emails on whose time has come',
+      timeout: SHORT_TIMEOUT,
+      environment: jobEnvironment(props),
+      permissions: [
+        allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
+        allow(['dynamodb:Query'], [`${emails.tableArn}/index/${ACTIVE_EMAILS_INDEX}`]),
+        allow(['dynamodb:GetItem', 'dynamodb:Query'], [batches.tableArn]),
+        useTableKey(encryption.dataKey),
+        ...sendMessages(props.queues),
+      ],
+    });
+  }
+}
+
+/** A message is minutes of work, so each invocation takes one. */
+function consume(handler: ServiceFunction, queue: Queue, maxConcurrency: number): void {
+  handler.addEventSource(new SqsEventSource(queue, { batchSize: 1, maxConcurrency, reportBatchItemFailures: true }));
+}

@@ -1,0 +1,108 @@
+import type * as v from 'valibot';
+import { type FieldFault, Problem } from '../../core/intake/problem.ts';
+import { parseTime } from '../../core/model/time.ts';
+import { SegmentError } from '../../core/newsletter/audience/segment-rules.ts';
+import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
+import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
+import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
+import { fromAddress } from '../../core/newsletter/sending/bulk-call.ts';
+import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
+import { parseSegment } from '../nql/parse-segment.ts';
+import { PostError, postParts } from '../post/post-renderer.ts';
+import { type emailSchema, MAX_BODY } from './email-schemas.ts';
+
+export type EmailRequest = v.InferOutput<typeof emailSchema>;
+
+export interface PublicationDeps {
+  readonly readNewsletter: (newsletter_id: string) => Promise<Newsletter | undefined>;
+  /** Why the provider would refuse the sender, and what to do; undefined: it would not. */
+  readonly senderFault: (from: string) => Promise<string | undefined>;
+  readonly readEmail: (email_id: string) => Promise<Email | undefined>;
+}
+
+const YEAR_MS = 366 * 86_400_000;
+
+/**
+ * Checks what no schema can: that the newsletter exists, that segment and post can be read, that the time is to come,
+ * that the sender is verified. All that is wrong is named at once, and nothing was stored.
+ * @param ids of the publication: a repeated request is not refused because its time has come meanwhile
+ * @throws Problem
+ */
+export async function toPublication(
+  request: EmailRequest,
+  ids: Pick<Publication, 'email_id' | 'request_hash' | 'tenant_id'>,
+  { now, ...deps }: PublicationDeps & { readonly now: Date },
+): Promise<{ readonly publication: Publication; readonly repeat: boolean }> {
+  const { newsletter_id, subject, body, format, segment, delivery_window_minutes } = request;
+  const [newsletter, stored] = await Promise.all([deps.readNewsletter(newsletter_id), deps.readEmail(ids.email_id)]);
+  const scheduled_at = request.scheduled_at && parseTime(request.scheduled_at)?.toISOString();
+  const repeat = stored !== undefined;
+  const faults = [
+    newsletter === undefined && NO_NEWSLETTER,
+    await segmentFault(segment),
+    await bodyFault({ body, format }),
+    !repeat && scheduled_at !== undefined && timeFault(scheduled_at, now),
+    !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
+  ].filter((fault) => fault !== undefined && fault !== false);
+  if (newsletter === undefined || faults.length > 0) {
+    throw new Problem('invalid-request', faults.map(({ message }) => message).join(' '), { errors: faults });
+  }
+  const content: EmailContent = { subject, body, format, newsletter };
+  const publication = {
+    ...ids,
+    content,
+    ...(segment !== undefined && { segment }),
+    ...(scheduled_at !== undefined && { scheduled_at }),
+    ...(delivery_window_minutes !== undefined && { delivery_window_minutes }),
+  };
+  return { publication, repeat };
+}
+
+const NO_NEWSLETTER: FieldFault = {
+  path: 'newsletter_id',
+  rule: 'existing_newsletter',
+  message: 'There is no newsletter with this id: PUT /v1/newsletters/{newsletter_id} makes one.',
+};
+
+async function segmentFault(segment: string | undefined): Promise<FieldFault | undefined> {
+  try {
+    await parseSegment(segment);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SegmentError)) throw error;
+    return { path: 'segment', rule: 'segment', message: error.message };
+  }
+}
+
+async function bodyFault(content: Pick<EmailContent, 'body' | 'format'>): Promise<FieldFault | undefined> {
+  if (Buffer.byteLength(content.body) > MAX_BODY) {
+    return { path: 'body', rule: 'max_bytes', message: `The body has more than ${MAX_BODY} bytes in UTF-8.` };
+  }
+  try {
+    await postParts(content);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SegmentError) {
+      return { path: 'body', rule: 'segment', message: `A part of the body has no valid segment: ${error.message}` };
+    }
+    if (error instanceof PostError) return { path: 'body', rule: 'parts', message: error.message };
+    if (!(error instanceof ConversionTooSlowError || error instanceof RangeError)) throw error;
+    return { path: 'body', rule: 'readable', message: 'The body cannot be converted: make it simpler or shorter.' };
+  }
+}
+
+function timeFault(scheduled_at: string, now: Date): FieldFault | undefined {
+  const ahead = Date.parse(scheduled_at) - now.getTime();
+  if (ahead > 0 && ahead <= YEAR_MS) return undefined;
+  const what = ahead > 0 ? 'is more than a year ahead' : 'has passed: leave it out to send at once';
+  return { path: 'scheduled_at', rule: ahead > 0 ? 'max_value' : 'future', message: `The scheduled time ${what}.` };
+}
+
+async function senderFault(newsletter: Newsletter, deps: PublicationDeps): Promise<FieldFault | undefined> {
+  const senders = [false, true].map((fallback) => fromAddress(newsletter, { fallback_sending_domain: fallback }));
+  for (const sender of new Set(senders)) {
+    const message = await deps.senderFault(sender);
+    if (message !== undefined) return { path: 'newsletter_id', rule: 'verified_sender', message };
+  }
+  return undefined;
+}

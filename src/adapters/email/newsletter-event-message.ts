@@ -1,0 +1,75 @@
+import * as v from 'valibot';
+import type { NewsletterEvent } from '../../core/newsletter/events/newsletter-event.ts';
+import { type Bounce, errorOfBounce } from './bounces.ts';
+
+/** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
+const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
+const smallNumber = (most: number) => v.pipe(v.string(), v.regex(/^\d{1,6}$/), v.transform(Number), v.maxValue(most));
+
+/**
+ * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and
+ * subject, which must not be in a queue (design §7.9). The tags are those of src/core/newsletter/sending/bulk-call.ts.
+ */
+const message = v.object({
+  version: v.literal(1),
+  event: word,
+  at: v.pipe(v.string(), v.isoTimestamp()),
+  email_id: v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/)),
+  /** `<batch_id>-<chunk>` */
+  chunk: v.pipe(v.string(), v.regex(/^[a-z0-9]{1,20}-\d{1,6}$/)),
+  n: smallNumber(49),
+  bounce: v.optional(v.object({ type: word, sub_type: word, status: v.exactOptional(word) })),
+  /** SES flags opens and clicks by machines; absent where it does not say. */
+  machine: v.optional(v.union([v.boolean(), v.picklist(['true', 'false'])])),
+});
+type Message = v.InferOutput<typeof message>;
+
+type Told = Pick<NewsletterEvent, 'kinds' | 'suppress' | 'rejected'>;
+
+/**
+ * Reads the body of a message. Undefined for an event that tells nothing.
+ * @throws Error that names every field that is missing or wrong, and quotes no value
+ */
+export function parseNewsletterEvent(body: string): NewsletterEvent | undefined {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), message), body);
+  if (!parsed.success) {
+    const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected}`);
+    throw new Error(`The message is no newsletter event of ours: ${faults.join('; ')}`);
+  }
+  const { email_id, chunk: place, n } = parsed.output;
+  const told = toldBy(parsed.output);
+  const [batch_id = '', chunk = ''] = place.split('-');
+  return told && { email_id, batch_id, chunk: Number(chunk), n, ...told };
+}
+
+function toldBy({ event, bounce, machine }: Message): Told | undefined {
+  const byMachine = machine === true || machine === 'true';
+  switch (event) {
+    case 'Send':
+      return { kinds: ['accepted'] };
+    case 'Delivery':
+      return { kinds: ['accepted', 'delivered'] };
+    case 'Open':
+      return { kinds: ['accepted', byMachine ? 'machine_opened' : 'opened'] };
+    case 'Click':
+      return { kinds: ['accepted', byMachine ? 'machine_clicked' : 'clicked'] };
+    case 'Complaint':
+      return { kinds: ['accepted', 'complained'], suppress: 'complained' };
+    case 'Bounce':
+      if (bounce === undefined) throw new Error('The message is no newsletter event of ours: bounce must be Object');
+      return bounced(bounce);
+    case 'Reject':
+      return { kinds: ['rejected'], rejected: 'rejected' };
+    case 'Rendering Failure':
+      return { kinds: ['rejected'], rejected: 'rendering_failure' };
+    default:
+      return undefined;
+  }
+}
+
+/** A mailbox that is full, and an automatic reply, say nothing of the next mail. */
+function bounced(bounce: Bounce): Told {
+  return errorOfBounce(bounce) === 'INVALID_RECIPIENT'
+    ? { kinds: ['accepted', 'bounced'], suppress: 'bounced' }
+    : { kinds: ['accepted'] };
+}

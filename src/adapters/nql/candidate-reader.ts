@@ -1,0 +1,34 @@
+import { type Audience, candidates, countAudience } from '../../core/newsletter/audience/candidates.ts';
+import { openCandidate } from '../../core/newsletter/audience/open-candidate.ts';
+import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
+import type { Email } from '../../core/newsletter/model/email.ts';
+import type { MemberStore, Sealing } from '../../core/newsletter/model/ports.ts';
+import type { CandidateReader } from '../../core/newsletter/preparation/ports.ts';
+import { parseSegment } from './parse-segment.ts';
+
+/** The members of an email by its segment, in the order of their addresses' hashes. */
+export function createCandidateReader(
+  members: Pick<MemberStore, 'addresses'>,
+  sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
+): CandidateReader {
+  return {
+    async *pages(email, after) {
+      for await (const page of candidates(members, await audienceOf(email), after)) {
+        const last = page.at(-1);
+        if (last === undefined) continue;
+        const opened = await Promise.all(page.map((candidate) => openCandidate(candidate, sealing)));
+        yield { position: last.member.email_hash, candidates: opened };
+      }
+    },
+    async count(email) {
+      const { recipients, excluded } = await countAudience(members, await audienceOf(email));
+      return recipients + excluded;
+    },
+  };
+}
+
+async function audienceOf({ tenant_id, newsletter_id, segment, submitting_at, created_at }: Email): Promise<Audience> {
+  const parsed = segment === undefined ? undefined : await parseSegment(segment);
+  // A relative time counts from the same moment however often the preparation is interrupted.
+  return { tenant_id, newsletter_id, matches: segmentMatcher(parsed, new Date(submitting_at ?? created_at)) };
+}

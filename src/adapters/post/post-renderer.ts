@@ -1,0 +1,124 @@
+import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
+import type { EmailContent } from '../../core/newsletter/model/email.ts';
+import { MERGE_USE, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
+import type { Rendering } from '../../core/newsletter/model/provider.ts';
+import type { PartSegments } from '../../core/newsletter/preparation/ports.ts';
+import type { Renderings } from '../../core/newsletter/sending/send-deps.ts';
+import { timeBoxed } from '../content/conversion-timeout.ts';
+import { escapeHtml } from '../content/escape-html.ts';
+import { htmlToPlainText } from '../content/html-text.ts';
+import { parseSegment } from '../nql/parse-segment.ts';
+import { holdMergeFields } from './hold-merge-fields.ts';
+import { findParts, withParts } from './segment-parts.ts';
+
+/** A rendering is a set of shown parts, as the bits of a number. */
+const MAX_PARTS = 30;
+
+/** A post that cannot be rendered; the message says what would be right. */
+export class PostError extends Error {
+  override readonly name = 'PostError';
+}
+
+/** The post as HTML, before parts are left out. @throws PostError for more than 30 parts, SegmentError for a bad one */
+export async function postParts({ body, format }: Pick<EmailContent, 'body' | 'format'>) {
+  const { text, release } = holdMergeFields(body);
+  const html = await htmlOf(text, format);
+  const parts = format === 'text' ? [] : findParts(html);
+  if (parts.length > MAX_PARTS) {
+    throw new PostError(
+      `The post has ${parts.length} parts with a segment of their own; at most ${MAX_PARTS} are possible.`,
+    );
+  }
+  const segments = await Promise.all(parts.map(({ segment }) => parseSegment(segment)));
+  return { html, parts, segments, release };
+}
+
+/** Which members see which part of a post. */
+export function createPartSegments(): PartSegments {
+  return {
+    async of(email, content) {
+      const { parts, segments } = await postParts(content);
+      // A relative time counts from the same moment however often the preparation is interrupted.
+      const at = new Date(email.submitting_at ?? email.created_at);
+      return parts.map(({ segment }, i) => ({ segment, matches: segmentMatcher(segments[i], at) }));
+    },
+  };
+}
+
+/** Makes each rendering of an email once, and keeps the last few (the source's EmailBodyCache). */
+export function createRenderings(): Renderings {
+  const made = new Map<string, Promise<Rendering>>();
+  return {
+    of({ email_id }, content, { rendering }) {
+      const key = `${email_id} ${rendering}`;
+      const found = made.get(key) ?? render(content, rendering);
+      made.delete(key);
+      made.set(key, found);
+      found.catch(() => made.delete(key));
+      for (const oldest of [...made.keys()].slice(0, -KEPT)) made.delete(oldest);
+      return found;
+    },
+  };
+}
+
+const KEPT = 20;
+
+/** @param shown bit i is set when part i of the post is shown */
+export async function render(content: EmailContent, shown: number): Promise<Rendering> {
+  const { html, parts, release } = await postParts(content);
+  const own = withParts(html, parts, (part) => (shown & (1 << part)) !== 0);
+  const subject = subjectLine(content.subject);
+  const page = withFooter(asDocument(own, subject), content);
+  const text = content.format === 'text' ? withTextFooter(content) : release(await htmlToPlainText(page));
+  return { subject, html: release(page), text };
+}
+
+/** A subject is one line: SES refuses line breaks. */
+function subjectLine(subject: string): string {
+  return subject.replace(/\p{Cc}+/gu, ' ').trim();
+}
+
+async function htmlOf(body: string, format: EmailContent['format']): Promise<string> {
+  switch (format) {
+    case 'html':
+      return body;
+    case 'text':
+      return `<div style="white-space:pre-wrap">${escapeHtml(body)}</div>`;
+    case 'markdown': {
+      const { marked } = await import('marked');
+      return timeBoxed(() => marked.parse(body, { async: false }));
+    }
+  }
+}
+
+function asDocument(html: string, subject: string): string {
+  if (/<html[\s>]/i.test(html)) return html;
+  return (
+    '<!doctype html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
+    `<title>${escapeHtml(withoutFields(subject))}</title></head><body>${html}</body></html>`
+  );
+}
+
+/** Every mail shows a way out, beside the header of RFC 8058 that many programs hide. */
+function withFooter(html: string, content: EmailContent): string {
+  if (namesLink(content)) return html;
+  const name = escapeHtml(content.newsletter.name);
+  const footer = `<p style="font-size:small">You get this because you subscribe to ${name}. <a href="{unsubscribe_url}">Unsubscribe</a></p>`;
+  const end = html.search(/<\/body\s*>(?![\s\S]*<\/body)/i);
+  return end < 0 ? html + footer : html.slice(0, end) + footer + html.slice(end);
+}
+
+function withTextFooter(content: EmailContent): string {
+  const { body } = content;
+  if (namesLink(content)) return body;
+  return `${body}\n\n--\nYou get this because you subscribe to ${content.newsletter.name}. Unsubscribe: {unsubscribe_url}\n`;
+}
+
+/** The title of the page is no place for a value: nobody reads it, and quotes of a fallback would break it. */
+function withoutFields(subject: string): string {
+  return subject.replaceAll(MERGE_USE, '').trim();
+}
+
+function namesLink({ body }: EmailContent): boolean {
+  return mergeUses(body).some(({ field }) => field === 'unsubscribe_url');
+}

@@ -1,0 +1,128 @@
+import { type BulkEmailEntryResult, type SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
+import type {
+  BulkAnswer,
+  BulkCall,
+  BulkEntry,
+  BulkProvider,
+  EntryAnswer,
+  Refusal,
+  Rendering,
+} from '../../core/newsletter/model/provider.ts';
+import { mailbox } from '../email/address.ts';
+import { answerExcerpt } from '../http/answer-excerpt.ts';
+import { CALL_RULES, classOf, ENTRY_RULES } from './refusal-rules.ts';
+import { COMMON_DATA, entryData, type Template, templateOf } from './template.ts';
+
+export interface BulkProviderOptions {
+  /** A client with `maxAttempts: 1`: a repeated call could send twice. */
+  readonly client: SESv2Client;
+  readonly configurationSet: string;
+}
+
+/**
+ * Sends newsletters by SES v2's SendBulkEmail: one inline template per call, and per entry its values, its unsubscribe
+ * headers (RFC 8058) and the tags by which its events find it.
+ */
+export function createBulkProvider({ client, configurationSet }: BulkProviderOptions): BulkProvider {
+  const templates = new WeakMap<Rendering, Template>();
+  const template = (rendering: Rendering) => {
+    const made = templates.get(rendering) ?? templateOf(rendering);
+    templates.set(rendering, made);
+    return made;
+  };
+  return {
+    async send(call) {
+      const { entries, rendering, timeout_ms } = call;
+      const command = new SendBulkEmailCommand({
+        FromEmailAddress: call.from,
+        ...(call.reply_to !== undefined && { ReplyToAddresses: [call.reply_to] }),
+        ConfigurationSetName: configurationSet,
+        DefaultContent: { Template: { TemplateContent: template(rendering), TemplateData: COMMON_DATA } },
+        BulkEmailEntries: entries.map((entry) => entryOf(entry, rendering)),
+      });
+      try {
+        const { BulkEmailEntryResults = [] } = await client.send(command, {
+          abortSignal: AbortSignal.timeout(timeout_ms),
+        });
+        return { kind: 'answered', entries: BulkEmailEntryResults.map((result) => entryAnswer(result, call)) };
+      } catch (error) {
+        return callAnswer(error, call);
+      }
+    },
+  };
+}
+
+function entryOf(entry: BulkEntry, rendering: Rendering) {
+  return {
+    // The preparation froze only well-formed addresses; SES wants their domain in punycode.
+    Destination: { ToAddresses: [mailbox(entry.to) ?? entry.to] },
+    ReplacementEmailContent: { ReplacementTemplate: { ReplacementTemplateData: entryData(entry, rendering) } },
+    ReplacementHeaders: [
+      { Name: 'List-Unsubscribe', Value: `<${entry.unsubscribe_url}>` },
+      { Name: 'List-Unsubscribe-Post', Value: 'List-Unsubscribe=One-Click' },
+    ],
+    ReplacementTags: Object.entries(entry.tags).map(([Name, Value]) => ({ Name, Value })),
+  };
+}
+
+function entryAnswer(result: BulkEmailEntryResult, call: BulkCall): EntryAnswer {
+  const { Status: code = 'FAILED', MessageId, Error: text } = result;
+  if (code === 'SUCCESS') return { accepted: true, message_id: MessageId ?? '' };
+  const kind = classOf({ code, ...(text !== undefined && { text }) }, ENTRY_RULES, 'recipient');
+  // No entry rule says `unknown`: SES's answer for an entry tells what became of it.
+  return { accepted: false, refusal: refusal(kind === 'unknown' ? 'recipient' : kind, { code, text }, call) };
+}
+
+/** Errors that come neither from SES nor from the network are defects of our code: nothing was sent. */
+function callAnswer(error: unknown, call: BulkCall): BulkAnswer {
+  const { code, text, status, fromNetwork } = factsOf(error);
+  const kind = classOf({ code, text, ...(status !== undefined && { status }) }, CALL_RULES, undefined);
+  if (kind === undefined && status === undefined && !fromNetwork) {
+    return { kind: 'refused', refusal: refusal('settings', { code: 'defect', text }, call) };
+  }
+  if (kind === undefined || kind === 'unknown') {
+    return { kind: 'unknown', error: status === undefined ? code : `SES answered ${status} ${code}` };
+  }
+  return { kind: 'refused', refusal: refusal(kind, { code, text, status }, call) };
+}
+
+interface Facts {
+  readonly code: string;
+  readonly text?: string | undefined;
+  readonly status?: number | undefined;
+}
+
+function refusal(kind: Refusal['class'], { code, text, status }: Facts, { entries, rendering }: BulkCall): Refusal {
+  const secrets = [...entries.map(({ to }) => to), rendering.subject];
+  return {
+    class: kind,
+    reason: snakeCase(code),
+    ...(text && { message: answerExcerpt(text, secrets).slice(0, 200) }),
+    ...(status !== undefined && { status_code: status }),
+  };
+}
+
+/** `MailFromDomainNotVerifiedException` → `mail_from_domain_not_verified`, `MESSAGE_REJECTED` → `message_rejected`. */
+function snakeCase(code: string): string {
+  const name = code.replace(/Exception$/, '');
+  return (/[a-z]/.test(name) ? name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_') : name).toLowerCase();
+}
+
+/** A service error has SES's code as its name. A network error has Node's code, sometimes only in its cause. */
+function factsOf(error: unknown): { code: string; text: string; status?: number; fromNetwork: boolean } {
+  if (!(error instanceof Error)) return { code: 'Unknown', text: String(error), fromNetwork: false };
+  const { $metadata, code, cause } = error as Error & {
+    $metadata?: { httpStatusCode?: number };
+    code?: unknown;
+  };
+  const status = $metadata?.httpStatusCode;
+  const inner = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const nodeCode = [code, inner].find((value) => typeof value === 'string');
+  const aborted = error.name === 'AbortError' || error.name === 'TimeoutError';
+  return {
+    code: status === undefined ? String(nodeCode ?? error.name) : error.name,
+    text: error.message,
+    fromNetwork: nodeCode !== undefined || aborted,
+    ...(status !== undefined && { status }),
+  };
+}

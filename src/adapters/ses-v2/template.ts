@@ -1,0 +1,69 @@
+import { type MergeUse, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
+import type { BulkEntry, Rendering } from '../../core/newsletter/model/provider.ts';
+import { escapeHtml } from '../content/escape-html.ts';
+
+/** A rendering as SES's inline template: Handlebars, which does not escape what it fills in (facts: SES v2). */
+export interface Template {
+  readonly Subject: string;
+  readonly Html: string;
+  readonly Text: string;
+}
+
+/** Variables for the characters that Handlebars would take for its own. */
+const LITERALS = { lb: '{', rb: '}', bs: '\\' } as const;
+
+/** The variables that every entry shares. */
+export const COMMON_DATA = JSON.stringify(LITERALS);
+
+/** Replaces merge fields by the template's variables; everything else arrives as it was written. */
+export function templateOf({ subject, html, text }: Rendering): Template {
+  return { Subject: filled(subject, 'text'), Html: filled(html, 'html'), Text: filled(text, 'text') };
+}
+
+/** The variables of an entry: each use of a field in each of the two forms that the rendering needs. */
+export function entryData({ values }: Pick<BulkEntry, 'values'>, { subject, html, text }: Rendering): string {
+  const data: Record<string, string> = {};
+  for (const use of mergeUses(subject, text)) data[variable(use, 'text')] = filledIn(use, values);
+  for (const use of mergeUses(html)) data[variable(use, 'html')] = escapeHtml(filledIn(use, values));
+  return JSON.stringify(data);
+}
+
+type Form = 'text' | 'html';
+
+function filledIn({ field, fallback }: MergeUse, values: BulkEntry['values']): string {
+  return values[field] ?? fallback ?? '';
+}
+
+/** Two uses of a field may have different fallbacks, so each fallback makes a variable of its own. */
+function variable({ field, fallback }: MergeUse, form: Form): string {
+  const suffix = fallback === undefined ? '' : `_${Buffer.from(fallback).toString('hex')}`;
+  return `${form}_${field}${suffix}`;
+}
+
+function filled(text: string, form: Form): string {
+  const uses = mergeUses(text);
+  if (uses.length === 0) return literal(text);
+  const byText = new Map(uses.map((use) => [use.text, use]));
+  const anyUse = new RegExp(`(?<!\\{)(${uses.map((use) => escapeRegExp(use.text)).join('|')})(?!\\})`);
+  return text
+    .split(anyUse)
+    .map((part, i) => {
+      const use = i % 2 === 1 ? byText.get(part) : undefined;
+      return use === undefined ? literal(part) : `{{${variable(use, form)}}}`;
+    })
+    .join('');
+}
+
+/**
+ * A single brace or backslash inside a text is harmless. Runs of them, and those at its edges, where a variable may
+ * follow or precede, would be read by Handlebars.
+ */
+function literal(text: string): string {
+  return text.replaceAll(/[{}\\]{2,}|^[{}\\]|[{}\\]$/g, (run) =>
+    [...run].map((char) => (char === '{' ? '{{lb}}' : char === '}' ? '{{rb}}' : '{{bs}}')).join(''),
+  );
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

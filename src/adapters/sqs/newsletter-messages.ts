@@ -1,0 +1,47 @@
+import * as v from 'valibot';
+import type { PrepareMessage, SendMessage } from '../../core/newsletter/model/email-message.ts';
+
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
+const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** Unknown keys, which a later version may add, are ignored. */
+const prepareMessage = v.object({ version: v.literal(1), kind: v.picklist(['count', 'start']), email_id: id });
+
+const entryOutcome = v.object({
+  n: whole,
+  state: v.picklist(['submitted', 'failed', 'uncertain', 'pending']),
+  reason: v.exactOptional(v.string()),
+  tried: v.exactOptional(v.literal(true)),
+  message_id: v.exactOptional(v.string()),
+});
+
+const sendMessage = v.variant('kind', [
+  v.object({ version: v.literal(1), kind: v.literal('batch'), email_id: id, batch_id: id, slot: id }),
+  v.object({
+    version: v.literal(1),
+    kind: v.literal('record'),
+    email_id: id,
+    batch_id: id,
+    chunk: whole,
+    outcome: v.object({ call_id: id, outcomes: v.array(entryOutcome), at: v.pipe(v.string(), v.isoTimestamp()) }),
+  }),
+]);
+
+/** Reads a message of the queue newsletter-prepare. @throws Error that names each wrong field and quotes no value */
+export function parsePrepareMessage(body: string): PrepareMessage {
+  return parse(prepareMessage, body);
+}
+
+/** Reads a message of the queue newsletter-send. @throws Error that names each wrong field and quotes no value */
+export function parseSendMessage(body: string): SendMessage {
+  return parse(sendMessage, body);
+}
+
+function parse<S extends v.GenericSchema>(schema: S, body: string): v.InferOutput<S> {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
+  if (parsed.success) return parsed.output;
+  const faults = parsed.issues.map(
+    (issue) => `${v.getDotPath(issue) ?? 'body'} must be ${issue.expected ?? issue.type}`,
+  );
+  throw new Error(`The message is not one of ours: ${faults.join('; ')}`);
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { escapeHtml } from '../content/escape-html.ts';
+
+/** The pages behind an unsubscribe link: plain HTML, no script, nothing from anywhere else. */
+const STYLE =
+  ':root{color-scheme:light dark}body{font:1.125rem/1.6 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1.5rem}' +
+  'button{font:inherit;padding:.6rem 1.4rem;border:0;border-radius:.4rem;background:#1a5fb4;color:#fff;cursor:pointer}' +
+  'button:focus-visible{outline:3px solid #99c1f1;outline-offset:3px}';
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex',
+  'cache-control': 'no-store',
+} as const;
+
+export type Language = 'en' | 'ja';
+
+interface Texts {
+  readonly ask: (newsletter: string) => string;
+  readonly button: string;
+  readonly done: string;
+  readonly doneMore: string;
+  readonly invalid: string;
+  readonly invalidMore: string;
+  readonly fault: string;
+  readonly faultMore: string;
+}
+
+const TEXTS: Readonly<Record<Language, Texts>> = {
+  en: {
+    ask: (newsletter) => `Unsubscribe from ${newsletter}?`,
+    button: 'Unsubscribe',
+    done: 'You are unsubscribed',
+    doneMore: 'You get no more mail of this newsletter. A mail that was on its way may still arrive.',
+    invalid: 'This link is not valid',
+    invalidMore: 'It may have expired, or a part of it is missing. Use the link of a newer mail.',
+    fault: 'This did not work',
+    faultMore: 'Please try again in a minute.',
+  },
+  ja: {
+    ask: (newsletter) => `${newsletter}の配信を停止しますか？`,
+    button: '配信を停止する',
+    done: '配信を停止しました',
+    doneMore: 'このニュースレターは今後届きません。送信中のメールは届くことがあります。',
+    invalid: 'このリンクは無効です',
+    invalidMore: '有効期限が切れているか、リンクの一部が欠けています。新しいメールのリンクをお使いください。',
+    fault: '処理できませんでした',
+    faultMore: 'しばらくしてからもう一度お試しください。',
+  },
+};
+
+export function languageOf(acceptLanguage: string | undefined): Language {
+  return /^\s*ja\b/i.test(acceptLanguage ?? '') ? 'ja' : 'en';
+}
+
+/** The form has no address to post to: it posts to the page's own. */
+export function askPage(newsletter: string, language: Language): string {
+  const { ask, button } = TEXTS[language];
+  const form =
+    '<form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">' +
+    `<button type="submit">${button}</button></form>`;
+  return page(language, ask(newsletter), form);
+}
+
+export function textPage(text: 'done' | 'invalid' | 'fault', language: Language): string {
+  return page(language, TEXTS[language][text], `<p>${TEXTS[language][`${text}More`]}</p>`);
+}
+
+function page(language: Language, title: string, content: string): string {
+  const heading = escapeHtml(title);
+  return (
+    `<!doctype html><html lang="${language}"><head><meta charset="utf-8">` +
+    `<meta name="viewport" content="width=device-width,initial-scale=1"><title>${heading}</title><style>${STYLE}</style>` +
+    `</head><body><main><h1>${heading}</h1>${content}</main></body></html>`
+  );
+}

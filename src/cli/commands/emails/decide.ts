@@ -1,0 +1,67 @@
+import { type Command, Option } from 'commander';
+import {
+  cancelEmail,
+  type OperateDeps,
+  pauseEmail,
+  resumeEmail,
+  retryEmail,
+} from '../../../core/newsletter/lifecycle/operate.ts';
+import { resolveEmail } from '../../../core/newsletter/lifecycle/resolve.ts';
+import type { Email } from '../../../core/newsletter/model/email.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { parseId } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { emailAccess } from '../../session/email-access.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+
+interface Decision {
+  readonly name: string;
+  readonly what: string;
+  readonly run: (email_id: string, deps: OperateDeps) => Promise<Email>;
+}
+
+const DECISIONS: readonly Decision[] = [
+  { name: 'retry', what: 'send what a failed e-mail has not submitted', run: retryEmail },
+  { name: 'pause', what: 'stop giving out batches; those in progress stop within seconds', run: pauseEmail },
+  { name: 'resume', what: 'go on with a paused e-mail', run: resumeEmail },
+  { name: 'cancel', what: 'take back an e-mail of which nothing was begun yet', run: cancelEmail },
+];
+
+interface ResolveOptions {
+  readonly resend?: boolean;
+  readonly leave?: boolean;
+}
+
+/** An operator's decisions about an e-mail. */
+export function addEmailsDecisions(emails: Command, context: CliContext): void {
+  for (const { name, what, run } of DECISIONS) {
+    const command = emails.command(name).argument('<ID>', 'the email_id', parseId).description(what);
+    onDeployment(command, context, async (session, _, [id = '']) => {
+      const { email_id, status } = await run(id, emailAccess(session));
+      printResult(session, { email_id, status }, () => `${email_id} is ${status}.\n`);
+      return 0;
+    });
+  }
+  const command = emails
+    .command('resolve')
+    .argument('<ID>', 'the email_id', parseId)
+    .addOption(new Option('--resend', 'send to them again, at the risk of a second mail').conflicts('leave'))
+    .addOption(new Option('--leave', 'leave it at that'))
+    .description('decide about uncertain recipients, of whom nobody knows whether they got the mail');
+  onDeployment<ResolveOptions>(command, context, resolve);
+}
+
+async function resolve(
+  session: Session,
+  { resend = false, leave = false }: ResolveOptions,
+  [id = '']: readonly string[],
+): Promise<number> {
+  if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
+  const { email, resolved } = await resolveEmail(id, resend ? 'resend' : 'leave', emailAccess(session));
+  const { email_id, status } = email;
+  printResult(session, { email_id, status, resolved }, () => {
+    const done = resend ? 'are sent again' : 'are left as they are';
+    return `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.\n`;
+  });
+  return 0;
+}

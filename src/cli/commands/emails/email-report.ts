@@ -1,0 +1,76 @@
+import type { EmailPhase, EmailView } from '../../../core/newsletter/views/email-view.ts';
+import type { Colors } from '../../../terminal/colors.ts';
+import { printableValue } from '../../../terminal/printable.ts';
+import { fields } from '../../../terminal/table.ts';
+
+const BAR_WIDTH = 30;
+const number = (count: number) => count.toLocaleString('en');
+
+/** An email for people: phase, a bar, rate and expected end, and why recipients were not sent. */
+export function describeEmail(view: EmailView, colors: Colors): string {
+  const { counts, rate, batches } = view;
+  const entries: [string, string][] = [
+    ['recipients', recipientsLine(view)],
+    ['excluded', byReason(view.excluded_by_reason)],
+    ['failed', byReason(view.failed_by_reason)],
+    ['events', eventsLine(view)],
+    [
+      'batches',
+      `${batches.submitted} submitted, ${batches.submitting} submitting, ${batches.pending} pending, ${batches.failed} failed`,
+    ],
+    ['rate', `${rate.now ?? '–'} per second now, ${rate.allowed ?? '–'} allowed`],
+    ...(view.eta === undefined ? [] : [['expected end', view.eta] as [string, string]]),
+    ...(view.scheduled_at === undefined ? [] : [['scheduled', view.scheduled_at] as [string, string]]),
+    ...(view.submitted_at === undefined ? [] : [['submitted', view.submitted_at] as [string, string]]),
+  ];
+  const shown = entries.filter(([, value]) => value !== '');
+  const error = view.error === undefined ? '' : `\n  ${colors.red(printableValue(view.error))}\n`;
+  const next =
+    counts.uncertain > view.uncertain_left
+      ? `\n  Nobody knows whether the uncertain recipients got the mail: npm run ops -- emails resolve ${view.email_id} --resend or --leave\n`
+      : '';
+  return `${colors.bold(view.email_id)}  ${paint(view.phase, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;
+}
+
+export function doneOf({ counts }: EmailView): number {
+  return counts.recipients - counts.pending;
+}
+
+function progressBar(view: EmailView): string {
+  const { recipients } = view.counts;
+  if (recipients === 0) return '';
+  const share = doneOf(view) / recipients;
+  const full = Math.floor(share * BAR_WIDTH);
+  return `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${Math.floor(share * 100)} %`;
+}
+
+function recipientsLine({ counts, email_count }: EmailView): string {
+  if (counts.recipients === 0) return email_count === null ? 'not counted yet' : `${number(email_count)}`;
+  const { recipients, pending, submitted, excluded, failed, uncertain } = counts;
+  const states = { submitted, pending, excluded, failed, uncertain };
+  return `${number(recipients)}: ${Object.entries(states)
+    .map(([name, count]) => `${number(count)} ${name}`)
+    .join(', ')}`;
+}
+
+function eventsLine({ counts }: EmailView): string {
+  const { delivered, opened, machine_opened, clicked, bounced, complained, unsubscribed } = counts;
+  const told = { delivered, opened, 'opened by machines': machine_opened, clicked, bounced, complained, unsubscribed };
+  return Object.entries(told)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${number(count)} ${name}`)
+    .join(', ');
+}
+
+function byReason(reasons: Readonly<Record<string, number>>): string {
+  return Object.entries(reasons)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${number(count)} ${reason}`)
+    .join(', ');
+}
+
+export function paint(phase: EmailPhase, colors: Colors): string {
+  if (phase === 'submitted') return colors.green(phase);
+  if (phase === 'failed' || phase === 'cancelled') return colors.red(phase);
+  return phase === 'paused' || phase === 'waiting' ? colors.yellow(phase) : colors.cyan(phase);
+}

@@ -1,0 +1,78 @@
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { type Command, InvalidArgumentError } from 'commander';
+import * as v from 'valibot';
+import { toPublication } from '../../../adapters/api/email-request.ts';
+import { emailSchema } from '../../../adapters/api/email-schemas.ts';
+import { requestHash } from '../../../adapters/api/idempotency.ts';
+import { check } from '../../../adapters/api/read-request.ts';
+import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
+import { parseTime } from '../../../core/model/time.ts';
+import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
+import { parseCount, parseId } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { emailAccess } from '../../session/email-access.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { readPost } from './read-post.ts';
+
+interface SendOptions {
+  readonly tenant: string;
+  readonly newsletter: string;
+  readonly segment?: string;
+  readonly scheduledAt?: string;
+  readonly window?: number;
+}
+
+export function addEmailsSend(emails: Command, context: CliContext): void {
+  const command = emails
+    .command('send')
+    .argument('<FILE>', 'the post: .md, .html or .txt')
+    .requiredOption('--tenant <ID>', 'the tenant of the newsletter', parseId)
+    .requiredOption('--newsletter <ID>', 'the newsletter', parseId)
+    .option('--segment <NQL>', 'which members get it, such as status:paid; all by default')
+    .option('--scheduled-at <TIME>', 'when to send it, such as 2026-12-01T09:00:00Z; at once by default', parseAt)
+    .option('--window <MINUTES>', 'spread it over so many minutes', parseCount)
+    .description("send a post to a newsletter's members")
+    .addHelpText(
+      'after',
+      `
+The subject is "subject: …" between two lines --- at the top of the file, or the first heading of a .md file.
+
+Example:
+  npm run ops -- emails send weekly.md --tenant TENANT001 --newsletter weekly --segment status:paid`,
+    );
+  onDeployment<SendOptions>(command, context, (session, options, [file = '']) => send(session, file, options));
+}
+
+/** A time with its zone. */
+function parseAt(text: string): string {
+  const time = v.is(v.pipe(v.string(), v.isoTimestamp()), text) ? parseTime(text) : undefined;
+  if (time === undefined) throw new InvalidArgumentError('It must be a time such as 2026-12-01T09:00:00Z.');
+  return time.toISOString();
+}
+
+async function send(session: Session, file: string, options: SendOptions): Promise<number> {
+  const access = emailAccess(session);
+  const raw = {
+    ...(await readPost(file)),
+    newsletter_id: options.newsletter,
+    ...(options.segment !== undefined && { segment: options.segment }),
+    ...(options.scheduledAt !== undefined && { scheduled_at: options.scheduledAt }),
+    ...(options.window !== undefined && { delivery_window_minutes: options.window }),
+  };
+  const request = check(emailSchema, raw);
+  const tenant_id = options.tenant;
+  const ids = { tenant_id, email_id: session.newId(), request_hash: requestHash(raw) };
+  const { publication } = await toPublication(request, ids, {
+    readNewsletter: (newsletter_id) => access.newsletters.read(tenant_id, newsletter_id),
+    readEmail: access.emails.read,
+    senderFault: session.local ? async () => undefined : createSenderFault(new SESv2Client({})),
+    now: session.clock(),
+  });
+  const { email_id, status, scheduled_at } = await publishEmail(publication, access);
+  const local = session.local ? ' --local' : '';
+  printResult(session, { email_id, status }, () => {
+    const when = scheduled_at === undefined ? 'is being sent' : `is sent at ${scheduled_at}`;
+    return `${email_id} ${when}. Follow it: npm run ops -- emails status ${email_id} --watch${local}\n`;
+  });
+  return 0;
+}

@@ -1,0 +1,141 @@
+import type { Clock } from '../../model/time.ts';
+import { changeState } from '../accounting/change-state.ts';
+import { acceptUncertain, rejectSubmitted } from '../accounting/chunk-changes.ts';
+import { refreshBatch } from '../accounting/refresh-batch.ts';
+import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
+import { CHUNK_SIZE } from '../model/chunk.ts';
+import { type BatchEvents, type EventKind, hasBit, withBits } from '../model/delivery-bits.ts';
+import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
+import { RECIPIENT_STATES } from '../model/recipient-state.ts';
+import type { NewsletterEvent } from './newsletter-event.ts';
+
+export interface ApplyDeps {
+  readonly batches: Pick<BatchStore, 'read' | 'change'>;
+  readonly chunks: Pick<ChunkStore, 'states' | 'readState' | 'readChunk' | 'change'>;
+  readonly events: Pick<EventStore, 'read' | 'change'>;
+  readonly members: Pick<MemberStore, 'suppress'>;
+  readonly sealing: Pick<Sealing, 'emailHash'>;
+  readonly clock: Clock;
+}
+
+export interface AppliedEvents {
+  /** Bits that were set for the first time, by kind. */
+  readonly news: Readonly<Partial<Record<EventKind, number>>>;
+  readonly suppressed: number;
+  /** Recipients that events moved from uncertain to submitted. */
+  readonly reconciled: number;
+  /** Events of recipients that do not exist, such as those of test mails. */
+  readonly ignored: number;
+}
+
+/**
+ * Applies the events of one batch (docs/decisions/0100, 0109): one read and one write for all of them, none where every
+ * bit is set already. The bits come first and the states then; a sender that takes over does it the other way round, so
+ * one of both sees that an uncertain recipient was accepted. Everything may be repeated.
+ */
+export async function applyEvents(
+  email_id: string,
+  batch_id: string,
+  events: readonly NewsletterEvent[],
+  deps: ApplyDeps,
+): Promise<AppliedEvents> {
+  const batch = batch_id === EXCLUDED_BATCH ? undefined : await deps.batches.read(email_id, batch_id);
+  const known = events.filter(({ chunk, n }) => batch !== undefined && chunk < batch.chunks && n < CHUNK_SIZE);
+  const ignored = events.length - known.length;
+  if (batch === undefined || known.length === 0) return { news: {}, suppressed: 0, reconciled: 0, ignored };
+  const { news } = await setBits(batch, known, deps);
+  const reconciled = await moveStates(batch, known, deps);
+  const suppressed = await suppress(batch, known, deps);
+  return { news, suppressed, reconciled, ignored };
+}
+
+/** Sets bits until nobody else was faster. */
+async function setBits({ email_id, batch_id }: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps) {
+  for (;;) {
+    const found = await deps.events.read(email_id, batch_id);
+    const { bits, news } = nextBits(found, events);
+    if (Object.keys(news).length === 0) return { news };
+    if ((await deps.events.change(found, bits)) !== undefined) return { news };
+  }
+}
+
+function nextBits({ bits }: BatchEvents, events: readonly NewsletterEvent[]) {
+  const places = new Map<EventKind, Set<number>>();
+  for (const { chunk, n, kinds } of events) {
+    const place = chunk * CHUNK_SIZE + n;
+    for (const kind of kinds) {
+      if (hasBit(bits[kind], place)) continue;
+      const found = places.get(kind) ?? new Set();
+      places.set(kind, found.add(place));
+    }
+  }
+  const next: Partial<Record<EventKind, Uint8Array>> = { ...bits };
+  const news: Partial<Record<EventKind, number>> = {};
+  for (const [kind, found] of places) {
+    next[kind] = withBits(bits[kind], [...found]);
+    news[kind] = found.size;
+  }
+  return { bits: next, news };
+}
+
+/**
+ * What is uncertain was accepted; what was rejected was not sent. The batch's row tells whether it has anything
+ * uncertain, but its sender writes it after the chunks, so a batch in work is looked at in any case. Returns how many
+ * recipients were uncertain.
+ */
+async function moveStates(batch: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps): Promise<number> {
+  const rejected = new Map<number, Map<number, string>>();
+  for (const { chunk, n, rejected: reason } of events) {
+    if (reason === undefined) continue;
+    rejected.set(chunk, (rejected.get(chunk) ?? new Map<number, string>()).set(n, reason));
+  }
+  const { email_id, batch_id } = batch;
+  const now = await deps.batches.read(email_id, batch_id);
+  const mayBeUncertain = now !== undefined && (now.status !== 'submitted' || now.counts.uncertain > 0);
+  if (!mayBeUncertain && rejected.size === 0) return 0;
+  const accepted = new Set(
+    events.filter(({ kinds }) => kinds.includes('accepted')).map(({ chunk, n }) => chunk * CHUNK_SIZE + n),
+  );
+  let moved = 0;
+  let changed = false;
+  for (const state of (await deps.chunks.states(email_id, batch_id)).slice(0, batch.chunks)) {
+    const isNew = (n: number) => accepted.has(state.chunk * CHUNK_SIZE + n);
+    let after = state;
+    if ([...state.states].some((code, n) => code === RECIPIENT_STATES.uncertain && isNew(n))) {
+      after = await changeState(state, (found) => acceptUncertain(found, isNew), deps);
+      moved += [...state.states].filter((code, n) => code === RECIPIENT_STATES.uncertain && isNew(n)).length;
+    }
+    const reasons = rejected.get(state.chunk);
+    if ([...(reasons?.keys() ?? [])].some((n) => after.states[n] === RECIPIENT_STATES.claimed)) {
+      throw new Error(`Chunk ${state.chunk} of batch ${batch_id} is rejected while its call is open: it comes back.`);
+    }
+    if (reasons !== undefined) after = await changeState(after, (found) => rejectSubmitted(found, reasons), deps);
+    changed ||= after.version !== state.version;
+  }
+  // Also when nothing changed: an earlier try may have ended before the counts were written.
+  if (changed || rejected.size > 0 || (now?.counts.uncertain ?? 0) > 0) await refreshBatch(email_id, batch_id, deps);
+  return moved;
+}
+
+/** Permanent bounces and complaints suppress the address for every newsletter of the tenant, whoever it belongs to now. */
+async function suppress(batch: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps): Promise<number> {
+  const { email_id, batch_id, tenant_id } = batch;
+  const at = deps.clock().toISOString();
+  let suppressed = 0;
+  for (const [chunk, same] of Map.groupBy(
+    events.filter((event) => event.suppress !== undefined),
+    (event) => event.chunk,
+  )) {
+    const stored = await deps.chunks.readChunk({ email_id, batch_id, chunk });
+    for (const { n, suppress: reason } of same) {
+      const recipient = stored?.recipients[n];
+      if (recipient === undefined || reason === undefined) continue;
+      await deps.members.suppress(tenant_id, await deps.sealing.emailHash(tenant_id, recipient.member_email), {
+        reason,
+        at,
+      });
+      suppressed += 1;
+    }
+  }
+  return suppressed;
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../../model/time.ts';
+import type { ChunkKey } from '../model/chunk.ts';
+import { CHUNK_SIZE } from '../model/chunk.ts';
+import { hasBit, withBits } from '../model/delivery-bits.ts';
+import type { Email } from '../model/email.ts';
+import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
+
+export type RecipientPlace = ChunkKey & { readonly n: number };
+
+export interface UnsubscribeDeps {
+  readonly emails: Pick<EmailStore, 'read' | 'content'>;
+  readonly chunks: Pick<ChunkStore, 'readChunk'>;
+  readonly events: Pick<EventStore, 'read' | 'change'>;
+  readonly members: Pick<MemberStore, 'unsubscribe'>;
+  readonly sealing: Pick<Sealing, 'emailHash'>;
+  readonly clock: Clock;
+}
+
+/** Stands in for a place that no token names, so that every answer costs a read. */
+const NOWHERE = '-';
+
+/** The email of a link, as long as its rows exist. Undefined alike for a wrong, an expired and an unknown place. */
+export async function emailOf(
+  place: RecipientPlace | undefined,
+  { emails, clock }: Pick<UnsubscribeDeps, 'emails' | 'clock'>,
+): Promise<Email | undefined> {
+  const email = await emails.read(place?.email_id ?? NOWHERE);
+  // DynamoDB removes expired rows within days, not at once.
+  return place !== undefined && email !== undefined && email.expires_at * 1000 > clock().getTime() ? email : undefined;
+}
+
+/**
+ * Unsubscribes a recipient from the newsletter of an email, and counts it for the email. It is kept by the address, so it
+ * holds for a deleted member, too, and outlives imports. May be repeated. False where there is no such recipient.
+ */
+export async function unsubscribe(place: RecipientPlace | undefined, deps: UnsubscribeDeps): Promise<boolean> {
+  const email = await emailOf(place, deps);
+  if (place === undefined || email === undefined) return false;
+  const { email_id, batch_id, chunk, n } = place;
+  const stored = await deps.chunks.readChunk({ email_id, batch_id, chunk });
+  const recipient = stored?.recipients[n];
+  if (recipient === undefined) return false;
+  const { tenant_id, newsletter_id } = email;
+  const hash = await deps.sealing.emailHash(tenant_id, recipient.member_email);
+  await deps.members.unsubscribe(tenant_id, hash, newsletter_id, deps.clock().toISOString());
+  const bit = chunk * CHUNK_SIZE + n;
+  for (;;) {
+    const found = await deps.events.read(email_id, batch_id);
+    if (hasBit(found.bits.unsubscribed, bit)) return true;
+    const bits = { ...found.bits, unsubscribed: withBits(found.bits.unsubscribed, [bit]) };
+    if ((await deps.events.change(found, bits)) !== undefined) return true;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Email, EmailContent } from '../model/email.ts';
+import { mergeValues } from '../model/merge-fields.ts';
+import type { BulkAnswer, BulkProvider } from '../model/provider.ts';
+import { fromAddress } from './bulk-call.ts';
+import type { Renderings } from './send-deps.ts';
+
+/** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
+export const TEST_BATCH = 'test';
+
+export interface TestMailDeps {
+  readonly provider: BulkProvider;
+  readonly renderings: Renderings;
+}
+
+export interface TestMailResult {
+  /** Place in the list of addresses, from 0. */
+  readonly index: number;
+  readonly accepted: boolean;
+  readonly message_id?: string;
+  /** Why it was not accepted. */
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Every part of the post is shown, whoever it is for. */
+const ALL_PARTS = 2 ** 30 - 1;
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Sends the post with sample values to a few addresses. No recipient is counted, and the link in it unsubscribes nobody.
+ */
+export async function sendTestMail(
+  { email, content, to }: { readonly email: Email; readonly content: EmailContent; readonly to: readonly string[] },
+  { provider, renderings }: TestMailDeps,
+): Promise<readonly TestMailResult[]> {
+  const rendering = await renderings.of(email, content, { rendering: ALL_PARTS });
+  const { newsletter } = content;
+  const unsubscribe_url = 'https://example.com/unsubscribe';
+  const answer = await provider.send({
+    from: fromAddress(newsletter, { fallback_sending_domain: false }),
+    ...(newsletter.reply_to !== undefined && { reply_to: newsletter.reply_to }),
+    rendering: { ...rendering, subject: `[Test] ${rendering.subject}` },
+    entries: to.map((address, n) => ({
+      to: address,
+      values: {
+        ...mergeValues({
+          member_id: 'sample',
+          member_uuid: 'sample',
+          member_email: address,
+          member_name: 'Sample Reader',
+        }),
+        unsubscribe_url,
+      },
+      unsubscribe_url,
+      tags: { email_id: email.email_id, chunk: `${TEST_BATCH}-0`, n: String(n) },
+    })),
+    timeout_ms: TIMEOUT_MS,
+  });
+  return to.map((_, index) => resultOf(answer, index));
+}
+
+function resultOf(answer: BulkAnswer, index: number): TestMailResult {
+  if (answer.kind === 'unknown') {
+    return {
+      index,
+      accepted: false,
+      reason: 'unknown',
+      message: 'The provider gave no answer: it may have been sent.',
+    };
+  }
+  const entry = answer.kind === 'answered' ? answer.entries[index] : { accepted: false as const, ...answer };
+  if (entry === undefined) return { index, accepted: false, reason: 'unknown' };
+  if (entry.accepted) return { index, accepted: true, message_id: entry.message_id };
+  const { reason, message } = entry.refusal;
+  return { index, accepted: false, reason, ...(message !== undefined && { message }) };
+}

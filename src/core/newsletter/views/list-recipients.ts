@@ -1,0 +1,137 @@
+import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
+import { CHUNK_SIZE, type ChunkState, type Recipient } from '../model/chunk.ts';
+import { type BatchEvents, EVENT_KINDS, type EventKind, hasBit } from '../model/delivery-bits.ts';
+import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
+import { type ShownState, shownState } from '../model/recipient-state.ts';
+
+export interface RecipientView {
+  readonly recipient_id: string;
+  readonly batch_id: string;
+  readonly member_id: string;
+  readonly member_uuid: string;
+  readonly member_email?: string;
+  readonly member_name?: string;
+  readonly state: ShownState;
+  /** Why a recipient is excluded or failed; `left` for an uncertain one that an operator left so. */
+  readonly reason?: string;
+  readonly message_id?: string;
+  readonly processed_at?: string;
+  /** What events told of it. */
+  readonly events: readonly EventKind[];
+}
+
+/** Where the next page begins. */
+export interface RecipientPlace {
+  readonly batch_id: string;
+  readonly chunk: number;
+}
+
+export interface RecipientsRequest {
+  readonly email_id: string;
+  /** Absent: all. */
+  readonly state?: ShownState;
+  /** A page ends with the chunk that reaches it. */
+  readonly limit: number;
+  readonly from?: RecipientPlace;
+  /** Whether addresses and names are shown. */
+  readonly identities: boolean;
+}
+
+export interface RecipientsDeps {
+  readonly batches: Pick<BatchStore, 'read' | 'from'>;
+  readonly chunks: Pick<ChunkStore, 'states' | 'readState' | 'readChunk'>;
+  readonly events: Pick<EventStore, 'read'>;
+}
+
+/** Batches that one page looks at, so that a rare state costs no page more than this. */
+const MOST_BATCHES = 200;
+
+/** The recipients of an email in the order in which they were frozen: batch after batch, the excluded ones last. */
+export async function listRecipients(
+  request: RecipientsRequest,
+  deps: RecipientsDeps,
+): Promise<{ readonly recipients: readonly RecipientView[]; readonly next?: RecipientPlace }> {
+  const { email_id, state, limit, from } = request;
+  const found: RecipientView[] = [];
+  const isNumbered = from?.batch_id !== EXCLUDED_BATCH;
+  const numbered = isNumbered ? await deps.batches.from(email_id, from?.batch_id ?? '00000', MOST_BATCHES) : [];
+  for (const batch of numbered) {
+    if (state !== undefined && batch.counts[state] === 0) continue;
+    const first = batch.batch_id === from?.batch_id ? from.chunk : 0;
+    const states = (await deps.chunks.states(email_id, batch.batch_id)).slice(0, batch.chunks);
+    const events = await deps.events.read(email_id, batch.batch_id);
+    for (const chunk of states.slice(first)) {
+      if (found.length >= limit) return { recipients: found, next: chunk };
+      found.push(...(await recipientsOf(chunk, events, request, deps)));
+    }
+  }
+  const last = numbered.at(-1);
+  if (numbered.length === MOST_BATCHES && last !== undefined) {
+    return {
+      recipients: found,
+      next: { batch_id: String(Number(last.batch_id) + 1).padStart(5, '0'), chunk: 0 },
+    };
+  }
+  if (state !== undefined && state !== 'excluded') return { recipients: found };
+  return listExcluded(found, await deps.batches.read(email_id, EXCLUDED_BATCH), request, deps);
+}
+
+/** That batch has as many chunks as it takes, so they are read one by one. */
+async function listExcluded(
+  found: RecipientView[],
+  batch: Batch | undefined,
+  request: RecipientsRequest,
+  deps: RecipientsDeps,
+): Promise<{ readonly recipients: readonly RecipientView[]; readonly next?: RecipientPlace }> {
+  const { email_id, limit, from } = request;
+  const batch_id = EXCLUDED_BATCH;
+  const first = from?.batch_id === batch_id ? from.chunk : 0;
+  for (let chunk = first; chunk < (batch?.chunks ?? 0); chunk++) {
+    if (found.length >= limit) return { recipients: found, next: { batch_id, chunk } };
+    const state = await deps.chunks.readState({ email_id, batch_id, chunk });
+    if (state !== undefined) found.push(...(await recipientsOf(state, undefined, request, deps)));
+  }
+  return { recipients: found };
+}
+
+async function recipientsOf(
+  chunk: ChunkState,
+  events: BatchEvents | undefined,
+  { state, identities }: RecipientsRequest,
+  { chunks }: RecipientsDeps,
+): Promise<RecipientView[]> {
+  const { email_id, batch_id } = chunk;
+  const places = [...chunk.states].flatMap((code, n) => {
+    const shown = shownState(code);
+    return state === undefined || shown === state ? [{ n, shown }] : [];
+  });
+  if (places.length === 0) return [];
+  const frozen = await chunks.readChunk({ email_id, batch_id, chunk: chunk.chunk });
+  return places.flatMap(({ n, shown }) => {
+    const recipient = frozen?.recipients[n];
+    return recipient === undefined ? [] : [viewOf(recipient, { n, shown, identities }, chunk, events)];
+  });
+}
+
+function viewOf(
+  { member_id, member_uuid, member_email, member_name }: Recipient,
+  { n, shown, identities }: { readonly n: number; readonly shown: ShownState; readonly identities: boolean },
+  { email_id, batch_id, chunk, reasons, message_ids, processed_at }: ChunkState,
+  events: BatchEvents | undefined,
+): RecipientView {
+  const reason = reasons[n];
+  const message_id = message_ids[n];
+  const place = chunk * CHUNK_SIZE + n;
+  return {
+    recipient_id: `${email_id}-${batch_id}-${chunk}-${n}`,
+    batch_id,
+    member_id,
+    member_uuid,
+    ...(identities && { member_email, ...(member_name !== undefined && { member_name }) }),
+    state: shown,
+    ...(reason !== undefined && { reason }),
+    ...(message_id !== undefined && { message_id }),
+    ...(processed_at !== undefined && shown !== 'pending' && { processed_at }),
+    events: EVENT_KINDS.filter((kind) => hasBit(events?.bits[kind], place)),
+  };
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { createPartSegments, PostError, render } from '../../../src/adapters/post/post-renderer.ts';
+import type { EmailContent } from '../../../src/core/newsletter/model/email.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const newsletter = {
+  tenant_id: 't',
+  newsletter_id: 'weekly',
+  name: 'Weekly & more',
+  from: 'news@news.example',
+  created_at: AT,
+  updated_at: AT,
+};
+const post = (body: string, format: EmailContent['format'] = 'markdown', subject = 'News'): EmailContent => ({
+  subject,
+  body,
+  format,
+  newsletter,
+});
+
+describe('a post', () => {
+  it('in Markdown becomes HTML and a plain text, each with a link to unsubscribe', async () => {
+    const { html, text, subject } = await render(post('# Hi {name, "you"}\n\nRead [this](https://a.example)'), 0);
+    expect(subject).toBe('News');
+    expect(html).toContain('<h1>Hi {name, "you"}</h1>');
+    expect(html).toContain('<a href="{unsubscribe_url}">Unsubscribe</a></p></body>');
+    expect(html).toContain('you subscribe to Weekly &amp; more.');
+    expect(text).toContain('Hi {name, "you"}');
+    expect(text).toContain('{unsubscribe_url}');
+  });
+
+  it('keeps merge fields in links and attributes', async () => {
+    const { html } = await render(post('[Leave]({unsubscribe_url}) and <a title=\'{name, "x"}\'>b</a>'), 0);
+    expect(html).toContain('<a href="{unsubscribe_url}">Leave</a>');
+    expect(html).toContain('title=\'{name, "x"}\'');
+    expect(html.match(/unsubscribe_url/g)).toHaveLength(1);
+  });
+
+  it('in plain text is shown as it was written', async () => {
+    const { html, text } = await render(post('a < b & {name}\n{unsubscribe_url}', 'text'), 0);
+    expect(text).toBe('a < b & {name}\n{unsubscribe_url}');
+    expect(html).toContain('a &lt; b &amp; {name}\n{unsubscribe_url}');
+  });
+
+  it('keeps the document of an HTML post, and puts the link before the end of its body', async () => {
+    const { html } = await render(post('<html><body><p>x</p></body></html>', 'html'), 0);
+    expect(html).toMatch(/^<html><body><p>x<\/p><p style="font-size:small">.*<\/p><\/body><\/html>$/);
+  });
+
+  it('makes one line of the subject', async () => {
+    expect((await render(post('x', 'text', 'a\r\nBcc: b'), 0)).subject).toBe('a Bcc: b');
+  });
+});
+
+describe('parts of a post for some members', () => {
+  const body =
+    '<p>all</p><div data-gh-segment="status:free"><div>free</div></div><div class="x">y</div>' +
+    '<div data-gh-segment="status:-free">paying</div>';
+
+  it('are shown by the bits of the rendering', async () => {
+    const shown = async (bits: number) => (await render(post(body, 'html'), bits)).text;
+    expect(await shown(0b00)).not.toMatch(/free|paying/);
+    expect(await shown(0b01)).toMatch(/all\s+free\s+y/);
+    expect(await shown(0b10)).toMatch(/all\s+y\s+paying/);
+    expect(await shown(0b11)).toMatch(/free\s+y\s+paying/);
+  });
+
+  it('name their segment, in the order of the post', async () => {
+    const email = { created_at: AT } as Parameters<ReturnType<typeof createPartSegments>['of']>[0];
+    const parts = await createPartSegments().of(email, post(body, 'html'));
+    const member = {
+      member_id: 'm',
+      status: 'paid',
+      labels: [],
+      newsletters: [],
+      created_at: AT,
+    } as unknown as Parameters<(typeof parts)[number]['matches']>[0];
+    expect(parts.map(({ segment, matches }) => [segment, matches(member)])).toEqual([
+      ['status:free', false],
+      ['status:-free', true],
+    ]);
+  });
+
+  it('hide what is inside them', async () => {
+    const nested = '<div data-gh-segment="status:free">a<div data-gh-segment="status:paid">b</div></div><p>c</p>';
+    expect((await render(post(nested, 'html'), 0b10)).html).not.toMatch(/>a|>b/);
+    expect((await render(post(nested, 'html'), 0b01)).text).toMatch(/a\s+c/);
+  });
+
+  it('are refused when there are more than 30', async () => {
+    const many = '<div data-gh-segment="status:free">x</div>'.repeat(31);
+    await expect(render(post(many, 'html'), 0)).rejects.toThrow(PostError);
+  });
+});

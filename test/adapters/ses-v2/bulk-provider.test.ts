@@ -1,0 +1,130 @@
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
+import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
+import { type Handle, type HttpServer, sendJson, serve } from '../../../src/local/support/http-server.ts';
+
+let server: HttpServer | undefined;
+const requests: { path: string; body: Record<string, unknown> }[] = [];
+afterEach(async () => {
+  requests.length = 0;
+  await server?.close();
+  server = undefined;
+});
+
+const entry = (n: number, to = `reader${n}@example.com`) => ({
+  to,
+  values: { name: `<R&D ${n}>`, unsubscribe_url: `https://api.example.com/u/${n}` },
+  unsubscribe_url: `https://api.example.com/u/${n}`,
+  tags: { email_id: 'e1', chunk: '00000-3', n: String(n) },
+});
+
+const CALL: BulkCall = {
+  from: 'Weekly <weekly@example.com>',
+  reply_to: 'us@example.com',
+  rendering: {
+    subject: 'To {name}',
+    html: '<p>{name} {{ stays }}</p><a href="{unsubscribe_url}">x</a>',
+    text: '{name}, {{ stays }}',
+  },
+  entries: [entry(0), entry(1, 'Leser@MÜNCHEN.example')],
+  timeout_ms: 300,
+};
+
+/** Sends the call to an endpoint that answers as `handle` says. */
+async function send(handle: Handle, call: BulkCall = CALL) {
+  server = await serve(
+    (request, response, body) => {
+      requests.push({ path: request.url ?? '', body: JSON.parse(body.toString()) });
+      return handle(request, response, body);
+    },
+    0,
+    'the endpoint',
+  );
+  return sendTo(server.url, call);
+}
+
+function sendTo(endpoint: string, call: BulkCall = CALL) {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new SESv2Client({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
+  return createBulkProvider({ client, configurationSet: 'newsletters' }).send(call);
+}
+
+function refuse(status: number, type: string, message: string): Handle {
+  return (_, response) => {
+    response.setHeader('x-amzn-errortype', type);
+    sendJson(response, status, { message });
+  };
+}
+
+describe('a bulk call', () => {
+  it('gives each entry its values, its unsubscribe headers and its tags', async () => {
+    const answer = await send((_, response) =>
+      sendJson(response, 200, {
+        BulkEmailEntryResults: [
+          { Status: 'SUCCESS', MessageId: 'id-0' },
+          { Status: 'MESSAGE_REJECTED', Error: 'Address blacklisted: Leser@MÜNCHEN.example' },
+        ],
+      }),
+    );
+    expect(answer).toEqual({
+      kind: 'answered',
+      entries: [
+        { accepted: true, message_id: 'id-0' },
+        {
+          accepted: false,
+          refusal: { class: 'recipient', reason: 'message_rejected', message: expect.not.stringMatching(/Leser/) },
+        },
+      ],
+    });
+    const [{ path, body } = { path: '', body: {} }] = requests;
+    expect(path).toBe('/v2/email/outbound-bulk-emails');
+    expect(body).toMatchObject({
+      FromEmailAddress: CALL.from,
+      ReplyToAddresses: ['us@example.com'],
+      ConfigurationSetName: 'newsletters',
+    });
+    const list = body['BulkEmailEntries'] as Record<string, never>[];
+    expect(list).toHaveLength(2);
+    expect(list[0]).toMatchObject({
+      Destination: { ToAddresses: ['reader0@example.com'] },
+      ReplacementHeaders: [
+        { Name: 'List-Unsubscribe', Value: '<https://api.example.com/u/0>' },
+        { Name: 'List-Unsubscribe-Post', Value: 'List-Unsubscribe=One-Click' },
+      ],
+      ReplacementTags: [
+        { Name: 'email_id', Value: 'e1' },
+        { Name: 'chunk', Value: '00000-3' },
+        { Name: 'n', Value: '0' },
+      ],
+    });
+    expect(list[1]).toMatchObject({ Destination: { ToAddresses: ['Leser@xn--mnchen-3ya.example'] } });
+    const data = JSON.stringify(list[0]);
+    expect(data).toContain('&lt;R&amp;D 0&gt;');
+    expect(data).toContain('<R&D 0>');
+  });
+
+  it.each([
+    [429, 'TooManyRequestsException', 'throttled'],
+    [400, 'SendingPausedException', 'settings'],
+    [400, 'BadRequestException', 'content'],
+    [503, 'ServiceUnavailable', 'overloaded'],
+  ])('is refused after %i %s as %s', async (status, type, expected) => {
+    const answer = await send(refuse(status, type, 'as asked'));
+    expect(answer).toMatchObject({ kind: 'refused', refusal: { class: expected, status_code: status } });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is refused when the request never left', async () => {
+    expect(await sendTo('http://127.0.0.1:1')).toMatchObject({ kind: 'refused', refusal: { class: 'transient' } });
+  });
+
+  it.each<[string, Handle]>([
+    ['there is no answer in time', () => {}],
+    ['the connection breaks', (request) => void request.socket.destroy()],
+    ['SES answers 500', refuse(500, 'InternalFailure', 'as asked')],
+  ])('has an unknown outcome, and is not repeated, when %s', async (_, handle) => {
+    expect(await send(handle)).toMatchObject({ kind: 'unknown' });
+    expect(requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { CALL_RULES, classOf, ENTRY_RULES, type RefusalFacts } from '../../../src/adapters/ses-v2/refusal-rules.ts';
+
+type Rules = typeof CALL_RULES;
+type Case = readonly [RefusalFacts, string];
+
+const entry = (code: string, text = ''): RefusalFacts => ({ code, text });
+const call = (code: string, text = '', status = 400): RefusalFacts => ({ code, text, status });
+
+const entries: Case[] = [
+  [entry('ACCOUNT_THROTTLED'), 'throttled'],
+  [entry('ACCOUNT_DAILY_QUOTA_EXCEEDED'), 'quota'],
+  [entry('TRANSIENT_FAILURE'), 'transient'],
+  [entry('MESSAGE_REJECTED', 'Email address is not verified.'), 'settings'],
+  [entry('MESSAGE_REJECTED', 'Address blacklisted'), 'recipient'],
+  [entry('INVALID_PARAMETER', 'Illegal address'), 'recipient'],
+  [entry('FAILED'), 'recipient'],
+  [entry('MAIL_FROM_DOMAIN_NOT_VERIFIED'), 'settings'],
+  [entry('CONFIGURATION_SET_NOT_FOUND'), 'settings'],
+  [entry('TEMPLATE_NOT_FOUND'), 'settings'],
+  [entry('INVALID_SENDING_POOL_NAME'), 'settings'],
+  [entry('ACCOUNT_SUSPENDED'), 'settings'],
+  [entry('ACCOUNT_SENDING_PAUSED'), 'settings'],
+  [entry('CONFIGURATION_SET_SENDING_PAUSED'), 'settings'],
+];
+
+const calls: Case[] = [
+  [call('LimitExceededException', 'Daily message quota exceeded.'), 'quota'],
+  [call('TooManyRequestsException', 'Maximum sending rate exceeded.', 429), 'throttled'],
+  [call('AccountSuspendedException'), 'settings'],
+  [call('SendingPausedException'), 'settings'],
+  [call('NotFoundException', '', 404), 'settings'],
+  [call('MessageRejected', 'Email address is not verified.'), 'settings'],
+  [call('MessageRejected', 'Illegal content'), 'content'],
+  [call('BadRequestException', 'Illegal content'), 'content'],
+  [call('Unheard', '', 413), 'content'],
+  [call('ExpiredTokenException', '', 403), 'transient'],
+  [{ code: 'ECONNREFUSED' }, 'transient'],
+  [{ code: 'EAI_AGAIN' }, 'transient'],
+  [call('ServiceUnavailable', '', 503), 'overloaded'],
+  [call('Unheard', '', 429), 'throttled'],
+  [call('Unheard', '', 403), 'settings'],
+  [call('Unheard'), 'content'],
+  [call('InternalFailure', '', 500), 'unknown'],
+];
+
+describe.each<[string, Rules, Case[]]>([
+  ['the status of an entry', ENTRY_RULES, entries],
+  ['an error of a call', CALL_RULES, calls],
+])('%s', (_, rules, cases) => {
+  it.each(cases)('%j is %s', (facts, expected) => {
+    expect(classOf(facts, rules, undefined)).toBe(expected);
+  });
+
+  it('is decided by each rule of the table in at least one of these cases', () => {
+    const fits = (facts: RefusalFacts, rule: Rules[number]) => classOf(facts, [rule], undefined) !== undefined;
+    const deciding = new Set(cases.map(([facts]) => rules.find((rule) => fits(facts, rule))));
+    expect(rules.filter((rule) => !deciding.has(rule))).toEqual([]);
+  });
+
+  it('that no rule knows is left to the caller', () => {
+    expect(classOf({ code: 'ECONNRESET' }, rules, undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,153 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parsePost } from '../../../../src/cli/commands/emails/read-post.ts';
+import { emailAccess } from '../../../../src/cli/session/email-access.ts';
+import { requestStart } from '../../../../src/core/newsletter/lifecycle/request-start.ts';
+import type { Email } from '../../../../src/core/newsletter/model/email.ts';
+import { type Operations, startOperations } from '../../../support/cli/operations.ts';
+import { batchRow, recipient } from '../../../support/newsletter/job-rows.ts';
+
+let ops: Operations;
+let access: ReturnType<typeof emailAccess>;
+let serial = 0;
+beforeAll(async () => {
+  ops = await startOperations();
+  const { deployment, dynamodb, sqs } = ops;
+  access = emailAccess({ deployment, dynamodb, sqs, clock: () => new Date(), newId: () => `claim-${++serial}` });
+  const at = new Date().toISOString();
+  const common = { tenant_id: 'T1', name: 'Weekly', from: 'n@example.com', created_at: at, updated_at: at };
+  await access.newsletters.put({ ...common, newsletter_id: 'weekly' });
+}, 60_000);
+afterAll(() => ops?.stop());
+
+const file = (name: string, text: string) => {
+  const path = join(ops.directory, name);
+  writeFileSync(path, text);
+  return path;
+};
+const send = async (...more: string[]) => {
+  const post = file('post.md', '# Hello\n\nDear {name, "reader"}');
+  const args = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', ...more];
+  return ops.json<{ email_id: string; status: string }>(...args);
+};
+const change = async (email_id: string, set: Partial<Email>) => {
+  const email = await access.emails.read(email_id);
+  if (email === undefined) throw new Error('no email');
+  await access.emails.change(email, { set });
+};
+
+describe('a post', () => {
+  it.each([
+    ['---\nsubject: "Our week"\n---\n# Other\nText', 'markdown', 'Our week', '# Other\nText'],
+    ['\uFEFF---\r\nsubject: Week\r\n---\r\nText', 'html', 'Week', 'Text'],
+    ['Intro\n\n# The week #\n\nText', 'markdown', 'The week', 'Intro\n\n# The week #\n\nText'],
+  ] as const)('%j has a subject', (text, format, subject, body) => {
+    expect(parsePost(text, format, 'p')).toEqual({ subject, body, format });
+  });
+
+  it.each([
+    ['# Heading', 'html'],
+    ['Text', 'markdown'],
+    ['---\nsubject: x\n---\n', 'markdown'],
+  ] as const)('%j is refused', (text, format) => {
+    expect(() => parsePost(text, format, 'p')).toThrow(/has no (subject|text)/);
+  });
+});
+
+describe('ops emails', () => {
+  it('send a post, and the job is asked for', async () => {
+    const { email_id, status } = await send('--segment', 'status:paid', '--window', '30');
+    expect(status).toBe('pending');
+    expect(await access.emails.read(email_id)).toMatchObject({ segment: 'status:paid', delivery_window_minutes: 30 });
+    expect(await access.emails.content(email_id)).toMatchObject({ subject: 'Hello', format: 'markdown' });
+    const { Messages = [] } = await ops.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: ops.deployment.newsletter_queues.prepare, MaxNumberOfMessages: 10 }),
+    );
+    expect(Messages.map(({ Body = '' }) => JSON.parse(Body))).toContainEqual({ version: 1, kind: 'start', email_id });
+  });
+
+  it.each([
+    ['an unknown newsletter', ['--newsletter', 'nobody'], 'There is no newsletter'],
+    ['a bad segment', ['--newsletter', 'weekly', '--segment', 'colour:red'], 'colour'],
+    ['a time that has passed', ['--newsletter', 'weekly', '--scheduled-at', '2020-01-01T00:00:00Z'], 'has passed'],
+  ])('refuse %s with a sentence', async (_, more, sentence) => {
+    const post = file('post.md', '# Hello\n\nText');
+    const { code, err } = await ops.run(['emails', 'send', post, '--tenant', 'T1', '--local', ...more]);
+    expect(code).toBe(1);
+    expect(err).toContain(sentence);
+  });
+
+  it('list and show them, with a bar for people', async () => {
+    const { email_id } = await send();
+    const batch_id = '00000';
+    await access.batches.put(
+      batchRow({
+        email_id,
+        batch_id,
+        status: 'submitting',
+        counts: { pending: 1, submitted: 1, excluded: 0, failed: 1, uncertain: 1 },
+        failed_by_reason: { message_rejected: 1 },
+      }),
+    );
+    const place = { email_id, batch_id, chunk: 0 };
+    const chunk = { ...place, tenant_id: 'T1', recipients: [0, 1, 2, 3].map((n) => recipient(n)) };
+    const base = { version: 1, tries: {}, unanswered: {}, message_ids: {} };
+    await access.chunks.put([
+      { chunk, state: { ...place, ...base, states: '.sfu', reasons: { 2: 'message_rejected' } } },
+    ]);
+    const at = new Date().toISOString();
+    await change(email_id, {
+      status: 'submitting',
+      slots: { 0: { batch_id, since: at } },
+      prepared: { recipients: 4, excluded: 0, excluded_by_reason: {}, batches: 1, at },
+    });
+    const shown = await ops.run(['emails', 'status', email_id, '--local']);
+    expect(shown.code).toBe(0);
+    expect(shown.out).toContain('75 %');
+    expect(shown.out).toContain('4: 1 submitted, 1 pending, 0 excluded, 1 failed, 1 uncertain');
+    expect(shown.out).toContain('1 message_rejected');
+    expect(shown.out).toContain('emails resolve');
+    expect((await ops.json<{ email_id: string }[]>('emails', 'list', '--tenant', 'T1'))[0]?.email_id).toBe(email_id);
+
+    const failed = await ops.json<object[]>('emails', 'recipients', email_id, '--state', 'failed');
+    expect(failed).toMatchObject([{ member_id: 'm-2', reason: 'message_rejected' }]);
+    expect(JSON.stringify(failed)).not.toContain('@');
+    const seen = await ops.run(['emails', 'recipients', email_id, '--addresses', '--local']);
+    expect(seen.out).toContain('m2@example.com');
+
+    expect((await ops.run(['emails', 'resolve', email_id, '--local'])).code).toBe(2);
+    expect(await ops.json('emails', 'resolve', email_id, '--leave')).toMatchObject({ resolved: 1 });
+  });
+
+  it('watch one until it is over', async () => {
+    const { email_id } = await send();
+    const watching = ops.run(['emails', 'status', email_id, '--watch', '--local']);
+    await change(email_id, { status: 'submitted' });
+    expect((await watching).code).toBe(0);
+    const cancelled = await send('--scheduled-at', new Date(Date.now() + 3_600_000).toISOString());
+    expect(await ops.json('emails', 'cancel', cancelled.email_id)).toMatchObject({ status: 'cancelled' });
+    expect((await ops.run(['emails', 'status', cancelled.email_id, '--watch', '--local'])).code).toBe(1);
+    const refused = await ops.run(['emails', 'pause', cancelled.email_id, '--local']);
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Publish it anew') });
+    expect((await ops.run(['emails', 'status', 'nobody', '--local'])).err).toContain('There is no email nobody');
+  });
+});
+
+describe('the job by hand', () => {
+  it('starts what is pending or failed, and skips the rest with a reason', async () => {
+    const { email_id } = await send();
+    expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
+    await change(email_id, { paused: true });
+    expect(await requestStart(email_id, access)).toMatchObject({
+      result: 'skipped',
+      reason: expect.stringContaining('paused'),
+    });
+    await change(email_id, { paused: false, status: 'failed', error: 'x' });
+    expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
+    await change(email_id, { status: 'submitted' });
+    expect(await requestStart(email_id, access)).toMatchObject({ result: 'skipped' });
+    await expect(requestStart('nobody', access)).rejects.toThrow('There is no email nobody');
+  });
+});

@@ -1,0 +1,166 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryChunks } from '../../src/adapters/memory/newsletter/memory-chunks.ts';
+import { MemoryEmails } from '../../src/adapters/memory/newsletter/memory-emails.ts';
+import { readUnsubscribeToken, unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import { countBits } from '../../src/core/newsletter/model/delivery-bits.ts';
+import { emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
+
+const SECRET = 'a secret of some length for tests only';
+const PLACE = { email_id: 'email-1', batch_id: '00003', chunk: 2, n: 1 };
+const ring = (current: string, keys: readonly string[]) =>
+  JSON.stringify({
+    current,
+    keys: Object.fromEntries(keys.map((id) => [id, `key ${id} of more than thirty-two characters`])),
+  });
+
+describe('a token', () => {
+  it('names its recipient, and opens with its key only', () => {
+    const token = unsubscribeToken(SECRET, PLACE);
+    expect(readUnsubscribeToken(SECRET, token)).toEqual(PLACE);
+    expect(readUnsubscribeToken('another secret', token)).toBeUndefined();
+    expect(token).toMatch(/^[\w.-]+$/);
+  });
+
+  it('is refused when anything of it is changed', () => {
+    const token = unsubscribeToken(SECRET, PLACE);
+    for (let i = 0; i < token.length; i++) {
+      const other = `${token.slice(0, i)}${token[i] === '1' ? '2' : '1'}${token.slice(i + 1)}`;
+      expect(readUnsubscribeToken(SECRET, other), other).toBeUndefined();
+    }
+    for (const wrong of ['', 'x', `${token}a`, token.slice(0, -1)])
+      expect(readUnsubscribeToken(SECRET, wrong)).toBeUndefined();
+  });
+
+  it('stays valid while its key is in the ring, whichever signs now', () => {
+    const old = unsubscribeToken(ring('a', ['a']), PLACE);
+    expect(readUnsubscribeToken(ring('b', ['a', 'b']), old)).toEqual(PLACE);
+    expect(unsubscribeToken(ring('b', ['a', 'b']), PLACE)).toContain('.b.');
+    expect(readUnsubscribeToken(ring('b', ['b']), old)).toBeUndefined();
+    expect(() => unsubscribeToken('{"current":"a"}', PLACE)).toThrow(/must be one key/);
+  });
+});
+
+describe('the unsubscribe link', () => {
+  let createHandler: typeof import('../../functions/unsubscribe/handler.ts')['createHandler'];
+  let tables: MemoryEmails;
+  let chunks: MemoryChunks;
+  let unsubscribed: string[];
+  let now: Date;
+  let reads: number;
+
+  beforeAll(async () => {
+    const names = ['EMAILS_TABLE', 'EMAIL_BATCHES_TABLE', 'EMAIL_RECIPIENTS_TABLE', 'MEMBERS_TABLE', 'DATA_KEYS_TABLE'];
+    for (const name of names) process.env[name] = 'table';
+    Object.assign(process.env, {
+      LOCAL_SECRETS_FILE: 'none.json',
+      POWERTOOLS_METRICS_NAMESPACE: 'test',
+      AWS_REGION: 'x',
+    });
+    ({ createHandler } = await import('../../functions/unsubscribe/handler.ts'));
+  });
+  beforeEach(async () => {
+    now = new Date('2026-03-01T11:00:00.000Z');
+    tables = new MemoryEmails(() => now);
+    chunks = new MemoryChunks();
+    unsubscribed = [];
+    reads = 0;
+    const newsletter = { ...emailContent().newsletter, name: 'Cats & <Dogs>' };
+    await tables.emails.create(emailRow({ expires_at: now.getTime() / 1000 + 60 }), emailContent({ newsletter }));
+    const place = { email_id: 'email-1', batch_id: '00003', chunk: 2 };
+    const maps = { reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+    const chunk = { ...place, tenant_id: 'tenant-1', recipients: [recipient(0), recipient(1)] };
+    await chunks.store.put([{ chunk, state: { ...place, version: 1, states: 'ss', ...maps } }]);
+  });
+
+  const ask = async (method: 'GET' | 'POST', token: string, more: { language?: string; broken?: boolean } = {}) => {
+    const deps = {
+      ...tables,
+      emails: {
+        content: tables.emails.content,
+        read: (id: string) => {
+          reads += 1;
+          return more.broken ? Promise.reject(new Error('down')) : tables.emails.read(id);
+        },
+      },
+      events: tables.events,
+      chunks: chunks.store,
+      members: {
+        unsubscribe: async (tenant: string, hash: string, newsletter: string) =>
+          void unsubscribed.push(`${tenant} ${hash} ${newsletter}`),
+      },
+      sealing: { emailHash: async (_: string, email: string) => `hash-${email}` },
+      secret: async () => SECRET,
+      clock: () => now,
+    };
+    const handler = createHandler(deps, {
+      logger: new Logger({ logLevel: 'SILENT' }),
+      metrics: new Metrics({ namespace: 'test' }),
+    });
+    return handler({
+      headers: { 'accept-language': more.language ?? 'en' },
+      pathParameters: { token },
+      requestContext: { http: { method } },
+      body: 'List-Unsubscribe=One-Click',
+    } as unknown as APIGatewayProxyEventV2);
+  };
+  const bits = async () => countBits((await tables.events.read('email-1', '00003')).bits.unsubscribed);
+
+  it('shows a page with one button, and changes nothing when it is only looked at', async () => {
+    const { statusCode, body = '', headers } = await ask('GET', unsubscribeToken(SECRET, PLACE));
+    expect(statusCode).toBe(200);
+    expect(body).toContain('Unsubscribe from Cats &amp; &lt;Dogs&gt;?');
+    expect(body.match(/<button/g)).toHaveLength(1);
+    expect(body).toContain('<form method="post">');
+    expect(body).not.toMatch(/<script|https?:|src=|@/);
+    expect(headers?.['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(unsubscribed).toEqual([]);
+    expect((await ask('GET', unsubscribeToken(SECRET, PLACE), { language: 'ja,en;q=0.5' })).body).toContain(
+      'lang="ja"',
+    );
+  });
+
+  it('unsubscribes by POST, counts once, and may be repeated', async () => {
+    const token = unsubscribeToken(SECRET, PLACE);
+    expect((await ask('POST', token)).statusCode).toBe(200);
+    expect((await ask('POST', token)).statusCode).toBe(200);
+    expect(new Set(unsubscribed)).toEqual(new Set(['tenant-1 hash-m1@example.com news']));
+    expect(await bits()).toBe(1);
+  });
+
+  it('answers alike, after as many reads, whatever is wrong with it', async () => {
+    const wrong = [
+      'nonsense',
+      '',
+      `${unsubscribeToken(SECRET, PLACE)}x`,
+      unsubscribeToken('another secret', PLACE),
+      unsubscribeToken(SECRET, { ...PLACE, email_id: 'unknown' }),
+    ];
+    for (const method of ['GET', 'POST'] as const) {
+      const answers = [];
+      for (const token of wrong) {
+        reads = 0;
+        answers.push(await ask(method, token));
+        expect(reads).toBe(1);
+      }
+      for (const one of answers) expect(one).toEqual(answers[0]);
+      expect(answers[0]?.statusCode).toBe(404);
+    }
+    expect(await ask('POST', unsubscribeToken(SECRET, { ...PLACE, n: 9 }))).toEqual(await ask('POST', 'nonsense'));
+    expect(unsubscribed).toEqual([]);
+  });
+
+  it('ends with the rows of its email', async () => {
+    now = new Date(now.getTime() + 61_000);
+    expect((await ask('POST', unsubscribeToken(SECRET, PLACE))).statusCode).toBe(404);
+    expect(unsubscribed).toEqual([]);
+  });
+
+  it('asks to try again while storage is down', async () => {
+    const { statusCode, headers } = await ask('POST', unsubscribeToken(SECRET, PLACE), { broken: true });
+    expect(statusCode).toBe(503);
+    expect(headers?.['retry-after']).toBe('60');
+  });
+});
