@@ -14,6 +14,7 @@ import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
 import { Monitor } from './constructs/monitoring/monitor.ts';
+import { NewsletterEvents } from './constructs/newsletter/newsletter-events.ts';
 import { NewsletterJob } from './constructs/newsletter/newsletter-job.ts';
 import { NewsletterQueues } from './constructs/newsletter/newsletter-queues.ts';
 import { Outputs } from './constructs/outputs.ts';
@@ -43,6 +44,7 @@ export class NotificationRetry extends Construct {
   readonly api: IntakeApi;
   readonly newsletterQueues: NewsletterQueues;
   readonly newsletterJob: NewsletterJob;
+  readonly newsletterEvents: NewsletterEvents;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -87,6 +89,7 @@ export class NotificationRetry extends Construct {
       config,
       tables,
       newsletterTables: this.newsletterTables,
+      newsletterQueues: this.newsletterQueues,
       encryption,
       channels,
     });
@@ -97,6 +100,12 @@ export class NotificationRetry extends Construct {
       encryption,
       queues: this.newsletterQueues,
       apiUrl: this.api.url,
+    });
+    this.newsletterEvents = new NewsletterEvents(this, 'NewsletterEvents', {
+      config,
+      tables,
+      newsletterTables: this.newsletterTables,
+      encryption,
     });
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {

@@ -16,6 +16,7 @@ interface NewsletterEnv {
   readonly NEWSLETTER_PREPARE_QUEUE: string;
   readonly NEWSLETTER_SEND_QUEUE: string;
   readonly BATCH_CONCURRENCY: number;
+  readonly NEWSLETTER_PATIENCE_SECONDS: number;
 }
 
 const METRIC_OF = {
@@ -26,6 +27,7 @@ const METRIC_OF = {
 
 /** What all functions of the job share, on the deployed tables and queues. */
 export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { logger, metrics }: Observability) {
+  const patience_ms = 1_000 * env.NEWSLETTER_PATIENCE_SECONDS;
   const clock = () => new Date();
   const log: JobLog = {
     info: (message, fields = {}) => logger.info(message, fields),
@@ -39,7 +41,12 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
       prepare: env.NEWSLETTER_PREPARE_QUEUE,
       send: env.NEWSLETTER_SEND_QUEUE,
     }),
-    limits: { ...DEFAULT_JOB_LIMITS, concurrency: env.BATCH_CONCURRENCY },
+    limits: {
+      ...DEFAULT_JOB_LIMITS,
+      concurrency: env.BATCH_CONCURRENCY,
+      claim_ms: patience_ms,
+      message_ms: 2.5 * patience_ms,
+    },
     clock,
     pause: (ms: number) => setTimeout(ms),
     newId: () => randomUUID(),

@@ -28,6 +28,8 @@ const localOnly = {
   ALLOW_PRIVATE_TARGETS: v.optional(flag, 'false'),
   /** Base URL of Slack's Web API, if it is not Slack's own. */
   SLACK_API_URL: v.optional(v.pipe(v.string(), v.url())),
+  /** Seconds without a sign of life after which a newsletter's sender counts as dead; longer than a call to SES. */
+  NEWSLETTER_PATIENCE_SECONDS: v.optional(seconds, '120'),
 };
 
 export const dispatcherEnv = v.object({
@@ -145,6 +147,7 @@ const newsletterJob = {
   NEWSLETTER_SEND_QUEUE: queueUrl,
   /** Batches of one email that are sent at once. */
   BATCH_CONCURRENCY: wholeNumber,
+  ...localOnly,
 };
 
 export const apiEmailsEnv = v.object({

@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
+import type { NewsletterQueues } from '../newsletter/newsletter-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NewsletterTables } from '../storage/newsletter-tables.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
@@ -9,6 +10,7 @@ export interface IntakeApiProps {
   readonly config: StageConfig;
   readonly tables: NotificationTables;
   readonly newsletterTables: NewsletterTables;
+  readonly newsletterQueues: NewsletterQueues;
   readonly encryption: Encryption;
   readonly channels: Channels;
 }

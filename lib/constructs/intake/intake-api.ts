@@ -11,6 +11,7 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
 import type { ServiceFunction } from '../function/service-function.ts';
+import { emailsApiFunction } from '../newsletter/emails-api-function.ts';
 import { accessLog } from './access-log.ts';
 import { authorizerFunction } from './authorizer-function.ts';
 import type { IntakeApiProps } from './intake-api-props.ts';
@@ -27,6 +28,7 @@ export class IntakeApi extends Construct {
   readonly intake: ServiceFunction;
   readonly notifications: ServiceFunction;
   readonly newsletters: ServiceFunction;
+  readonly emails: ServiceFunction;
   readonly authorizer: ServiceFunction;
   /** The base URL, without a slash at the end. */
   readonly url: string;
@@ -37,6 +39,7 @@ export class IntakeApi extends Construct {
     this.intake = intakeFunction(this, props);
     this.notifications = notificationsFunction(this, props);
     this.newsletters = newslettersFunction(this, props);
+    this.emails = emailsApiFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
     this.api = new HttpApi(this, 'Api', {
       apiName: `notification-retry-${config.stage}`,
@@ -68,6 +71,7 @@ export class IntakeApi extends Construct {
       by: IHttpRouteAuthorizer = authorizer,
     ) => this.api.addRoutes({ path, methods: [method], integration, authorizer: by });
     const newsletters = new HttpLambdaIntegration('Newsletters', this.newsletters);
+    const emails = new HttpLambdaIntegration('Emails', this.emails);
     const { GET, POST, PUT, DELETE } = HttpMethod;
     route(POST, '/v1/notifications', intake);
     route(POST, '/v1/notifications/batch', intake);
@@ -82,6 +86,13 @@ export class IntakeApi extends Construct {
     route(GET, '/v1/members/{member_id}', newsletters);
     route(DELETE, '/v1/members/{member_id}', newsletters);
     route(POST, '/v1/members/{member_id}/resubscribe', newsletters);
+    route(GET, '/v1/emails', emails);
+    route(POST, '/v1/emails', emails);
+    route(GET, '/v1/emails/{email_id}', emails);
+    for (const list of ['batches', 'recipients']) route(GET, `/v1/emails/{email_id}/${list}`, emails);
+    for (const verb of ['retry', 'pause', 'resume', 'cancel', 'test', 'resolve']) {
+      route(POST, `/v1/emails/{email_id}/${verb}`, emails);
+    }
     const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
     if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');
     acknowledgeNoKey(document, 'The OpenAPI document tells nothing that needs a key, and tools fetch it without one.');

@@ -4,11 +4,7 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type {
-  NewsletterClockEnv,
-  NewsletterPrepareEnv,
-  NewsletterSendEnv,
-} from '../../../functions/shared/runtime/env.ts';
+import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/env.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
@@ -24,6 +20,7 @@ import {
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { accountPermission } from '../lanes/email-provider.ts';
 import { pacingJson } from '../lanes/pacing-config.ts';
+import { jobEnvironment, sendMessages } from './job-access.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 import { JOB_TIMEOUT } from './newsletter-queues.ts';
 import { bulkPermission, newsletterConfigurationSet } from './newsletter-sending.ts';
@@ -86,7 +83,7 @@ export class NewsletterJob extends Construct {
         useWarming(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...sealRecipients(encryption, tables, SEALED.members),
-        ...sendMessages(props),
+        ...sendMessages(props.queues),
       ],
     });
   }
@@ -130,7 +127,7 @@ export class NewsletterJob extends Construct {
           ['secretsmanager:GetSecretValue'],
           [encryption.recipientHashSecret.secretArn, encryption.unsubscribeSecret.secretArn],
         ),
-        ...sendMessages(props),
+        ...sendMessages(props.queues),
         bulk.statement,
         account.statement,
       ],
@@ -147,31 +144,16 @@ export class NewsletterJob extends Construct {
       name: 'newsletter-clock',
       description: 'Moves emails on whose time has come',
       timeout: SHORT_TIMEOUT,
-      environment: jobEnvironment(props) satisfies NewsletterClockEnv,
+      environment: jobEnvironment(props),
       permissions: [
         allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
         allow(['dynamodb:Query'], [`${emails.tableArn}/index/${ACTIVE_EMAILS_INDEX}`]),
         allow(['dynamodb:GetItem', 'dynamodb:Query'], [batches.tableArn]),
         useTableKey(encryption.dataKey),
-        ...sendMessages(props),
+        ...sendMessages(props.queues),
       ],
     });
   }
-}
-
-function jobEnvironment({ config, newsletterTables, queues }: NewsletterProps) {
-  return {
-    EMAILS_TABLE: newsletterTables.emails.tableName,
-    EMAIL_BATCHES_TABLE: newsletterTables.batches.tableName,
-    NEWSLETTER_PREPARE_QUEUE: queues.prepare.queueUrl,
-    NEWSLETTER_SEND_QUEUE: queues.send.queueUrl,
-    BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
-  };
-}
-
-/** Every part of the job may start the next one. */
-function sendMessages({ queues }: NewsletterProps) {
-  return [allow(['sqs:SendMessage'], [queues.prepare.queueArn, queues.send.queueArn])];
 }
 
 /** A message is minutes of work, so each invocation takes one. */

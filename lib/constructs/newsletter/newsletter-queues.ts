@@ -20,7 +20,7 @@ export class NewsletterQueues extends Construct {
   /** Messages that send a batch, or record an outcome late. */
   readonly send: Queue;
   readonly failures: Queue;
-  readonly scheduleGroup: CfnScheduleGroup;
+  readonly scheduleGroupName: string;
   /** EventBridge Scheduler takes this role to start an email. */
   readonly scheduleRole: Role;
 
@@ -38,7 +38,8 @@ export class NewsletterQueues extends Construct {
       });
     this.prepare = queue('Prepare', name('prepare'));
     this.send = queue('Send', name('send'));
-    this.scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: `notification-retry-${stage}` });
+    this.scheduleGroupName = `notification-retry-${stage}`;
+    new CfnScheduleGroup(this, 'Schedules', { name: this.scheduleGroupName });
     this.scheduleRole = new Role(this, 'ScheduleRole', {
       description: `notification-retry ${stage}: starts scheduled emails`,
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
@@ -53,7 +54,7 @@ export class NewsletterQueues extends Construct {
     return Stack.of(this).formatArn({
       service: 'scheduler',
       resource: 'schedule',
-      resourceName: `${this.scheduleGroup.name}/*`,
+      resourceName: `${this.scheduleGroupName}/*`,
     });
   }
 }

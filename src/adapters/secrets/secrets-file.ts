@@ -15,12 +15,13 @@ const fileShape = v.object({
     ),
   ),
   recipient_hash_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+  unsubscribe_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
 });
 type SecretsFile = v.InferOutput<typeof fileShape>;
 
 /**
- * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, `recipient_key` and
- * `recipient_hash_key`. The file is read on first use, and again for every fresh value. A missing file holds no
+ * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, `recipient_key`,
+ * `recipient_hash_key` and `unsubscribe_key`. The file is read on first use, and again for every fresh value. A missing file holds no
  * secrets.
  */
 export function createSecretsFileSource(path: string): SecretSource {
@@ -38,7 +39,7 @@ export function createSecretsFileSource(path: string): SecretSource {
 }
 
 function find(file: SecretsFile, name: string): string | undefined {
-  if (name === 'recipient_key' || name === 'recipient_hash_key') return file[name];
+  if (name === 'recipient_key' || name === 'recipient_hash_key' || name === 'unsubscribe_key') return file[name];
   const id = name.startsWith(FILE_INTEGRATION_PREFIX) ? name.slice(FILE_INTEGRATION_PREFIX.length) : undefined;
   if (id === undefined || !Object.hasOwn(file.integrations, id)) return undefined;
   return JSON.stringify(file.integrations[id]);

@@ -80,15 +80,20 @@ export function sweepTiming(schedule: string | undefined): Timing | 'off' | unde
 }
 
 export function overridesFrom(
-  options: { readonly baseIntervalSeconds?: number; readonly breaker?: LocalOverrides['breaker'] },
+  options: {
+    readonly baseIntervalSeconds?: number;
+    readonly breaker?: LocalOverrides['breaker'];
+    readonly newsletterPatienceSeconds?: number;
+  },
   sweep: Timing | 'off' | undefined,
   secretsFile: string,
 ): LocalOverrides {
-  const { baseIntervalSeconds, breaker } = options;
+  const { baseIntervalSeconds, breaker, newsletterPatienceSeconds } = options;
   return {
     secretsFile,
     ...(baseIntervalSeconds === undefined ? {} : { baseIntervalSeconds }),
     ...(breaker === undefined ? {} : { breaker }),
+    ...(newsletterPatienceSeconds === undefined ? {} : { newsletterPatienceSeconds }),
     ...(typeof sweep === 'object' ? { sweepIntervalSeconds: secondsBetweenRuns(sweep, new Date()) } : {}),
   };
 }

@@ -27,6 +27,8 @@ export interface LocalRuntimeOptions {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers. Without it the base interval shortens their intervals in proportion. */
   readonly breaker?: LocalOverrides['breaker'];
+  /** Replaces the seconds until a newsletter's sender counts as dead; above 45, the longest call to SES. */
+  readonly newsletterPatienceSeconds?: number;
   /** What the local SES allows; generous unless given. */
   readonly sesLimits?: Partial<SesLimits>;
   /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */

@@ -54,7 +54,10 @@ export class Flow {
    * @param integrations credentials by integration_config_id, in addition to those of the samples
    */
   async start(
-    settings: Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'sesLimits'> = {},
+    settings: Pick<
+      LocalRuntimeOptions,
+      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'sesLimits' | 'newsletterPatienceSeconds'
+    > = {},
     integrations: Row = {},
   ): Promise<void> {
     mkdirSync(this.#workDir, { recursive: true });

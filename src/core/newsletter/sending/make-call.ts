@@ -2,7 +2,7 @@ import { epochMs, isoAfter } from '../../model/time.ts';
 import { claimEntries } from '../accounting/chunk-changes.ts';
 import type { Chunk, ChunkState } from '../model/chunk.ts';
 import type { CallOutcome } from '../model/email-message.ts';
-import type { BulkAnswer } from '../model/provider.ts';
+import type { BulkAnswer, BulkCall } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { bulkEntries, fromAddress } from './bulk-call.ts';
@@ -34,6 +34,8 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
   if (remaining_ms() < limits.call_timeout_ms + limits.record_reserve_ms + SLACK_MS) {
     return { kind: 'stopped', stop: { kind: 'continue' } };
   }
+  // What can fail without a call fails before the claim: nobody becomes uncertain by it.
+  const content = await callContent(planned, work);
   const claimed = await claim(planned, work);
   if (claimed === undefined) return { kind: 'not-made' };
   const { call } = claimed;
@@ -45,7 +47,7 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
     const freed = keep(await record(entries.map((n) => ({ n, state: 'pending' }))), work);
     return freed ?? { kind: 'not-made' };
   }
-  const answer = await callProvider(planned, timeout_ms, work);
+  const answer = await callProvider({ ...content, timeout_ms }, work);
   const { provider_failures } = work;
   const judgement = judgeAnswer(answer, { entries, state: claimed.state, provider_failures, limits, now: clock() });
   const stopped = keep(await record(judgement.outcomes), work);
@@ -81,17 +83,18 @@ async function claim({ state, entries, excluded }: PlannedCall, work: BatchWork)
   return call?.call_id === call_id ? { state: claimed, call } : undefined;
 }
 
-async function callProvider({ chunk, entries }: PlannedCall, timeout_ms: number, work: BatchWork): Promise<BulkAnswer> {
+async function callContent({ chunk, entries }: PlannedCall, work: BatchWork): Promise<Omit<BulkCall, 'timeout_ms'>> {
   const { email, content, batch, deps } = work;
   const { newsletter } = content;
-  const rendering = await deps.renderings.of(email, content, batch);
-  const call = {
+  return {
     from: fromAddress(newsletter, batch),
     ...(newsletter.reply_to !== undefined && { reply_to: newsletter.reply_to }),
-    rendering,
+    rendering: await deps.renderings.of(email, content, batch),
     entries: await bulkEntries(chunk, entries, deps.unsubscribeUrl),
-    timeout_ms,
   };
+}
+
+async function callProvider(call: BulkCall, { deps }: BatchWork): Promise<BulkAnswer> {
   try {
     return await deps.provider.send(call);
   } catch (error) {

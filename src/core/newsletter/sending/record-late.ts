@@ -11,7 +11,10 @@ export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
  * Records an outcome that storage did not take when the call ended. It may come again, and after the recipients were
  * taken for uncertain. The counts are written in any case: an earlier try may have ended before them.
  */
-export async function recordLate({ outcome, ...key }: RecordMessage, deps: Omit<ResolveDeps, 'events' | 'newId'>): Promise<void> {
+export async function recordLate(
+  { outcome, ...key }: RecordMessage,
+  deps: Omit<ResolveDeps, 'events' | 'newId'>,
+): Promise<void> {
   const { email_id, batch_id, chunk } = key;
   const state = await deps.chunks.readState({ email_id, batch_id, chunk });
   if (state === undefined) return;

@@ -1,11 +1,11 @@
 import { MemoryChunks } from '../../../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-emails.ts';
+import { changeState } from '../../../../src/core/newsletter/accounting/change-state.ts';
 import { acceptUncertain } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
 import { refreshBatch } from '../../../../src/core/newsletter/accounting/refresh-batch.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
-import { changeState } from '../../../../src/core/newsletter/accounting/change-state.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { hasBit, withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';

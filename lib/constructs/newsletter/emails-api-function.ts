@@ -1,0 +1,63 @@
+import { Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { ApiEmailsEnv } from '../../../functions/shared/runtime/env.ts';
+import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
+import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
+import { allow, countRequests, openRecipients, useBudgets, useTableKey } from '../function/permissions.ts';
+import { ServiceFunction } from '../function/service-function.ts';
+import { API_TIMEOUT, type IntakeApiProps } from '../intake/intake-api-props.ts';
+import { jobEnvironment, sendMessages } from './job-access.ts';
+import { bulkPermission, newsletterConfigurationSet } from './newsletter-sending.ts';
+
+/** The function behind the routes of emails: publish, status, operators' decisions, test mails. */
+export function emailsApiFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {
+  const { config, tables, newsletterTables, encryption, newsletterQueues } = props;
+  const { newsletters, emails, batches, recipients } = newsletterTables;
+  const bulk = bulkPermission(scope, config);
+  const schedules = newsletterQueues.scheduleArns;
+  const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
+  const handler = new ServiceFunction(scope, 'Emails', {
+    config,
+    name: 'api-emails',
+    description: 'Publishes emails, tells how far they are, and takes decisions about them',
+    timeout: API_TIMEOUT,
+    environment: {
+      ...jobEnvironment({ config, newsletterTables, queues: newsletterQueues }),
+      EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+      NEWSLETTERS_TABLE: newsletters.tableName,
+      PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+      DATA_KEYS_TABLE: tables.dataKeys.tableName,
+      SCHEDULE_GROUP: newsletterQueues.scheduleGroupName,
+      SCHEDULE_ROLE_ARN: newsletterQueues.scheduleRole.roleArn,
+      SCHEDULE_TARGET_ARN: newsletterQueues.prepare.queueArn,
+      NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
+      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+    } satisfies ApiEmailsEnv,
+    permissions: [
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+        [emails.tableArn],
+      ),
+      allow(['dynamodb:Query'], [`${emails.tableArn}/index/${TENANT_EMAILS_INDEX}`]),
+      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
+      allow(['dynamodb:GetItem'], [newsletters.tableArn]),
+      countRequests(tables.pipelineState),
+      useBudgets(tables.pipelineState),
+      useTableKey(encryption.dataKey),
+      ...openRecipients(encryption, tables, SEALED.members),
+      ...sendMessages(newsletterQueues),
+      allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], [schedules]),
+      allow(['iam:PassRole'], [newsletterQueues.scheduleRole.roleArn]),
+      allow(['ses:GetEmailIdentity'], [identities]),
+      bulk.statement,
+    ],
+  });
+  acknowledgeWildcard(handler.executionRole, bulk.resource, bulk.reason);
+  acknowledgeWildcard(
+    handler.executionRole,
+    schedules,
+    'A schedule is named after its email, whose id is made at run time.',
+  );
+  return handler;
+}

@@ -1,0 +1,24 @@
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { NewsletterClockEnv } from '../../../functions/shared/runtime/env.ts';
+import { allow } from '../function/permissions.ts';
+import type { NewsletterProps } from './newsletter-props.ts';
+
+/** What every function needs that moves an email on. */
+export function jobEnvironment({
+  config,
+  newsletterTables,
+  queues,
+}: Pick<NewsletterProps, 'config' | 'newsletterTables' | 'queues'>) {
+  return {
+    EMAILS_TABLE: newsletterTables.emails.tableName,
+    EMAIL_BATCHES_TABLE: newsletterTables.batches.tableName,
+    NEWSLETTER_PREPARE_QUEUE: queues.prepare.queueUrl,
+    NEWSLETTER_SEND_QUEUE: queues.send.queueUrl,
+    BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
+  } satisfies NewsletterClockEnv;
+}
+
+/** Every part of the job may start the next one. */
+export function sendMessages({ prepare, send }: NewsletterProps['queues']): PolicyStatement[] {
+  return [allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn])];
+}

@@ -1,0 +1,156 @@
+import { Duration } from 'aws-cdk-lib';
+import { EventBus, EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import {
+  ConfigurationSet,
+  ConfigurationSetEventDestination,
+  EmailSendingEvent,
+  EventDestination,
+} from 'aws-cdk-lib/aws-ses';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/env.ts';
+import { SEALED } from '../../../src/core/model/notification.ts';
+import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
+import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
+import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
+import type { NewsletterProps } from './newsletter-props.ts';
+import { newsletterConfigurationSet } from './newsletter-sending.ts';
+
+/** Events of a batch are applied by one write, so large batches cost little. Nobody waits for an event. */
+const BATCH_SIZE = 1_000;
+const BATCH_WINDOW = Duration.seconds(5);
+const MAX_CONCURRENCY = 5;
+const MAX_RECEIVE_COUNT = 8;
+
+/** The events of SES that are counted. Send says that a call was accepted whose answer got lost. */
+const EVENTS = [
+  EmailSendingEvent.SEND,
+  EmailSendingEvent.DELIVERY,
+  EmailSendingEvent.OPEN,
+  EmailSendingEvent.CLICK,
+  EmailSendingEvent.BOUNCE,
+  EmailSendingEvent.COMPLAINT,
+  EmailSendingEvent.REJECT,
+  EmailSendingEvent.RENDERING_FAILURE,
+];
+
+/** The events of newsletters: from their configuration set by EventBridge and a queue to a function. */
+export class NewsletterEvents extends Construct {
+  readonly queue: Queue;
+  readonly failures: Queue;
+  readonly handler: ServiceFunction;
+
+  constructor(scope: Construct, id: string, props: Omit<NewsletterProps, 'queues'>) {
+    super(scope, id);
+    const { config } = props;
+    const name = `notification-retry-${config.stage}-newsletter-events`;
+    this.failures = deadLetterQueue(this, 'Failures', `${name}-dead-letter`, [name]);
+    this.queue = new Queue(this, 'Queue', {
+      ...QUEUE_DEFAULTS,
+      queueName: name,
+      retentionPeriod: Duration.days(4),
+      visibilityTimeout: Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds()),
+      deadLetterQueue: { queue: this.failures, maxReceiveCount: MAX_RECEIVE_COUNT },
+    });
+    this.handler = this.eventsFunction(props);
+    this.handler.addEventSource(
+      new SqsEventSource(this.queue, {
+        batchSize: BATCH_SIZE,
+        maxBatchingWindow: BATCH_WINDOW,
+        maxConcurrency: MAX_CONCURRENCY,
+        reportBatchItemFailures: true,
+      }),
+    );
+    const set = newsletterConfigurationSet(config);
+    new ConfigurationSetEventDestination(this, 'Destination', {
+      configurationSet: new ConfigurationSet(this, 'ConfigurationSet', { configurationSetName: set }),
+      configurationSetEventDestinationName: `notification-retry-${config.stage}`,
+      // SES publishes to the default bus only.
+      destination: EventDestination.eventBus(EventBus.fromEventBusName(this, 'Bus', 'default')),
+      events: EVENTS,
+    });
+    for (const rule of RULES) this.addRule(rule, set, config.stage);
+  }
+
+  private addRule({ id, types, bounce }: NewsletterRule, set: string, stage: string): void {
+    const rule = new Rule(this, id, { description: `notification-retry ${stage}: ${id} of a newsletter` });
+    const present = [{ exists: true }];
+    rule.addEventPattern({
+      source: ['aws.ses'],
+      detail: {
+        eventType: [...types],
+        mail: { tags: { 'ses:configuration-set': [set], email_id: present, chunk: present, n: present } },
+        ...(bounce && { bounce: { bouncedRecipients: { status: [{ exists: bounce.status }] } } }),
+      },
+    });
+    rule.addTarget(new SqsQueue(this.queue, { message: messageOf(bounce) }));
+  }
+
+  private eventsFunction({
+    config,
+    tables,
+    newsletterTables,
+    encryption,
+  }: Omit<NewsletterProps, 'queues'>): ServiceFunction {
+    const { emails, batches, recipients, members } = newsletterTables;
+    return new ServiceFunction(this, 'Handler', {
+      config,
+      name: 'newsletter-events',
+      description: 'Counts what SES tells of newsletters, and suppresses whom it cannot reach',
+      timeout: SHORT_TIMEOUT,
+      environment: {
+        EMAILS_TABLE: emails.tableName,
+        EMAIL_BATCHES_TABLE: batches.tableName,
+        EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+        MEMBERS_TABLE: members.tableName,
+        DATA_KEYS_TABLE: tables.dataKeys.tableName,
+        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+        RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+      } satisfies NewsletterEventsEnv,
+      permissions: [
+        allow(['dynamodb:GetItem'], [emails.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [members.tableArn]),
+        useTableKey(encryption.dataKey),
+        ...openRecipients(encryption, tables, SEALED.members),
+        readSecrets(encryption),
+        allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+      ],
+    });
+  }
+}
+
+interface NewsletterRule {
+  readonly id: string;
+  readonly types: readonly string[];
+  readonly bounce?: { readonly status: boolean };
+}
+
+/** An input transformer cannot pick a field only if it exists, so each complete set of fields has a rule. */
+const RULES: readonly NewsletterRule[] = [
+  { id: 'Progress', types: ['Send', 'Delivery', 'Open', 'Click', 'Complaint', 'Reject', 'Rendering Failure'] },
+  { id: 'Bounce', types: ['Bounce'], bounce: { status: false } },
+  { id: 'BounceWithStatus', types: ['Bounce'], bounce: { status: true } },
+];
+
+/** SES's events contain the recipient and the subject, which no queue may contain (design §7.9). */
+function messageOf(bounce: NewsletterRule['bounce']): RuleTargetInput {
+  const field = (path: string) => EventField.fromPath(`$.detail.${path}`);
+  return RuleTargetInput.fromObject({
+    version: 1,
+    event: field('eventType'),
+    at: EventField.fromPath('$.time'),
+    email_id: field('mail.tags.email_id[0]'),
+    chunk: field('mail.tags.chunk[0]'),
+    n: field('mail.tags.n[0]'),
+    ...(bounce && {
+      bounce: {
+        type: field('bounce.bounceType'),
+        sub_type: field('bounce.bounceSubType'),
+        ...(bounce.status && { status: field('bounce.bouncedRecipients[0].status') }),
+      },
+    }),
+  });
+}
