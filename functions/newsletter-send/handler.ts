@@ -22,7 +22,10 @@ import { createObservability, type Observability, withObservability } from '../s
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Sends a batch of an email in its slot, or records the outcome of a call that storage did not take in time. */
-export function createHandler(deps: Omit<SendDeps, 'remaining_ms'>, observability: Pick<Observability, 'logger' | 'metrics'>) {
+export function createHandler(
+  deps: Omit<SendDeps, 'remaining_ms'>,
+  observability: Pick<Observability, 'logger' | 'metrics'>,
+) {
   const { logger, metrics } = observability;
   const run = async (message: SendMessage, remaining_ms: () => number): Promise<void> => {
     const { email_id, batch_id, kind } = message;

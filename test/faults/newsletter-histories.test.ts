@@ -40,14 +40,28 @@ const faults: fc.Arbitrary<Faults> = fc.record({
 });
 
 const moods = fc
-  .array(fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }), {
-    maxLength: 4,
-  })
+  .array(
+    fc.record({ from_s: second, mood: fc.constantFrom(...MOODS, 'unknown_accepted', 'slow', 'slow', 'settings') }),
+    {
+      maxLength: 4,
+    },
+  )
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
 
 const step = fc.record({
   seconds: fc.constantFrom(0, 1, 2, 5, 20, 60, 240, 480),
-  do: fc.constantFrom('pause', 'resume', 'retry', 'resend', 'resend', 'leave', 'start', 'kill', 'show_again', 'unsubscribe'),
+  do: fc.constantFrom(
+    'pause',
+    'resume',
+    'retry',
+    'resend',
+    'resend',
+    'leave',
+    'start',
+    'kill',
+    'show_again',
+    'unsubscribe',
+  ),
   which: fc.nat({ max: 29 }),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;

@@ -71,7 +71,10 @@ describe('the function of newsletter events', () => {
       batches: tables.batches,
       chunks: chunks.store,
       events,
-      members: { suppress: async (_: string, hash: string, { reason }: { reason: string }) => void suppressed.push([hash, reason]) },
+      members: {
+        suppress: async (_: string, hash: string, { reason }: { reason: string }) =>
+          void suppressed.push([hash, reason]),
+      },
       sealing: { emailHash: async (_: string, email: string) => `hash of ${email}` },
       clock: () => NOW,
     };
@@ -117,13 +120,16 @@ describe('the function of newsletter events', () => {
     ]);
   });
 
-  it.each(['submitting', 'submitted'] as const)('shows an uncertain recipient of a %s batch to be submitted', async (status) => {
-    await start('uusu', status);
-    await handle(message('Send', 0), message('Delivery', 3));
-    expect(await states()).toBe('suss');
-    expect(await tables.batches.read('email-1', '00000')).toMatchObject({ counts: { submitted: 3, uncertain: 1 } });
-    expect(counted.get('NewsletterReconciled')).toBe(2);
-  });
+  it.each(['submitting', 'submitted'] as const)(
+    'shows an uncertain recipient of a %s batch to be submitted',
+    async (status) => {
+      await start('uusu', status);
+      await handle(message('Send', 0), message('Delivery', 3));
+      expect(await states()).toBe('suss');
+      expect(await tables.batches.read('email-1', '00000')).toMatchObject({ counts: { submitted: 3, uncertain: 1 } });
+      expect(counted.get('NewsletterReconciled')).toBe(2);
+    },
+  );
 
   it('moves what SES rejected after all to failed, with the reason', async () => {
     await start('ssu');
@@ -148,7 +154,13 @@ describe('the function of newsletter events', () => {
   });
 
   it('sends what it cannot read to the dead letters, and no neighbour with it', async () => {
-    const bad = ['{}', 'no json', message('Delivery', 50), message('Delivery', 1, { chunk: '../x-0' }), message('Bounce', 1)];
+    const bad = [
+      '{}',
+      'no json',
+      message('Delivery', 50),
+      message('Delivery', 1, { chunk: '../x-0' }),
+      message('Bounce', 1),
+    ];
     expect(await handle(...bad, message('Delivery', 1))).toEqual(bad);
     expect(await bits()).toEqual({ accepted: 1, delivered: 1 });
   });

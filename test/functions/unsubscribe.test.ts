@@ -11,7 +11,10 @@ import { emailContent, emailRow, recipient } from '../support/newsletter/job-row
 const SECRET = 'a secret of some length for tests only';
 const PLACE = { email_id: 'email-1', batch_id: '00003', chunk: 2, n: 1 };
 const ring = (current: string, keys: readonly string[]) =>
-  JSON.stringify({ current, keys: Object.fromEntries(keys.map((id) => [id, `key ${id} of more than thirty-two characters`])) });
+  JSON.stringify({
+    current,
+    keys: Object.fromEntries(keys.map((id) => [id, `key ${id} of more than thirty-two characters`])),
+  });
 
 describe('a token', () => {
   it('names its recipient, and opens with its key only', () => {
@@ -27,7 +30,8 @@ describe('a token', () => {
       const other = `${token.slice(0, i)}${token[i] === '1' ? '2' : '1'}${token.slice(i + 1)}`;
       expect(readUnsubscribeToken(SECRET, other), other).toBeUndefined();
     }
-    for (const wrong of ['', 'x', `${token}a`, token.slice(0, -1)]) expect(readUnsubscribeToken(SECRET, wrong)).toBeUndefined();
+    for (const wrong of ['', 'x', `${token}a`, token.slice(0, -1)])
+      expect(readUnsubscribeToken(SECRET, wrong)).toBeUndefined();
   });
 
   it('stays valid while its key is in the ring, whichever signs now', () => {
@@ -50,7 +54,11 @@ describe('the unsubscribe link', () => {
   beforeAll(async () => {
     const names = ['EMAILS_TABLE', 'EMAIL_BATCHES_TABLE', 'EMAIL_RECIPIENTS_TABLE', 'MEMBERS_TABLE', 'DATA_KEYS_TABLE'];
     for (const name of names) process.env[name] = 'table';
-    Object.assign(process.env, { LOCAL_SECRETS_FILE: 'none.json', POWERTOOLS_METRICS_NAMESPACE: 'test', AWS_REGION: 'x' });
+    Object.assign(process.env, {
+      LOCAL_SECRETS_FILE: 'none.json',
+      POWERTOOLS_METRICS_NAMESPACE: 'test',
+      AWS_REGION: 'x',
+    });
     ({ createHandler } = await import('../../functions/unsubscribe/handler.ts'));
   });
   beforeEach(async () => {
@@ -109,7 +117,9 @@ describe('the unsubscribe link', () => {
     expect(body).not.toMatch(/<script|https?:|src=|@/);
     expect(headers?.['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
     expect(unsubscribed).toEqual([]);
-    expect((await ask('GET', unsubscribeToken(SECRET, PLACE), { language: 'ja,en;q=0.5' })).body).toContain('lang="ja"');
+    expect((await ask('GET', unsubscribeToken(SECRET, PLACE), { language: 'ja,en;q=0.5' })).body).toContain(
+      'lang="ja"',
+    );
   });
 
   it('unsubscribes by POST, counts once, and may be repeated', async () => {

@@ -4,8 +4,7 @@ import { type Bounce, errorOfBounce } from './bounces.ts';
 
 /** A term of SES, such as `Bounce` or `MailboxFull`. A longer value would be text, which may quote a person. */
 const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
-const smallNumber = (most: number) =>
-  v.pipe(v.string(), v.regex(/^\d{1,6}$/), v.transform(Number), v.maxValue(most));
+const smallNumber = (most: number) => v.pipe(v.string(), v.regex(/^\d{1,6}$/), v.transform(Number), v.maxValue(most));
 
 /**
  * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and

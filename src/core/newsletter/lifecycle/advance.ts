@@ -100,8 +100,7 @@ function report({ email_id, status, error }: Email, { log }: AdvanceDeps): void 
   if (status === 'failed') {
     log.count?.('failed');
     log.warn(`Email ${email_id} failed: ${error}`, { email_id });
-  }
-  else log.info(`Email ${email_id} is ${status}`, { email_id });
+  } else log.info(`Email ${email_id} is ${status}`, { email_id });
 }
 
 function idle(): Plan {

@@ -94,7 +94,9 @@ describe('ops emails', () => {
     const place = { email_id, batch_id, chunk: 0 };
     const chunk = { ...place, tenant_id: 'T1', recipients: [0, 1, 2, 3].map((n) => recipient(n)) };
     const base = { version: 1, tries: {}, unanswered: {}, message_ids: {} };
-    await access.chunks.put([{ chunk, state: { ...place, ...base, states: '.sfu', reasons: { 2: 'message_rejected' } } }]);
+    await access.chunks.put([
+      { chunk, state: { ...place, ...base, states: '.sfu', reasons: { 2: 'message_rejected' } } },
+    ]);
     const at = new Date().toISOString();
     await change(email_id, {
       status: 'submitting',
@@ -138,7 +140,10 @@ describe('the job by hand', () => {
     const { email_id } = await send();
     expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
     await change(email_id, { paused: true });
-    expect(await requestStart(email_id, access)).toMatchObject({ result: 'skipped', reason: expect.stringContaining('paused') });
+    expect(await requestStart(email_id, access)).toMatchObject({
+      result: 'skipped',
+      reason: expect.stringContaining('paused'),
+    });
     await change(email_id, { paused: false, status: 'failed', error: 'x' });
     expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
     await change(email_id, { status: 'submitted' });

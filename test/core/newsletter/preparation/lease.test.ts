@@ -6,7 +6,14 @@ import { LeaseLostError, PreparationLease } from '../../../../src/core/newslette
 import type { PrepareDeps } from '../../../../src/core/newsletter/preparation/ports.ts';
 
 const clock = () => new Date('2026-03-01T10:00:00.000Z');
-const NEWSLETTER = { tenant_id: 't', newsletter_id: 'n', name: 'N', from: 'n@example.com', created_at: '', updated_at: '' };
+const NEWSLETTER = {
+  tenant_id: 't',
+  newsletter_id: 'n',
+  name: 'N',
+  from: 'n@example.com',
+  created_at: '',
+  updated_at: '',
+};
 const EMAIL: Email = {
   email_id: 'e',
   tenant_id: 't',
