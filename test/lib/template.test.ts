@@ -266,11 +266,16 @@ describe('the stream of NotificationLog', () => {
 });
 
 describe('the API', () => {
-  it('requires a key on every route but the document and unknown paths, and caches the check for a minute at most', () => {
+  it('requires a key on every route but the document, unsubscribe links and unknown paths, and caches the check for a minute at most', () => {
     const open = resourcesOf(template, 'AWS::ApiGatewayV2::Route').filter(
       ({ properties }) => properties['AuthorizationType'] !== 'CUSTOM',
     );
-    expect(open.map(({ properties }) => properties['RouteKey']).sort()).toEqual(['$default', 'GET /v1/openapi.json']);
+    expect(open.map(({ properties }) => properties['RouteKey']).sort()).toEqual([
+      '$default',
+      'GET /u/{token}',
+      'GET /v1/openapi.json',
+      'POST /u/{token}',
+    ]);
     const [authorizer] = resourcesOf(template, 'AWS::ApiGatewayV2::Authorizer');
     expect(authorizer?.properties).toMatchObject({
       AuthorizerType: 'REQUEST',

@@ -12,6 +12,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { Construct } from 'constructs';
 import type { ServiceFunction } from '../function/service-function.ts';
 import { emailsApiFunction } from '../newsletter/emails-api-function.ts';
+import { unsubscribeFunction } from '../newsletter/unsubscribe-function.ts';
 import { accessLog } from './access-log.ts';
 import { authorizerFunction } from './authorizer-function.ts';
 import type { IntakeApiProps } from './intake-api-props.ts';
@@ -29,6 +30,7 @@ export class IntakeApi extends Construct {
   readonly notifications: ServiceFunction;
   readonly newsletters: ServiceFunction;
   readonly emails: ServiceFunction;
+  readonly unsubscribe: ServiceFunction;
   readonly authorizer: ServiceFunction;
   /** The base URL, without a slash at the end. */
   readonly url: string;
@@ -40,6 +42,7 @@ export class IntakeApi extends Construct {
     this.notifications = notificationsFunction(this, props);
     this.newsletters = newslettersFunction(this, props);
     this.emails = emailsApiFunction(this, props);
+    this.unsubscribe = unsubscribeFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
     this.api = new HttpApi(this, 'Api', {
       apiName: `notification-retry-${config.stage}`,
@@ -92,6 +95,12 @@ export class IntakeApi extends Construct {
     for (const list of ['batches', 'recipients']) route(GET, `/v1/emails/{email_id}/${list}`, emails);
     for (const verb of ['retry', 'pause', 'resume', 'cancel', 'test', 'resolve']) {
       route(POST, `/v1/emails/{email_id}/${verb}`, emails);
+    }
+    const unsubscribe = new HttpLambdaIntegration('Unsubscribe', this.unsubscribe);
+    for (const method of [GET, POST]) {
+      for (const link of route(method, '/u/{token}', unsubscribe, new HttpNoneAuthorizer())) {
+        acknowledgeNoKey(link, 'Whoever has the mail may unsubscribe: the token in the link is signed (RFC 8058).');
+      }
     }
     const [document] = route(GET, '/v1/openapi.json', notifications, new HttpNoneAuthorizer());
     if (document === undefined) throw new Error('API Gateway made no route for GET /v1/openapi.json');

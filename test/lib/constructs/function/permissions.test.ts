@@ -46,7 +46,16 @@ describe('no role', () => {
     expect(statements.flatMap(({ Action }) => Action).filter((action) => action.includes('*'))).toEqual([]);
     const wild = statements.filter(({ Resource }) => JSON.stringify(Resource).includes('*'));
     expect(new Set(wild.flatMap(({ Action }) => Action))).toEqual(
-      new Set(['secretsmanager:GetSecretValue', 'dynamodb:ListStreams', 'ses:SendEmail']),
+      new Set([
+        'secretsmanager:GetSecretValue',
+        'dynamodb:ListStreams',
+        'ses:SendEmail',
+        'ses:SendBulkEmail',
+        'ses:GetAccount',
+        'ses:GetEmailIdentity',
+        'scheduler:CreateSchedule',
+        'scheduler:DeleteSchedule',
+      ]),
     );
     for (const { Action, Resource } of wild) {
       if (Action === 'secretsmanager:GetSecretValue') {
@@ -67,6 +76,7 @@ describe('the dispatcher', () => {
     const permissions = permissionsOf('DispatcherRole');
 
     expect([...permissions.keys()].sort()).toEqual([
+      'dynamodb:GetItem',
       'dynamodb:Query',
       'dynamodb:UpdateItem',
       'kms:Decrypt',
@@ -127,14 +137,14 @@ describe('a channel function', () => {
     expect(permissions.get('dynamodb:PutItem')).not.toMatch(/RetryLog|PipelineState|DataKeys/);
   });
 
-  it('reads and writes no item of PipelineState but the breakers', () => {
+  it('reads and writes no item of PipelineState but the breakers and budgets', () => {
     template.hasResourceProperties('AWS::IAM::Policy', {
       PolicyName: Match.stringLikeRegexp('SlackSenderRole'),
       PolicyDocument: {
         Statement: Match.arrayWith([
           Match.objectLike({
-            Action: ['dynamodb:Query', 'dynamodb:UpdateItem'],
-            Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker'] } },
+            Action: ['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:UpdateItem'],
+            Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['breaker', 'budget'] } },
           }),
         ]),
       },
@@ -286,11 +296,19 @@ describe('the API’s functions', () => {
 });
 
 describe('the key that wraps data keys', () => {
-  const SEALING = ['IndexerRole', 'IntakeApiIntakeRole', 'IntakeApiNewslettersRole'];
-  const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole'];
+  const SEALING = ['IndexerRole', 'IntakeApiIntakeRole', 'IntakeApiNewslettersRole', 'PrepareFunctionRole'];
+  const NEWSLETTER_OPENING = ['SendFunctionRole', 'EmailsRole', 'UnsubscribeRole', 'NewsletterEventsHandlerRole'];
+  const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole', ...NEWSLETTER_OPENING];
   const ofPurpose = (role: string) => ({
-    StringEquals: { 'kms:EncryptionContext:purpose': role.includes('Newsletters') ? 'member' : 'recipient' },
+    StringEquals: {
+      'kms:EncryptionContext:purpose': /Newsletter|Function|EmailsRole|Unsubscribe/.test(role) ? 'member' : 'recipient',
+    },
   });
+  const WITHOUT_SECRETS = ['PrepareFunctionRole', 'EmailsRole'];
+  const bySecretsManager = {
+    Action: 'kms:Decrypt',
+    Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
+  };
   const onRecipientKey = (role: string) =>
     statementsOf(role).filter(({ Resource }) => JSON.stringify(Resource).includes('RecipientKey'));
 
@@ -300,10 +318,7 @@ describe('the key that wraps data keys', () => {
       const actions = SEALING.includes(role) ? ['kms:Decrypt', 'kms:GenerateDataKey'] : 'kms:Decrypt';
       expect(onRecipientKey(role).map(({ Action, Condition }) => ({ Action, Condition }))).toEqual([
         { Action: actions, Condition: ofPurpose(role) },
-        {
-          Action: 'kms:Decrypt',
-          Condition: { StringEquals: { 'kms:ViaService': expect.objectContaining({ 'Fn::Join': expect.anything() }) } },
-        },
+        ...(WITHOUT_SECRETS.includes(role) ? [] : [bySecretsManager]),
       ]);
     },
   );
