@@ -57,7 +57,11 @@ module.exports = {
     },
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
-    onlyTo('cli-knows-client-adapters-and-core', '^src/cli/', '^src/(cli|client|terminal|processes|adapters|core)/'),
+    onlyTo(
+      'cli-knows-client-adapters-and-core',
+      '^src/cli/',
+      '^src/(cli|batch|client|terminal|processes|adapters|core)/',
+    ),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
     onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|processes|core)/'),
     {

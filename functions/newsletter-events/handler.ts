@@ -44,17 +44,15 @@ export function createHandler(deps: ApplyDeps, { logger, metrics }: Observabilit
       const events = group.map(({ event }) => event);
       const { news, ...report } = await applyEvents(email_id, batch_id, events, deps);
       const { delivered = 0, bounced = 0, complained = 0 } = news;
-      const counted = {
-        NewsletterEvents: group.length - report.ignored,
-        IgnoredNewsletterEvents: report.ignored,
-        NewsletterDelivered: delivered,
-        NewsletterBounced: bounced,
-        NewsletterComplained: complained,
-        NewsletterReconciled: report.reconciled,
-      } as const;
-      for (const [name, value] of Object.entries(counted)) {
-        if (value > 0) count(metrics, name as keyof typeof counted, value);
-      }
+      const counted = [
+        ['NewsletterEvents', group.length - report.ignored],
+        ['IgnoredNewsletterEvents', report.ignored],
+        ['NewsletterDelivered', delivered],
+        ['NewsletterBounced', bounced],
+        ['NewsletterComplained', complained],
+        ['NewsletterReconciled', report.reconciled],
+      ] as const;
+      for (const [name, value] of counted) if (value > 0) count(metrics, name, value);
       logger.info('newsletter events', { email_id, batch_id, events: group.length, ...news, ...report });
     } catch (error) {
       back.push(...group.map(({ messageId }) => messageId));

@@ -17,12 +17,16 @@ import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { newsletterSendEnv, parseEnv } from '../shared/runtime/env.ts';
+import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Sends a batch of an email in its slot, or records the outcome of a call that storage did not take in time. */
-export function createHandler(deps: Omit<SendDeps, 'remaining_ms'>, observability: Pick<Observability, 'logger'>) {
-  const { logger } = observability;
+export function createHandler(
+  deps: Omit<SendDeps, 'remaining_ms'>,
+  observability: Pick<Observability, 'logger' | 'metrics'>,
+) {
+  const { logger, metrics } = observability;
   const run = async (message: SendMessage, remaining_ms: () => number): Promise<void> => {
     const { email_id, batch_id, kind } = message;
     if (kind === 'record') {
@@ -30,7 +34,10 @@ export function createHandler(deps: Omit<SendDeps, 'remaining_ms'>, observabilit
       logger.info('late outcome recorded', { email_id, batch_id, chunk: message.chunk });
       return;
     }
-    logger.info('batch', { email_id, batch_id, ...(await sendBatch(message, { ...deps, remaining_ms })) });
+    const report = await sendBatch(message, { ...deps, remaining_ms });
+    const { uncertain = 0 } = report.counts ?? {};
+    if (uncertain > 0 && report.result === 'submitted') count(metrics, 'NewsletterUncertain', uncertain);
+    logger.info('batch', { email_id, batch_id, ...report });
   };
   return messageHandler(parseSendMessage, run, observability);
 }

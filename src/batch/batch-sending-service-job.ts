@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createDeploymentClients } from '../adapters/deployment/deployment-clients.ts';
+import { emailAccess, readEmailView } from '../adapters/deployment/email-access.ts';
 import { findDeployment } from '../adapters/deployment/find-deployment.ts';
-import { describeEmail, doneOf } from '../cli/commands/emails/email-report.ts';
-import { isOver, summaryOf } from '../cli/commands/emails/status.ts';
-import { emailAccess, readEmailView } from '../cli/session/email-access.ts';
 import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/request-start.ts';
 import { describeError, EXIT_USAGE, OperatorError } from '../terminal/errors.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';
+import { describeEmail, doneOf, isOver, summaryOf } from './sending-job/email-report.ts';
 
 const USAGE = `Usage: npm run batch:batch-sending-service-job -- --email-id=ID [options]
 

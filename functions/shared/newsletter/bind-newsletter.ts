@@ -5,8 +5,9 @@ import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batc
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createNewsletterQueues } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
-import type { JobLog } from '../../../src/core/newsletter/model/job-log.ts';
+import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/job-log.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
+import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 
 interface NewsletterEnv {
@@ -18,13 +19,20 @@ interface NewsletterEnv {
   readonly NEWSLETTER_PATIENCE_SECONDS: number;
 }
 
+const METRIC_OF = {
+  failed: 'NewslettersFailed',
+  count_off: 'NewsletterCountsOff',
+  stalled: 'NewslettersStalled',
+} as const satisfies Readonly<Record<JobEvent, string>>;
+
 /** What all functions of the job share, on the deployed tables and queues. */
-export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { logger }: Observability) {
+export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { logger, metrics }: Observability) {
   const patience_ms = 1_000 * env.NEWSLETTER_PATIENCE_SECONDS;
   const clock = () => new Date();
   const log: JobLog = {
     info: (message, fields = {}) => logger.info(message, fields),
     warn: (message, fields = {}) => logger.warn(message, fields),
+    count: (what) => count(metrics, METRIC_OF[what]),
   };
   return {
     emails: createEmailStore(client, env.EMAILS_TABLE, clock),

@@ -11,14 +11,14 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
 import type { ServiceFunction } from '../function/service-function.ts';
-import { emailsApiFunction } from '../newsletter/emails-api-function.ts';
-import { unsubscribeFunction } from '../newsletter/unsubscribe-function.ts';
 import { accessLog } from './access-log.ts';
 import { authorizerFunction } from './authorizer-function.ts';
+import { emailsApiFunction } from './emails-function.ts';
 import type { IntakeApiProps } from './intake-api-props.ts';
 import { intakeFunction } from './intake-function.ts';
 import { newslettersFunction } from './newsletters-function.ts';
 import { notificationsFunction } from './notifications-function.ts';
+import { unsubscribeFunction } from './unsubscribe-function.ts';
 
 /** How long a revoked key may still be accepted. */
 const AUTHORIZER_CACHE = Duration.seconds(60);

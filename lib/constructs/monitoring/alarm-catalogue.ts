@@ -6,6 +6,7 @@ import type { ServiceFunction } from '../function/service-function.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
 import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
 import { FIVE_MINUTES, growth, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
+import { newsletterAlarms } from './newsletter-alarms.ts';
 import { ServiceMetrics } from './service-metrics.ts';
 
 const DEFAULTS = {
@@ -21,6 +22,7 @@ export function alarmTable(config: StageConfig, { channels, functions, indexing 
     ...channelAlarms(config, channels),
     ...pipelineAlarms(config),
     ...indexingAlarms(config, indexing),
+    ...newsletterAlarms(config),
     ...functionAlarms(config, functions),
   ];
   return specs.map((spec) => ({ ...DEFAULTS, ...spec }));

@@ -140,6 +140,19 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       graph('Postponed by a budget', everyChannel('Paced', 'Sum')),
     ],
     [
+      graph('Newsletters: deliveries', [metrics.single('NewsletterDelivered', 'Sum', FIVE_MINUTES)]),
+      graph('Newsletters: bounces, complaints, unsubscriptions', [
+        metrics.single('NewsletterBounced', 'Sum', FIVE_MINUTES),
+        metrics.single('NewsletterComplained', 'Sum', FIVE_MINUTES),
+        metrics.single('Unsubscriptions', 'Sum', FIVE_MINUTES),
+      ]),
+      graph('Newsletters: failed, stalled, uncertain', [
+        metrics.overServices('NewslettersFailed', FIVE_MINUTES),
+        metrics.overServices('NewslettersStalled', FIVE_MINUTES),
+        metrics.single('NewsletterUncertain', 'Sum', FIVE_MINUTES),
+      ]),
+    ],
+    [
       graph(
         'Function errors',
         functions.map((one) => one.metricErrors({ ...ONE_FUNCTION, label: one.service })),

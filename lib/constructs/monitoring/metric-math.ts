@@ -8,6 +8,7 @@ import type { StageConfig } from '../../config/stage-config.ts';
 export const FIVE_MINUTES = Duration.minutes(5);
 export const QUARTER = Duration.minutes(15);
 export const HOUR = Duration.hours(1);
+export const DAY = Duration.days(1);
 
 /** The period of the monitor's metrics. It covers three runs of the monitor, so that a late run is no missing run. */
 export function monitorWindow({ monitorSchedule }: StageConfig): Duration {

@@ -9,7 +9,7 @@ export interface MetricDefinition {
   readonly unit: 'Count' | 'Milliseconds' | 'Seconds';
   /**
    * The function that emits the metric, a folder under functions/, and its dimension `service`; `send`: each
-   * channel's.
+   * channel's; `newsletter-job`: every function that moves an email on.
    */
   readonly from:
     | 'send'
@@ -20,7 +20,8 @@ export interface MetricDefinition {
     | 'delivery-events'
     | 'api-intake'
     | 'newsletter-events'
-    | 'newsletter-clock'
+    | 'newsletter-send'
+    | 'newsletter-job'
     | 'unsubscribe';
   /** Names of the other dimensions. */
   readonly by: readonly ('channel' | 'error_type')[];
@@ -35,6 +36,7 @@ const reconciler = { from: 'reconciler', by: [], unit: 'Count' } as const;
 const monitor = { from: 'monitor', by: ['channel'], unit: 'Count' } as const;
 const events = { from: 'delivery-events', by: ['channel'], unit: 'Count' } as const;
 const newsletterEvents = { from: 'newsletter-events', by: [], unit: 'Count' } as const;
+const newsletterJob = { from: 'newsletter-job', by: [], unit: 'Count' } as const;
 const intake = { from: 'api-intake', by: [], unit: 'Count' } as const;
 
 export const METRICS = {
@@ -89,6 +91,18 @@ export const METRICS = {
   Bounced: { ...events, meaning: 'notifications that bounced, or that their recipient complained about' },
   Reconciled: { ...events, meaning: 'uncertain attempts that an event showed to be delivered' },
   // Newsletters
+  NewslettersFailed: { ...newsletterJob, meaning: 'emails that failed: not, or only partially sent' },
+  NewsletterCountsOff: { ...newsletterJob, meaning: 'emails whose count was off by 1 % or more' },
+  NewslettersStalled: {
+    ...newsletterJob,
+    meaning: 'work on an email that nobody did in time, and that was given out again',
+  },
+  NewsletterUncertain: {
+    from: 'newsletter-send',
+    by: [],
+    unit: 'Count',
+    meaning: 'uncertain recipients of batches that were sent',
+  },
   NewsletterEvents: { ...newsletterEvents, meaning: 'events of newsletters that found their recipient' },
   IgnoredNewsletterEvents: { ...newsletterEvents, meaning: 'events of test mails and of recipients that do not exist' },
   NewsletterDelivered: { ...newsletterEvents, meaning: 'recipients whose server took a newsletter' },
@@ -109,9 +123,12 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 
+const NEWSLETTER_SERVICES = ['newsletter-prepare', 'newsletter-send', 'newsletter-clock', 'api-emails'] as const;
+
 /** The functions that emit a metric, by the value of their dimension `service`. */
 export function servicesOf(name: MetricName): readonly string[] {
   const { from } = METRICS[name];
+  if (from === 'newsletter-job') return NEWSLETTER_SERVICES;
   return from === 'send' ? CHANNELS.map((channel) => `send-${channel}`) : [from];
 }
 

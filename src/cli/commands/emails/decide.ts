@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { emailAccess } from '../../../adapters/deployment/email-access.ts';
 import {
   cancelEmail,
   type OperateDeps,
@@ -11,7 +12,6 @@ import type { Email } from '../../../core/newsletter/model/email.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { emailAccess } from '../../session/email-access.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 interface Decision {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { emailAccess } from '../../../adapters/deployment/email-access.ts';
 import { type EmailSummary, emailSummary } from '../../../core/newsletter/views/email-view.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { ago, table } from '../../../terminal/table.ts';
-import { emailAccess } from '../../session/email-access.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 interface ListOptions {

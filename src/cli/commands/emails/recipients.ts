@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { emailAccess } from '../../../adapters/deployment/email-access.ts';
 import { SHOWN_STATES, type ShownState } from '../../../core/newsletter/model/recipient-state.ts';
 import {
   listRecipients,
@@ -9,7 +10,6 @@ import { OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
-import { emailAccess } from '../../session/email-access.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 interface RecipientsOptions {

@@ -5,12 +5,12 @@ import { toPublication } from '../../../adapters/api/email-request.ts';
 import { emailSchema } from '../../../adapters/api/email-schemas.ts';
 import { requestHash } from '../../../adapters/api/idempotency.ts';
 import { check } from '../../../adapters/api/read-request.ts';
+import { emailAccess } from '../../../adapters/deployment/email-access.ts';
 import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { emailAccess } from '../../session/email-access.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { readPost } from './read-post.ts';
 

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import type { EmailView } from '../../../core/newsletter/views/email-view.ts';
+import { emailAccess, readEmailView } from '../../../adapters/deployment/email-access.ts';
+import { describeEmail, doneOf, isOver, summaryOf } from '../../../batch/sending-job/email-report.ts';
 import { EXIT_FAILED } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
-import { emailAccess, readEmailView } from '../../session/email-access.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { describeEmail, doneOf } from './email-report.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -43,18 +42,4 @@ async function status(session: Session, id: string, watch: boolean): Promise<num
   } finally {
     progress?.end();
   }
-}
-
-export function isOver({ status: of }: EmailView): boolean {
-  return of === 'submitted' || of === 'failed' || of === 'cancelled';
-}
-
-export function summaryOf({ rate, eta, counts }: EmailView): string {
-  const parts = [
-    rate.now === null ? undefined : `${rate.now}/s${rate.allowed === null ? '' : ` of ${rate.allowed}/s`}`,
-    eta === undefined ? undefined : `until ${eta.slice(11, 19)} UTC`,
-    counts.failed > 0 ? `${counts.failed} failed` : undefined,
-    counts.uncertain > 0 ? `${counts.uncertain} uncertain` : undefined,
-  ];
-  return parts.filter((part) => part !== undefined).join(' · ');
 }

@@ -41,6 +41,7 @@ export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSl
     if (plan === undefined) return email;
     const changed = await deps.emails.change(email, plan.change);
     if (changed === undefined) continue;
+    if (isRepeated(email, plan)) deps.log.count?.('stalled');
     await sendMessages(changed, plan, deps);
     if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, deps);
     return changed;
@@ -96,10 +97,18 @@ async function sendMessages(email: Email, plan: Plan, { queues }: AdvanceDeps): 
 }
 
 function report({ email_id, status, error }: Email, { log }: AdvanceDeps): void {
-  if (status === 'failed') log.warn(`Email ${email_id} failed: ${error}`, { email_id });
-  else log.info(`Email ${email_id} is ${status}`, { email_id });
+  if (status === 'failed') {
+    log.count?.('failed');
+    log.warn(`Email ${email_id} failed: ${error}`, { email_id });
+  } else log.info(`Email ${email_id} is ${status}`, { email_id });
 }
 
 function idle(): Plan {
   return { change: withNextAt({}, undefined), given: {} };
+}
+
+/** Whether the plan gives out again what was given out before: nobody did it. */
+function isRepeated({ status, slots }: Email, { start = false, given }: Plan): boolean {
+  if (start) return status === 'submitting';
+  return Object.entries(given).some(([slot, batch_id]) => slots[slot]?.batch_id === batch_id);
 }

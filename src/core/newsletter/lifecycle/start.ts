@@ -70,6 +70,7 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
     const prepared = await prepare(locked, deps);
     switch (prepared.result) {
       case 'prepared':
+        if (prepared.count_was !== undefined) deps.log.count?.('count_off');
         await advance(email_id, deps);
         return { result: 'started', ...(prepared.count_was !== undefined && { count_was: prepared.count_was }) };
       case 'continued':
@@ -82,6 +83,7 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
           'claim_until',
         ]);
         await deps.emails.change(prepared.email, change);
+        deps.log.count?.('failed');
         deps.log.warn(`Email ${email_id} failed: ${prepared.error}`, { email_id });
         return { result: 'failed', reason: prepared.error };
       }

@@ -2,4 +2,9 @@
 export interface JobLog {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** Counts what operators are alarmed of. */
+  count?(what: JobEvent): void;
 }
+
+/** `stalled`: work that nobody did in time was given out again. */
+export type JobEvent = 'failed' | 'count_off' | 'stalled';

@@ -22,9 +22,6 @@ export interface MemberProfile {
   readonly updated_at: string;
 }
 
-/** A subscriber of a tenant. */
-export interface Member extends MemberProfile, MemberIdentity {}
-
 /** A member as it is stored. */
 export interface StoredMember extends MemberProfile {
   /** Keyed hash of tenant and address: finds the address without decrypting any, and orders the members. */

@@ -1,18 +1,18 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { Deployment } from '../../adapters/deployment/deployment.ts';
-import { createBatchStore } from '../../adapters/dynamodb/newsletter/batch-store.ts';
-import { createChunkStore } from '../../adapters/dynamodb/newsletter/chunk-store.ts';
-import { createEmailStore } from '../../adapters/dynamodb/newsletter/email-store.ts';
-import { createEventStore } from '../../adapters/dynamodb/newsletter/event-store.ts';
-import { createNewsletterStore } from '../../adapters/dynamodb/newsletter/newsletter-store.ts';
-import { createPacingStore } from '../../adapters/dynamodb/pacing/pacing-store.ts';
-import { createNewsletterQueues } from '../../adapters/sqs/newsletter-queues.ts';
+import { Problem } from '../../core/intake/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { DEFAULT_JOB_LIMITS } from '../../core/newsletter/model/job-limits.ts';
 import { type EmailView, emailView } from '../../core/newsletter/views/email-view.ts';
 import { budgetStatus } from '../../core/pacing/budget-status.ts';
-import { OperatorError } from '../../terminal/errors.ts';
+import { createBatchStore } from '../dynamodb/newsletter/batch-store.ts';
+import { createChunkStore } from '../dynamodb/newsletter/chunk-store.ts';
+import { createEmailStore } from '../dynamodb/newsletter/email-store.ts';
+import { createEventStore } from '../dynamodb/newsletter/event-store.ts';
+import { createNewsletterStore } from '../dynamodb/newsletter/newsletter-store.ts';
+import { createPacingStore } from '../dynamodb/pacing/pacing-store.ts';
+import { createNewsletterQueues } from '../sqs/newsletter-queues.ts';
+import type { Deployment } from './deployment.ts';
 
 export interface EmailAccessDeps {
   readonly deployment: Deployment;
@@ -45,11 +45,11 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAc
 
 export type EmailAccess = ReturnType<typeof emailAccess>;
 
-/** @throws OperatorError for an unknown email */
+/** @throws Problem for an unknown email */
 export async function readEmailView(email_id: string, access: EmailAccess): Promise<EmailView> {
   const email = await access.emails.read(email_id);
   if (email === undefined) {
-    throw new OperatorError(`There is no email ${email_id}: npm run ops -- emails list --tenant ID shows them.`);
+    throw new Problem('not-found', `There is no email ${email_id}: npm run ops -- emails list --tenant ID shows them.`);
   }
   const [batches, events, registers] = await Promise.all([
     access.batches.list(email_id),

@@ -6,9 +6,9 @@ import { SEALED } from '../../../src/core/model/notification.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, countRequests, openRecipients, useBudgets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import { API_TIMEOUT, type IntakeApiProps } from '../intake/intake-api-props.ts';
-import { jobEnvironment, sendMessages } from './job-access.ts';
-import { bulkPermission, newsletterConfigurationSet } from './newsletter-sending.ts';
+import { jobEnvironment, sendMessages } from '../newsletter/job-access.ts';
+import { bulkPermission, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
+import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes of emails: publish, status, operators' decisions, test mails. */
 export function emailsApiFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {

@@ -3,7 +3,7 @@ import type { UnsubscribeEnv } from '../../../functions/shared/runtime/env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import { API_TIMEOUT, type IntakeApiProps } from '../intake/intake-api-props.ts';
+import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the unsubscribe links, which need no API key. */
 export function unsubscribeFunction(

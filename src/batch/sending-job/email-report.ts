@@ -1,7 +1,7 @@
-import type { EmailPhase, EmailView } from '../../../core/newsletter/views/email-view.ts';
-import type { Colors } from '../../../terminal/colors.ts';
-import { printableValue } from '../../../terminal/printable.ts';
-import { fields } from '../../../terminal/table.ts';
+import type { EmailPhase, EmailView } from '../../core/newsletter/views/email-view.ts';
+import type { Colors } from '../../terminal/colors.ts';
+import { printableValue } from '../../terminal/printable.ts';
+import { fields } from '../../terminal/table.ts';
 
 const BAR_WIDTH = 30;
 const number = (count: number) => count.toLocaleString('en');
@@ -73,4 +73,20 @@ export function paint(phase: EmailPhase, colors: Colors): string {
   if (phase === 'submitted') return colors.green(phase);
   if (phase === 'failed' || phase === 'cancelled') return colors.red(phase);
   return phase === 'paused' || phase === 'waiting' ? colors.yellow(phase) : colors.cyan(phase);
+}
+
+/** One that is over changes no more by itself. */
+export function isOver({ status: of }: EmailView): boolean {
+  return of === 'submitted' || of === 'failed' || of === 'cancelled';
+}
+
+/** Rate, expected end and faults on one line, for progress. */
+export function summaryOf({ rate, eta, counts }: EmailView): string {
+  const parts = [
+    rate.now === null ? undefined : `${rate.now}/s${rate.allowed === null ? '' : ` of ${rate.allowed}/s`}`,
+    eta === undefined ? undefined : `until ${eta.slice(11, 19)} UTC`,
+    counts.failed > 0 ? `${counts.failed} failed` : undefined,
+    counts.uncertain > 0 ? `${counts.uncertain} uncertain` : undefined,
+  ];
+  return parts.filter((part) => part !== undefined).join(' · ');
 }

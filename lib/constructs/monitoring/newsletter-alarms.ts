@@ -1,0 +1,70 @@
+import { ComparisonOperator } from 'aws-cdk-lib/aws-cloudwatch';
+import type { StageConfig } from '../../config/stage-config.ts';
+import type { AlarmSpec } from './alarm-spec.ts';
+import { DAY, FIVE_MINUTES, monitorWindow, percentage, QUARTER } from './metric-math.ts';
+import { ServiceMetrics } from './service-metrics.ts';
+
+/** Rates need so many recipients: one complaint of two is no rate. */
+const LEAST_RECIPIENTS = 1_000;
+
+/** The alarms of newsletters (batch-sending-service-job.md, 監視・アラート), and those that mailbox providers judge by. */
+export function newsletterAlarms(config: StageConfig): AlarmSpec[] {
+  const metrics = new ServiceMetrics(config);
+  const events = (name: 'NewsletterDelivered' | 'NewsletterBounced' | 'NewsletterComplained') =>
+    metrics.single(name, 'Sum', DAY);
+  const atLeast = { comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD };
+  const all = events('NewsletterDelivered');
+  return [
+    {
+      name: 'newsletter-failed',
+      severity: 'critical',
+      meaning: 'A newsletter was not, or only partially sent',
+      metric: metrics.overServices('NewslettersFailed', FIVE_MINUTES),
+      threshold: 0,
+    },
+    {
+      name: 'newsletter-count-off',
+      severity: 'warning',
+      meaning: 'A newsletter has 1 % more or fewer recipients than were counted',
+      metric: metrics.overServices('NewsletterCountsOff', FIVE_MINUTES),
+      threshold: 0,
+    },
+    {
+      name: 'newsletter-stalled',
+      severity: 'critical',
+      meaning: 'Nobody works on a newsletter that is submitting',
+      metric: metrics.overServices('NewslettersStalled', QUARTER),
+      threshold: 2,
+    },
+    {
+      name: 'newsletter-uncertain',
+      severity: 'warning',
+      meaning: 'Nobody knows whether some recipients of a newsletter got it',
+      metric: metrics.single('NewsletterUncertain', 'Sum', FIVE_MINUTES),
+      threshold: 0,
+    },
+    {
+      name: 'newsletter-complaints',
+      severity: 'critical',
+      meaning: '0.1 % or more of the recipients of a day mark newsletters as spam',
+      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterComplained') }, LEAST_RECIPIENTS),
+      threshold: 0.1,
+      ...atLeast,
+    },
+    {
+      name: 'newsletter-bounces',
+      severity: 'critical',
+      meaning: '5 % or more of the recipients of a day bounce for good',
+      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterBounced') }, LEAST_RECIPIENTS),
+      threshold: 5,
+      ...atLeast,
+    },
+    {
+      name: 'newsletter-quota',
+      severity: 'warning',
+      meaning: 'The daily quota of e-mail is used up so far that newsletters wait',
+      metric: metrics.of('PausedUses', 'email', 'Maximum', monitorWindow(config)),
+      threshold: 0,
+    },
+  ];
+}
