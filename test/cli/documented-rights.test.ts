@@ -1,11 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { emailAccess } from '../../src/adapters/deployment/email-access.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
+import type { Email } from '../../src/core/newsletter/model/email.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { recordingActions } from '../support/cli/recorded-calls.ts';
 import { startLoopback } from '../support/loopback.ts';
+import { batchRow, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const RUNBOOK = readFileSync(join(PROJECT_ROOT, 'docs', 'runbook.md'), 'utf8');
@@ -46,6 +50,27 @@ const importOf = async (name: string, ...lines: readonly string[]): Promise<Comm
 
 type CommandLine = readonly string[];
 
+/** An email with one uncertain and one failed recipient, in the state that a command needs. */
+async function email(set: Partial<Email> = {}): Promise<string> {
+  const { deployment, dynamodb, sqs } = ops;
+  let serial = 0;
+  const access = emailAccess({ deployment, dynamodb, sqs, clock: () => new Date(), newId: () => `rights-${++serial}` });
+  const email_id = `rights-${randomUUID()}`;
+  const at = new Date().toISOString();
+  const common = { tenant_id: 'T1', name: 'Weekly', from: 'n@example.com', created_at: at, updated_at: at };
+  await access.newsletters.put({ ...common, newsletter_id: 'weekly' });
+  const prepared = { recipients: 2, excluded: 0, excluded_by_reason: {}, batches: 1, at };
+  const row = emailRow({ email_id, tenant_id: 'T1', newsletter_id: 'weekly', prepared, created_at: at, ...set });
+  await access.emails.create(row, emailContent());
+  const counts = { pending: 0, submitted: 0, excluded: 0, failed: 1, uncertain: 1 };
+  await access.batches.put(batchRow({ email_id, tenant_id: 'T1', status: 'failed', counts }));
+  const place = { email_id, batch_id: '00000', chunk: 0 };
+  const state = { ...place, version: 1, states: 'uf', reasons: {}, tries: {}, unanswered: {}, message_ids: {} };
+  const chunk = { ...place, tenant_id: 'T1', recipients: [recipient(0), recipient(1)] };
+  await access.chunks.put([{ chunk, state }]);
+  return email_id;
+}
+
 /** What each command is run with, so that it makes every call that it can make. */
 const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>> = {
   status: async () => [['status']],
@@ -75,6 +100,23 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
     return [['replay', '--include-stopped', '--yes']];
   },
   reconcile: async () => [['reconcile', '--dry-run']],
+  'emails send': async () => {
+    await email();
+    const post = join(ops.directory, 'post.md');
+    writeFileSync(post, '# Hello\n\nText');
+    return [['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly']];
+  },
+  'emails list': async () => [['emails', 'list', '--tenant', 'T1']],
+  'emails status': async () => [['emails', 'status', await email()]],
+  'emails retry': async () => [['emails', 'retry', await email({ status: 'failed', error: 'x' })]],
+  'emails pause': async () => [['emails', 'pause', await email()]],
+  'emails resume': async () => [['emails', 'resume', await email({ paused: true })]],
+  'emails cancel': async () => [['emails', 'cancel', await email()]],
+  'emails recipients': async () => [['emails', 'recipients', await email(), '--state', 'failed', '--addresses']],
+  'emails resolve': async () => [
+    ['emails', 'resolve', await email({ status: 'submitted' }), '--leave'],
+    ['emails', 'resolve', await email({ status: 'submitted' }), '--resend'],
+  ],
   'dlq list': async () => {
     await dead('dlq-list');
     return [['dlq', 'list']];
@@ -123,6 +165,7 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
 interface Endpoints {
   readonly sqs?: string;
   readonly lambda?: string;
+  readonly ses?: string;
 }
 
 /** Runs command lines as on AWS, and returns the actions of their calls. */
@@ -166,6 +209,20 @@ async function startMovingSqs() {
   return server;
 }
 
+/** An SES in which every sender is verified. */
+async function startSes() {
+  const server = await startLoopback();
+  server.answer = (response) => {
+    const body = JSON.stringify({ VerifiedForSendingStatus: true, SendingEnabled: true });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  };
+  vi.stubEnv('AWS_ENDPOINT_URL_SESV2', server.url);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'local');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
+  return server;
+}
+
 /** A reconciler that has nothing to do. */
 async function startReconciler() {
   const server = await startLoopback();
@@ -179,6 +236,7 @@ async function startReconciler() {
 const SERVERS: Readonly<Record<string, readonly [keyof Endpoints, typeof startReconciler]>> = {
   'dlq redrive': ['sqs', startMovingSqs],
   reconcile: ['lambda', startReconciler],
+  'emails send': ['ses', startSes],
 };
 
 describe('the rights of the operator commands', () => {
@@ -188,7 +246,7 @@ describe('the rights of the operator commands', () => {
       const commands = out.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
       return [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '));
     };
-    const groups = ['dlq', 'keys', 'members'];
+    const groups = ['dlq', 'keys', 'members', 'emails'];
     const all = (await Promise.all([names(), ...groups.map((group) => names(group))])).flat();
     // The spool is on the producer's own disk, and its flush uses a key of the API.
     const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);
@@ -207,6 +265,7 @@ describe('the rights of the operator commands', () => {
       expect(DOCUMENTED.get(name)).toEqual(await actionsOf(lines, endpoints));
     } finally {
       await server?.close();
+      vi.unstubAllEnvs();
     }
   });
 
