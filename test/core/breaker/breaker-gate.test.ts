@@ -158,7 +158,7 @@ describe('a breaker', () => {
     for (let i = 0; i < 3_000; i++) if (breaker) memory.breakers.set(other(i), { ...breaker, id: other(i) });
     if (breaker) memory.breakers.set(ID, breaker);
     const gate = worker();
-    expect(await batch(gate, [row()], OK)).toEqual([expect.objectContaining({ do: 'hold', breaker: ID })]);
+    expect(await batch(gate, [row()], OK)).toEqual([expect.objectContaining({ do: 'hold', by: { breaker: ID } })]);
     expect(await batch(gate, [row({ integration_config_id: 'Z9' })], OK)).toEqual(['counted']);
   });
 

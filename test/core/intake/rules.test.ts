@@ -82,7 +82,7 @@ describe('a row that a tenant asks for', () => {
   };
   const none = {
     type: 'urn:notification-retry:problem:not-found',
-    title: 'The notification does not exist',
+    title: 'What was asked for does not exist',
     status: 404,
     detail: 'The notification does not exist.',
   };

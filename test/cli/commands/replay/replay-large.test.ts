@@ -17,7 +17,7 @@ const HEAP_MB = 56;
 let ops: Operations;
 beforeAll(async () => {
   ops = await startOperations();
-  const { clients, tables, lane_queues, dead_letter_queues } = ops.deployment;
+  const { clients, tables, lane_queues, dead_letter_queues, newsletter_queues } = ops.deployment;
   const limits = { urgent: 1, important: 1, normal: 1, info: 1 };
   mkdirSync(join(ops.directory, '.local'));
   writeFileSync(
@@ -33,6 +33,7 @@ beforeAll(async () => {
       stack: {
         SweepIntervalSeconds: '3600',
         RetryPolicy: JSON.stringify({ base_interval_seconds: 300, max_retries: limits, retention_hours: limits }),
+        NewsletterQueues: JSON.stringify(newsletter_queues),
       },
       secrets_file: join(ops.directory, 'secrets.json'),
     }),
