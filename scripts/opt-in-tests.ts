@@ -20,6 +20,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
         : "Amazon's DynamoDB Local needs Java 17 or newer, and there is no `java` in the PATH.\n" +
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
+  realtime: { variable: 'WITH_REALTIME', folder: 'test/realtime' },
   packages: { variable: 'WITH_PACKAGES', folder: 'test/packages' },
   tools: { variable: 'WITH_TOOLS', folder: 'test/tools' },
   clients: { variable: 'WITH_CLIENTS', folder: 'test/clients' },

@@ -76,6 +76,7 @@ export async function startIdleRuntime(): Promise<IdleRuntime> {
       stack: {
         SweepIntervalSeconds: '3600',
         RetryPolicy: JSON.stringify({ base_interval_seconds: 300, max_retries: limits, retention_hours: limits }),
+        NewsletterQueues: JSON.stringify({ prepare: 'http://127.0.0.1:9/prepare', send: 'http://127.0.0.1:9/send' }),
       },
       secrets_file: join(directory, 'secrets.json'),
     };
