@@ -9,7 +9,6 @@ import {
   paginateScan,
   QueryCommand,
   ScanCommand,
-  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import {
   DeleteMessageCommand,
@@ -165,18 +164,6 @@ export class Flow {
         }),
       );
       return Items.map((item) => unmarshall(item));
-    });
-  }
-
-  /** Makes what is known of SES's limits old, so that the next e-mail has them read again. */
-  async forgetLimits(): Promise<void> {
-    await this.#withDynamoDb(async (client, { pipeline_state }) => {
-      const Key = { kind: { S: 'budget' }, id: { S: 'email' } };
-      const UpdateExpression = 'SET read_at = :long_ago, reading_until = :long_ago';
-      const ExpressionAttributeValues = { ':long_ago': { N: '0' } };
-      await client.send(
-        new UpdateItemCommand({ TableName: pipeline_state, Key, UpdateExpression, ExpressionAttributeValues }),
-      );
     });
   }
 
