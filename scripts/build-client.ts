@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
+import { bundle } from './bundle.ts';
 import { declareTypes } from './declare-types.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
@@ -18,9 +18,12 @@ export interface ClientInputs {
 export async function buildClient(directory: string): Promise<ClientInputs> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
-  const module = await bundle('src/client/index.ts', join(directory, 'index.js'), { sourcemap: true });
+  const module = await bundle('src/client/index.ts', join(directory, 'index.js'), { format: 'esm', sourcemap: true });
   const commandFile = join(directory, 'notification-spool.js');
-  const command = await bundle('src/client/spool/commands/main.ts', commandFile, { banner: { js: REQUIRE } });
+  const command = await bundle('src/client/spool/commands/main.ts', commandFile, {
+    format: 'esm',
+    banner: { js: REQUIRE },
+  });
   chmodSync(commandFile, 0o755);
   declareTypes({ entry: 'src/client/index.ts', root: 'src', outDir: join(directory, 'types') });
   const { version, license, description } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
@@ -43,21 +46,6 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
 
 /** Some libraries of the commands are CommonJS and call `require`, which an ES module does not have. */
 const REQUIRE = "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);";
-
-async function bundle(entry: string, outfile: string, more: BuildOptions): Promise<string[]> {
-  const { metafile } = await build({
-    absWorkingDir: PROJECT_ROOT,
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    ...more,
-    metafile: true,
-  });
-  return Object.keys(metafile.inputs);
-}
 
 if (import.meta.filename === process.argv[1]) {
   const directory = join(PROJECT_ROOT, 'dist', 'client');

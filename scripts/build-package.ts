@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
+import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../lib/constructs/function/function-bundle.ts';
+import { bundle } from './bundle.ts';
 import { declareTypes } from './declare-types.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
@@ -59,20 +60,6 @@ async function buildFunctions(directory: string): Promise<string[]> {
     inputs.push(...Object.keys(metafile.inputs));
   }
   return inputs;
-}
-
-async function bundle(entry: string, outfile: string, more: BuildOptions): Promise<string[]> {
-  const { metafile } = await build({
-    absWorkingDir: PROJECT_ROOT,
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    ...more,
-    metafile: true,
-  });
-  return Object.keys(metafile.inputs);
 }
 
 function manifest(): object {
