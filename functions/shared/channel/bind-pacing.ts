@@ -1,20 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { gather, SETTLE_WAIT_MS } from '../../../src/adapters/batching/gather.ts';
-import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { RetryPolicy } from '../../../src/core/model/retry-policy.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { type Budgets, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
-import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
-import type { PacingConfig } from '../runtime/env.ts';
 import type { Observability } from '../runtime/observability.ts';
+import { createPacer, type PacerEnv } from '../runtime/pacer.ts';
 
-interface PacingEnv {
-  readonly PIPELINE_STATE_TABLE: string;
-  readonly PACING: PacingConfig;
+interface PacingEnv extends PacerEnv {
   readonly RETRY_POLICY: RetryPolicy;
 }
 
@@ -33,23 +29,10 @@ export function bindPacing(
   env: PacingEnv,
   dynamodb: DynamoDBClient,
   { receiver, readLimits, inner }: ChannelRate & { readonly inner: ProviderGate },
-  { logger }: Observability,
+  observability: Pick<Observability, 'logger'>,
 ): PacedGate {
   const clock = () => new Date();
-  const { workers, ...policy } = env.PACING;
-  const pacer = new Pacer({
-    store: createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE),
-    channel,
-    policy,
-    clock,
-    random: Math.random,
-    workers,
-    ...(readLimits && { readLimits }),
-    onFault: (error) =>
-      logger.warn('the budget could not be read or written; this instance goes on slowly by itself', {
-        error: error as Error,
-      }),
-  });
+  const pacer = createPacer(channel, env, dynamodb, observability, readLimits);
   const budgets: Budgets = {
     reserve: gather<Ask, Allowance>((asks) => pacer.reserve(asks), { max: BATCH, wait_ms: SETTLE_WAIT_MS }),
     exceeded: (limit) => pacer.exceeded(limit),

@@ -1,0 +1,36 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
+import type { AccountLimits } from '../../../src/core/pacing/account.ts';
+import { Pacer } from '../../../src/core/pacing/pacer.ts';
+import type { PacingConfig } from './env.ts';
+import type { Observability } from './observability.ts';
+
+export interface PacerEnv {
+  readonly PIPELINE_STATE_TABLE: string;
+  readonly PACING: PacingConfig;
+}
+
+/** A channel's budget as this instance uses it, on the deployed table. @param readLimits what the provider allows */
+export function createPacer(
+  channel: Channel,
+  { PIPELINE_STATE_TABLE, PACING }: PacerEnv,
+  dynamodb: DynamoDBClient,
+  { logger }: Pick<Observability, 'logger'>,
+  readLimits?: () => Promise<AccountLimits>,
+): Pacer {
+  const { workers, ...policy } = PACING;
+  return new Pacer({
+    store: createPacingStore(dynamodb, PIPELINE_STATE_TABLE),
+    channel,
+    policy,
+    clock: () => new Date(),
+    random: Math.random,
+    workers,
+    ...(readLimits && { readLimits }),
+    onFault: (error) =>
+      logger.warn('the budget could not be read or written; this instance goes on slowly by itself', {
+        error: error as Error,
+      }),
+  });
+}
