@@ -54,12 +54,15 @@ function whySkipped(email: Email, now: string): string | undefined {
       return 'The email is submitted already: it is never sent again.';
     case 'cancelled':
       return 'The email was cancelled. Publish it anew to send it.';
+    case 'failed':
+      // A message that comes twice, or late, must not send what an operator has not retried.
+      return 'The email failed. Retry it: only what is missing is sent.';
     case 'submitting':
       if (prepared !== undefined) return 'The email is being sent already.';
       return (claim_until ?? '') > now ? 'The email is being prepared already.' : undefined;
     default:
       if (paused) return 'The email is paused. Resume it first.';
-      if (status === 'pending' && (scheduled_at ?? '') > now) return `The email is scheduled for ${scheduled_at}.`;
+      if ((scheduled_at ?? '') > now) return `The email is scheduled for ${scheduled_at}.`;
       return undefined;
   }
 }

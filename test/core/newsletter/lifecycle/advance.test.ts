@@ -45,7 +45,7 @@ async function finish(world: JobWorld, n: number, status: Batch['status'], slot:
 }
 
 const sent = (world: JobWorld) =>
-  world.sends.map((message) => [message.batch_id, message.kind === 'batch' && message.slot]);
+  world.sends.map((message) => (message.kind === 'batch' ? [message.batch_id, message.slot] : [message.kind, false]));
 
 describe('the slots of an email', () => {
   it('are two, and each end of a batch gives its slot to the next one', async () => {
