@@ -97,10 +97,10 @@ describe('a newsletter whose provider', () => {
     await limit({ sending: false });
     const failed = await ended(client, id, PATIENCE);
     const before = await mailed(id);
+    await limit({ sending: true, per_second: 400 });
     expect(failed.status).toBe('failed');
     expect(failed.error).toMatch(/^The email was partially sent: \d+ of 60 recipients in 1 batch were not sent\./);
     expect(failed.counts.pending).toBe(60 - before.length);
-    await limit({ sending: true, per_second: 400 });
     await client.decide(id, 'retry');
     await settled(id);
     expect(await mailed(id)).toEqual([...members].sort());

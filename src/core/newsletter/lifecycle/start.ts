@@ -80,12 +80,7 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
         await deps.queues.prepare({ version: 1, kind: 'start', email_id });
         return { result: 'continued' };
       case 'refused': {
-        const change = withNextAt({ status: 'failed', error: prepared.error }, undefined, [
-          'preparation',
-          'claim_id',
-          'claim_until',
-        ]);
-        await deps.emails.change(prepared.email, change);
+        await failRefused(prepared.email, prepared.error, deps);
         deps.log.count?.('failed');
         deps.log.warn(`Email ${email_id} failed: ${prepared.error}`, { email_id });
         return { result: 'failed', reason: prepared.error };
@@ -94,5 +89,14 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
   } catch (error) {
     if (error instanceof LeaseLostError) return { result: 'skipped', reason: 'Another invocation prepares the email.' };
     throw error;
+  }
+}
+
+/** The count pass and operators change the row of an email that is prepared, too: its failure is written all the same. */
+async function failRefused(email: Email, error: string, { emails }: StartDeps): Promise<void> {
+  const change = withNextAt({ status: 'failed', error }, undefined, ['preparation', 'claim_id', 'claim_until']);
+  for (let held: Email | undefined = email; held !== undefined && held.claim_id === email.claim_id; ) {
+    if ((await emails.change(held, change)) !== undefined) return;
+    held = await emails.read(email.email_id);
   }
 }

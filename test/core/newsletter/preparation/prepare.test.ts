@@ -109,6 +109,22 @@ describe('the preparation of an email', () => {
     expect(email).not.toHaveProperty('next_at');
   });
 
+  it('fails, too, when the count is written at the same moment', async () => {
+    const world = await JobWorld.of();
+    const deps = world.deps();
+    const change: typeof deps.emails.change = async (email, next) => {
+      if (next.set.status === 'failed' && email.email_count === undefined) {
+        await deps.emails.change(email, { set: { email_count: 0 } });
+      }
+      return deps.emails.change(email, next);
+    };
+    expect(await startEmail('email-1', { ...deps, emails: { ...deps.emails, change } })).toMatchObject({
+      result: 'failed',
+    });
+    expect(await world.email()).toMatchObject({ status: 'failed', error: expect.any(String), email_count: 0 });
+    expect(await world.email()).not.toHaveProperty('claim_id');
+  });
+
   it('fails before anything is sent when members lack the value of a merge field', async () => {
     const world = await JobWorld.of({}, { body: 'Dear {name}, {first_name, "you"}' });
     world.give([candidate(0, { name: 'Ada' }), candidate(1), candidate(2)]);
