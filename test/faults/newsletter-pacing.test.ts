@@ -158,7 +158,7 @@ describe('any number of senders on one budget', () => {
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log({ mails, failures, refused, calls });
   }, 120_000);
 
-  it.each([14, 100, 500])('use a rate of %i per second up to 95 percent, though a call begins with its middle slot', async (per_second) => {
+  it.each([14, 100, 500])('use a rate of %i per second up to 95 percent, though a call begins with its first slot', async (per_second) => {
     const none = { per_day: -1, senders: WORKERS, seed: 7, outage: [0, 0], lost_answers: 0 } as const;
     const senders = new PacedSenders({ ...none, per_second });
     await senders.run();

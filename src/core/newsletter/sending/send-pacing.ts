@@ -10,9 +10,8 @@ interface AccountBudget {
 }
 
 /**
- * Sends by the account's budget. A call takes all its slots at once, so it begins with the middle one: at the first, it
- * would be ahead of the rate by as much as it holds, and with the slots that the budget keeps by a second's worth, which
- * is all that the provider forgives (decision 0117).
+ * Sends by the account's budget. A call begins with the first of its slots: the provider lets a call exceed the rate and
+ * makes it up afterwards, and the next call has its slots after those of this one.
  */
 export function createSendPacing(
   budget: AccountBudget,
@@ -21,13 +20,12 @@ export function createSendPacing(
   return {
     async reserve(count) {
       const [answer] = await budget.reserve([{ key: 'account', count, use: 'newsletter' }]);
-      const slots = (answer?.slots ?? []).toSorted((a, b) => a - b);
-      const begin = slots[Math.floor(slots.length / 2)];
+      const [first] = answer?.slots ?? [];
       const retry = answer?.waits.toSorted((a, b) => a - b)[0];
       const now = clock().getTime();
-      if (begin !== undefined && begin > now) await pause(begin - now);
+      if (first !== undefined && first > now) await pause(first - now);
       return {
-        granted: slots.length,
+        granted: answer?.slots.length ?? 0,
         ...(retry !== undefined && { retry_at: isoAfter(new Date(retry), 0) }),
       };
     },

@@ -33,6 +33,8 @@ export class BulkMails {
       // A killed runtime may leave an incomplete line.
       if (line.endsWith('}')) this.#apply(JSON.parse(line) as Line);
     }
+    // The next line must not go on where that one was cut.
+    if (!readFileSync(file, 'utf8').endsWith('\n')) appendFileSync(file, '\n');
   }
 
   accept(accepted: readonly BulkReceipt[]): void {
