@@ -26,7 +26,7 @@ beforeAll(async () => {
   await client.setUpNewsletter();
   const given = members.map((email, i) => ({ member_id: `m-${i}`, email, status: 'free', newsletters: ['weekly'] }));
   await client.upsert(given);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await flow.stop();
   flow.remove();
@@ -71,7 +71,7 @@ describe('a newsletter that cannot be published gets a sentence, and nothing is 
     expect(counts).toMatchObject({ recipients: 0, pending: 0, submitted: 0 });
     const { detail } = await client.refused(`/v1/emails/${id}/cancel`, {});
     expect(detail).toMatch(/is failed, so it cannot be cancelled\. It can be retried/);
-  });
+  }, 120_000);
 
   it('a line of a file that is no member, while the others are imported', async () => {
     const file = `${flow.directory}/some.csv`;

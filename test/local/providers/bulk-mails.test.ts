@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type BulkReceipt, BulkMails } from '../../../src/local/providers/ses/bulk-mails.ts';
+import { BulkMails, type BulkReceipt } from '../../../src/local/providers/ses/bulk-mails.ts';
 
 const receipt = (n: number, changes: Partial<BulkReceipt> = {}): BulkReceipt => ({
   message_id: `m-${n}`,
