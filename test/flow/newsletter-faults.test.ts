@@ -140,7 +140,7 @@ describe('an unsubscribe link', () => {
     expect(await page.text()).toContain('Unsubscribe from Weekly?');
     expect((await client.status(id)).counts).toMatchObject({ unsubscribed: 0 });
     expect((await click(`${url}x`)).status).toBe(404);
-    expect((await click(url.replace(/\.\d+\.0\./, '.0.1.'))).status).toBe(404);
+    expect((await click(url.replace('.00000.0.0.', '.00000.0.1.'))).status).toBe(404);
     expect((await click(url)).status).toBe(200);
     expect((await click(url)).status, 'again').toBe(200);
     expect((await client.status(id)).counts).toMatchObject({ unsubscribed: 1 });
@@ -154,13 +154,14 @@ describe('a newsletter that reaches the quota of the day', () => {
   it('waits, and nothing fails', async () => {
     const sent = (await Promise.all((await client.emails()).map(({ email_id }) => client.receipts(email_id)))).flat();
     await limit({ per_day: sent.length + 20, per_second: 20 });
-    const id = await client.publish({ subject: 'Seventh', body: 'Hello', segment: 'status:free' });
+    // Without the one whose call is not answered.
+    const id = await client.publish({ subject: 'Seventh', body: 'Hello', segment: 'status:free+member_id:-m-0' });
     const waiting = await eventually(async () => {
       const found = await client.status(id);
       return found.phase === 'waiting' ? found : undefined;
     }, PATIENCE);
-    expect(waiting).toMatchObject({ status: 'submitting', counts: { recipients: 60, failed: 0 } });
-    expect(waiting.counts.pending).toBeGreaterThanOrEqual(40);
+    expect(waiting).toMatchObject({ status: 'submitting', counts: { recipients: 59, failed: 0, uncertain: 0 } });
+    expect(waiting.counts.pending).toBeGreaterThanOrEqual(39);
     expect((await client.receipts(id)).length).toBeLessThanOrEqual(20);
   }, 180_000);
 });
