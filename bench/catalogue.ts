@@ -4,6 +4,8 @@ import { dispatcherCpu } from './cases/dispatcher-cpu.ts';
 import { imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
+import { newsletterCpu } from './cases/newsletter/cpu.ts';
+import { newsletterUsage } from './cases/newsletter/usage.ts';
 import { sealing } from './cases/sealing.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
 import { usage } from './cases/usage.ts';
@@ -13,10 +15,12 @@ import { webhookCpu } from './cases/webhook-cpu.ts';
 export const BENCHMARKS: readonly Benchmark[] = [
   usage,
   intake,
+  newsletterUsage,
   sweepReads,
   bundles,
   dispatcherCpu,
   webhookCpu,
+  newsletterCpu,
   sealing,
   imports,
   memory,
