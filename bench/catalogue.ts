@@ -5,6 +5,7 @@ import { imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
 import { sealing } from './cases/sealing.ts';
+import { storageCalls } from './cases/storage-calls.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
 import { usage } from './cases/usage.ts';
 import { webhookCpu } from './cases/webhook-cpu.ts';
@@ -12,6 +13,7 @@ import { webhookCpu } from './cases/webhook-cpu.ts';
 /** The benchmarks in the order of their run. Those that only count come first, while later ones prepare. */
 export const BENCHMARKS: readonly Benchmark[] = [
   usage,
+  storageCalls,
   intake,
   sweepReads,
   bundles,
