@@ -1,5 +1,7 @@
 import { type ConsoleBinding, consoleDeps } from './deps.ts';
 import { createDispatch } from './http/dispatch.ts';
+import { actionRoutes } from './routes/actions.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { overviewRoutes } from './routes/overview.ts';
@@ -18,6 +20,8 @@ export function createConsole({ onFault, ...binding }: ConsoleOptions) {
     ...overviewRoutes(deps),
     ...notificationRoutes(deps),
     ...deadLetterRoutes(deps),
+    ...actionRoutes(deps),
+    ...auditRoutes(deps),
   };
   return createDispatch(routes, { onFault, local: binding.local });
 }

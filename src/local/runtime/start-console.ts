@@ -29,6 +29,8 @@ export async function startConsole({ endpoints, port, log, teardown }: ConsoleSt
     stage: 'local',
     region: endpoints.region,
     local: true,
+    onRecord: ({ who, what, on, result }) =>
+      log(`audit: ${who} ${what} ${on.join(' ')} ${JSON.stringify(result ?? 'begun')}`),
     onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
   });
   const served = await serveConsole({
