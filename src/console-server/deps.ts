@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createAuditLog } from '../adapters/dynamodb/console/audit-log.ts';
+import { createOperationStore } from '../adapters/dynamodb/console/operation-store.ts';
 import { createRecordStore } from '../adapters/dynamodb/delivery/record-store.ts';
 import { createOperatorRows } from '../adapters/dynamodb/operator/operator-rows.ts';
 import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
@@ -34,6 +35,7 @@ export function consoleDeps(binding: ConsoleBinding) {
     index: createDueIndex(dynamodb, deployment.tables.notification_log),
     records: createRecordStore(dynamodb, deployment.tables.notification_retry_log) as RecordStore,
     audit: createAuditLog(dynamodb, deployment.tables.audit, clock),
+    operations: createOperationStore(dynamodb, deployment.tables.pipeline_state),
     lanes: createSweepLanes(sqs, deployment.lane_queues),
   };
 }

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
-import { createConsole } from '../../console-server/console.ts';
+import { createOwnConsole } from '../../console-server/console.ts';
 import { serveConsole } from '../../console-server/loopback/serve-console.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import type { Log } from '../support/log.ts';
@@ -21,7 +21,7 @@ export interface ConsoleStart {
 export async function startConsole({ endpoints, port, log, teardown }: ConsoleStart): Promise<void> {
   const deployment = ownLocalDeployment(endpoints);
   const clients = createDeploymentClients(deployment);
-  const dispatch = createConsole({
+  const own = createOwnConsole({
     ...clients,
     deployment,
     clock: () => new Date(),
@@ -34,15 +34,17 @@ export async function startConsole({ endpoints, port, log, teardown }: ConsoleSt
     onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
   });
   const served = await serveConsole({
-    dispatch,
+    dispatch: own.dispatch,
     page: join(PROJECT_ROOT, 'console', 'dist'),
     port,
     caller: { who: userInfo().username, role: 'operator' },
     token: false,
     local: true,
   });
+  await own.resume();
   teardown.add('console', async () => {
     await served.close();
+    await own.stop();
     clients.destroy();
   });
 }
