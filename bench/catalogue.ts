@@ -9,6 +9,7 @@ import { newsletterPreparation } from './cases/newsletter/preparation.ts';
 import { newsletterRate } from './cases/newsletter/rate.ts';
 import { newsletterUsage } from './cases/newsletter/usage.ts';
 import { sealing } from './cases/sealing.ts';
+import { storageCalls } from './cases/storage-calls.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
 import { usage } from './cases/usage.ts';
 import { webhookCpu } from './cases/webhook-cpu.ts';
@@ -16,6 +17,7 @@ import { webhookCpu } from './cases/webhook-cpu.ts';
 /** The benchmarks in the order of their run. Those that only count come first, while later ones prepare. */
 export const BENCHMARKS: readonly Benchmark[] = [
   usage,
+  storageCalls,
   intake,
   newsletterUsage,
   sweepReads,

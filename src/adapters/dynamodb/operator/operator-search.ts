@@ -50,6 +50,8 @@ export interface OperatorSearch {
   createdParts(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
   /** What is due, or died, in the period: urgent first, oldest first. */
   work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
+  /** The same in parts. */
+  workParts(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
 }
 
 /** Index entries per request: large enough to need few requests when little matches, small enough to waste little. */
@@ -121,11 +123,14 @@ export function createOperatorSearch(
   const createdParts: OperatorSearch['createdParts'] = (period, filter, after) =>
     walk(historyPartitions(table, period, filter), keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
 
+  const workParts: OperatorSearch['workParts'] = (state, period, filter, after) =>
+    walk(workPartitions(table, state, period, filter), keysOf(WORK_INDEX), filter, after);
+
   return {
     createdParts,
+    workParts,
     created: (period, filter, after) => foundIn(createdParts(period, filter, after)),
-    work: (state, period, filter, after) =>
-      foundIn(walk(workPartitions(table, state, period, filter), keysOf(WORK_INDEX), filter, after)),
+    work: (state, period, filter, after) => foundIn(workParts(state, period, filter, after)),
   };
 }
 
