@@ -6,7 +6,7 @@ const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
   from: { path: from },
-  to: { path: '^(bin|lib|functions|src|console|examples)/', pathNot: allowed },
+  to: { path: '^(bin|lib|functions|src|console|simulation|examples)/', pathNot: allowed },
 });
 
 /** Each room of core, and the rooms it may import beside itself. */
@@ -99,6 +99,18 @@ module.exports = {
       '^src/local/',
       '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
+    onlyTo(
+      'simulation-knows-adapters-and-core',
+      '^simulation/(?!audit/)',
+      '^(simulation/|src/(adapters|core|terminal)/)',
+    ),
+    {
+      name: 'auditor-stands-alone',
+      comment: 'It checks what the pipeline does, so it shares no code with it.',
+      severity: 'error',
+      from: { path: '^simulation/audit/' },
+      to: { pathNot: '^simulation/audit/' },
+    },
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {
       name: 'types-of-functions-only',
