@@ -22,6 +22,7 @@ import { BASE_SHARDS, MOST_SHARDS, shardsForWriting } from '../../../src/core/mo
 import { workPartitions } from '../../../src/core/model/work/work-partitions.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
+import { gathered } from './gathered.ts';
 import { Provider, type Script } from './provider.ts';
 import { Crash, eventually, type FaultPlan, Throttled, through, Worker } from './worker.ts';
 
@@ -295,8 +296,11 @@ export class World {
 
   #deps(worker: Worker): DeliverBatchDeps {
     return {
-      rows: through(worker, 'rows', this.#rows),
-      records: through(worker, 'records', this.tables.records),
+      ...gathered({
+        rows: through(worker, 'rows', this.#rows),
+        records: through(worker, 'records', this.tables.records),
+        sender: this.provider.senderFor(worker),
+      }),
       contents: through(worker, 'contents', this.tables.contents),
       successors: through(worker, 'successors', this.tables.successors),
       retries: through(worker, 'retries', {
@@ -305,7 +309,6 @@ export class World {
           this.queue.send(message, delay_seconds);
         },
       }),
-      sender: this.provider.senderFor(worker),
       gate: new BreakerGate({
         store: through(worker, 'breakers', this.breakers.store),
         policy: BREAKER_POLICY,

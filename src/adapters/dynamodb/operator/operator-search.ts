@@ -51,6 +51,8 @@ export interface OperatorSearch {
   createdParts(period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
   /** What is due, or died, in the period: urgent first, oldest first. */
   work(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<Found>;
+  /** The same in parts. */
+  workParts(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition): AsyncGenerator<FoundPart>;
 }
 
 /** Index entries per request: large enough to need few requests when little matches, small enough to waste little. */
@@ -129,14 +131,15 @@ export function createOperatorSearch(
     const partitions = historyPartitions(table, (await shards()).history, period, filter);
     yield* walk(partitions, keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
   };
-  async function* workParts(state: WorkState, period: Period, filter: SearchFilter, after?: SearchPosition) {
+  const workParts: OperatorSearch['workParts'] = async function* (state, period, filter, after) {
     const names = partitionsOf(state, (await shards()).work, filter.priority);
     const partitions = names.map((name) => ({ name, query: workQuery(table, name, period, filter) }));
     yield* walk(partitions, keysOf(WORK_INDEX), filter, after);
-  }
+  };
 
   return {
     createdParts,
+    workParts,
     created: (period, filter, after) => foundIn(createdParts(period, filter, after)),
     work: (state, period, filter, after) => foundIn(workParts(state, period, filter, after)),
   };
