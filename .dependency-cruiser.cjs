@@ -47,6 +47,7 @@ module.exports = {
       to: { path: '^src/core/', pathNot: `^src/core/(${Object.keys(CORE_ROOMS).join('|')})/` },
     },
     ...coreRooms,
+    onlyTo('policy-of-delivery-knows-model', '^src/core/delivery/policy/', '^src/core/(delivery/policy|model)/'),
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core|processes)/'),
     {
       name: 'processes-stand-alone',
@@ -96,7 +97,7 @@ module.exports = {
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|functions/shared/runtime/env\\.ts$)',
+      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {
@@ -109,7 +110,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

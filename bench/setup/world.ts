@@ -52,6 +52,8 @@ export interface WorldOptions {
 /** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
 const NOWHERE = 'http://127.0.0.1:9';
 
+const LEAST_TIMEOUT_SECONDS = 60;
+
 /** Failures in a benchmark are on purpose, so no breaker may open. */
 const NO_BREAKER = { min_samples: 1_000_000 };
 
@@ -113,6 +115,8 @@ async function start(
           ...functionEnvironment(deployed, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
           ...environment,
         },
+        // Benchmarks wait for answers on purpose, longer than a function's own time-out.
+        timeoutSeconds: Math.max(LEAST_TIMEOUT_SECONDS, deployed.timeoutSeconds),
         logFile: log(service),
         nodeOptions: [
           ...nodeOptions,

@@ -16,8 +16,9 @@ import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterSendEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
+import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -4,7 +4,7 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/env.ts';
+import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';

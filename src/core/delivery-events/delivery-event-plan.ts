@@ -1,5 +1,5 @@
-import type { RetryRules } from '../delivery/backoff.ts';
 import { isClaimed } from '../delivery/claim-plan.ts';
+import type { RetryRules } from '../delivery/policy/backoff.ts';
 import { errorDetails } from '../delivery/policy/error-details.ts';
 import { resultOf } from '../delivery/recorded-attempt.ts';
 import { ROW_TEXT } from '../delivery/settlement.ts';

@@ -21,6 +21,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workPartitions } from '../../../src/core/model/work/work-partitions.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
+import { gathered } from './gathered.ts';
 import { Provider, type Script } from './provider.ts';
 import { Crash, eventually, type FaultPlan, Throttled, through, Worker } from './worker.ts';
 
@@ -281,8 +282,11 @@ export class World {
 
   #deps(worker: Worker): DeliverBatchDeps {
     return {
-      rows: through(worker, 'rows', this.#rows),
-      records: through(worker, 'records', this.tables.records),
+      ...gathered({
+        rows: through(worker, 'rows', this.#rows),
+        records: through(worker, 'records', this.tables.records),
+        sender: this.provider.senderFor(worker),
+      }),
       contents: through(worker, 'contents', this.tables.contents),
       successors: through(worker, 'successors', this.tables.successors),
       retries: through(worker, 'retries', {
@@ -291,7 +295,6 @@ export class World {
           this.queue.send(message, delay_seconds);
         },
       }),
-      sender: this.provider.senderFor(worker),
       gate: new BreakerGate({
         store: through(worker, 'breakers', this.breakers.store),
         policy: BREAKER_POLICY,

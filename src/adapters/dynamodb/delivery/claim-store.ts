@@ -4,7 +4,8 @@ import { type NotificationRow, UPDATED_BY } from '../../../core/model/notificati
 import { type RowChange, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { workQueueOf } from '../../../core/model/work-index.ts';
-import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
+import { gather, SETTLE_WAIT_MS, SETTLEMENT_HOLD_MS } from '../../batching/gather.ts';
+import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { CLAIM_COLUMNS } from '../table/guarded-columns.ts';
 import { columnsOf, createGuardedUpdates, type GuardedUpdate } from '../table/guarded-update.ts';
@@ -16,10 +17,21 @@ interface Claim {
   readonly values: readonly unknown[];
 }
 
-/** ClaimStore on NotificationLog. Claims and settlements of a batch travel in one BatchExecuteStatement. */
-export function createClaimStore(client: DynamoDBClient, table: string, clock: Clock): ClaimStore {
+/**
+ * ClaimStore on NotificationLog. Claims and settlements of a batch travel in one BatchExecuteStatement.
+ * @param sends settlements wait for those of sends that are under way
+ */
+export function createClaimStore(
+  client: DynamoDBClient,
+  table: string,
+  clock: Clock,
+  sends?: SendsUnderWay,
+): ClaimStore {
   const read = createRowReader(client, table);
-  const guarded = createGuardedUpdates(client, table, read, SETTLE_WAIT_MS);
+  const guarded = createGuardedUpdates(client, table, read, {
+    wait_ms: SETTLE_WAIT_MS,
+    hold: sends && { sends, most_ms: SETTLEMENT_HOLD_MS },
+  });
 
   const Statement =
     `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +

@@ -43,15 +43,15 @@ export async function upsertMembers(
   const next = await Promise.all(
     given.map((one) => storedOf(tenant_id, one, before.get(one.member_id), { ...deps, add })),
   );
+  const moves = next.flatMap((member) => {
+    const from = before.get(member.member_id)?.email_hash;
+    return from === undefined || from === member.email_hash ? [] : [{ tenant_id, from, to: member.email_hash }];
+  });
   // Before the members: a death in between leaves an address too many without mail, not one too few.
-  await carryFacts(
-    next.flatMap((member) => {
-      const from = before.get(member.member_id)?.email_hash;
-      return from === undefined || from === member.email_hash ? [] : [{ tenant_id, from, to: member.email_hash }];
-    }),
-    deps.members,
-  );
+  await carryFacts(moves, deps.members);
   await deps.members.upsert(next);
+  // And after: who unsubscribes while a member moves writes the old address, and may have read the member before.
+  await carryFacts(moves, deps.members);
   return new Set(next.map(({ member_id }) => member_id).filter((member_id) => !before.has(member_id)));
 }
 

@@ -25,6 +25,8 @@ export interface Batch {
   readonly rendering: number;
   readonly member_segment: string;
   readonly fallback_sending_domain: boolean;
+  /** The sending domain while warming limits it: bounces and complaints of the batch count for its day. */
+  readonly warmed_domain?: string;
   readonly chunks: number;
   /** By state of the recipients; absolute, so writing it twice is harmless. */
   readonly counts: StateCounts;

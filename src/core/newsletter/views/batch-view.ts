@@ -3,11 +3,19 @@ import type { BatchStore } from '../model/ports.ts';
 
 export type BatchView = Omit<
   Batch,
-  'tenant_id' | 'version' | 'progress' | 'claim_id' | 'claim_until' | 'provider_failures' | 'rendering'
+  | 'tenant_id'
+  | 'version'
+  | 'progress'
+  | 'claim_id'
+  | 'claim_until'
+  | 'provider_failures'
+  | 'rendering'
+  | 'warmed_domain'
 >;
 
 export function batchView(batch: Batch): BatchView {
-  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...shown } = batch;
+  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, warmed_domain, ...shown } =
+    batch;
   return shown;
 }
 
