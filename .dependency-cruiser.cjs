@@ -18,7 +18,7 @@ const CORE_ROOMS = {
   breaker: ['delivery', 'model'],
   pacing: ['delivery', 'model'],
   'delivery-events': ['delivery', 'model'],
-  operator: ['breaker', 'delivery', 'model'],
+  operator: ['breaker', 'intake', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
   newsletter: ['pacing', 'intake', 'model'],

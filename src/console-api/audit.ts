@@ -25,8 +25,7 @@ export interface AuditEntry {
   readonly on: readonly string[];
   readonly targets: number;
   readonly request_id: string;
-  readonly dry_run: boolean;
-  /** Counts by result, such as `{"queued":3,"refused":1}`; absent: it was begun, and its end is not known. */
+  /** Counts by result, such as `{"queued":3,"refused":1}`; absent: it was begun, and nobody recorded its end. */
   readonly result?: Readonly<Record<string, number>>;
   /** The filter of an operation, the scopes of a key; never an address. */
   readonly details?: string;

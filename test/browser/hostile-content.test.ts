@@ -67,7 +67,7 @@ it.each([
   '/operations',
   ...HOSTILE.map((text) => `/notifications/${encodeURIComponent(text)}`),
   `/notifications?tenant=${encodeURIComponent(MARKUP)}&q=${encodeURIComponent(MARKUP)}`,
-  `/${encodeURIComponent(MARKUP)}`,
+  `/${encodeURIComponent('<b>&nothing')}`,
 ])('stored markup, links and control characters run nothing on %s', async (path) => {
   const { page, origins } = await openTab(browser, served.url);
   await page.goto(path);

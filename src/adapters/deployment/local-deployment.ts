@@ -29,6 +29,7 @@ const endpointsFile = v.object({
     email_batches: text,
     email_recipients: text,
     data_keys: text,
+    audit: text,
   }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({

@@ -106,6 +106,16 @@ export const TABLES = {
     indexes: {},
     ttlAttribute: 'delete_at',
   },
+  /**
+   * Who did what in the console. `bucket` is a day, `item` a time and the id of the entry; or `request#<id>` for what a
+   * request was answered, so that its repetition does nothing again.
+   */
+  audit: {
+    partitionKey: text('bucket'),
+    sortKey: text('item'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
+  },
   /** The data keys of each tenant, wrapped by KMS. Without them nothing that was sealed can be read, so none expires. */
   data_keys: {
     partitionKey: text('tenant_id'),

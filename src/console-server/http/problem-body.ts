@@ -18,6 +18,12 @@ const REMEDIES: Readonly<Record<ProblemName, string>> = {
   unavailable: 'Try again in some seconds. If it stays, look at the status in the shell.',
 };
 
+/** Titles that would speak of API keys. */
+const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
+  unauthenticated: 'You are not signed in',
+  forbidden: 'You may not do this',
+};
+
 /** Where the shell does what a route does. */
 const COMMANDS: Readonly<Record<string, string>> = {
   'GET /api/overview': 'status',
@@ -28,9 +34,11 @@ const COMMANDS: Readonly<Record<string, string>> = {
 };
 
 export function problemBody(problem: Problem, key: string, local: boolean): ProblemBody {
+  const document = problemDocument(problem);
   const command = COMMANDS[key] ?? (problem.problem === 'unavailable' ? 'status' : undefined);
   return {
-    ...problemDocument(problem),
+    ...document,
+    title: TITLES[problem.problem] ?? document.title,
     remedy: REMEDIES[problem.problem],
     ...(command !== undefined && { command: shellCommand(command, local) }),
   };
