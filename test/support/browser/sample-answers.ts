@@ -292,7 +292,6 @@ export function sampleAnswers(role: Role): FakeAnswers {
           on: ['NL1'],
           targets: 1,
           request_id: 'request-1',
-          dry_run: false,
           result: { revealed: 1 },
         },
         {
@@ -304,7 +303,6 @@ export function sampleAnswers(role: Role): FakeAnswers {
           on: ['OP1'],
           targets: 1,
           request_id: 'request-2',
-          dry_run: false,
         },
       ],
       next_cursor: null,
