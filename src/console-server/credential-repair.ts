@@ -22,7 +22,7 @@ export function credentialRepair(
   }
   const name = `notification-retry/${OWN_STACK.exec(stage)?.[1] ?? 'STAGE'}/integrations/${channel}/${integration}`;
   return {
-    label: 'Store the right credential',
+    label: 'Store the right credential, and redrive five minutes later, when every function has it',
     command: `aws secretsmanager put-secret-value --secret-id ${name} --secret-string file://credential.json`,
   };
 }
