@@ -6,7 +6,7 @@ const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
   from: { path: from },
-  to: { path: '^(bin|lib|functions|src|console|examples)/', pathNot: allowed },
+  to: { path: '^(bin|lib|functions|src|console|simulation|examples)/', pathNot: allowed },
 });
 
 /** Each room of core, and the rooms it may import beside itself. */
@@ -47,6 +47,7 @@ module.exports = {
       to: { path: '^src/core/', pathNot: `^src/core/(${Object.keys(CORE_ROOMS).join('|')})/` },
     },
     ...coreRooms,
+    onlyTo('policy-of-delivery-knows-model', '^src/core/delivery/policy/', '^src/core/(delivery/policy|model)/'),
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core|processes)/'),
     {
       name: 'processes-stand-alone',
@@ -104,8 +105,20 @@ module.exports = {
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
+    onlyTo(
+      'simulation-knows-adapters-and-core',
+      '^simulation/(?!audit/)',
+      '^(simulation/|src/(adapters|core|terminal)/)',
+    ),
+    {
+      name: 'auditor-stands-alone',
+      comment: 'It checks what the pipeline does, so it shares no code with it.',
+      severity: 'error',
+      from: { path: '^simulation/audit/' },
+      to: { pathNot: '^simulation/audit/' },
+    },
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {
       name: 'types-of-functions-only',
@@ -117,7 +130,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

@@ -32,7 +32,7 @@ function viewOf(group: DeadGroup, tenant: string | undefined, deps: ConsoleDeps)
     filter: {
       channel,
       failure_reason,
-      ...(error_type !== null && { error_type }),
+      ...(error_type !== null && { last_error: error_type }),
       ...(integration !== null && { integration }),
       ...(tenant !== undefined && { tenant }),
     },

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffDelay } from '../../../src/core/delivery/backoff.ts';
-import { ERROR_TYPES, policyOf } from '../../../src/core/model/error-types.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { backoffDelay } from '../../../../src/core/delivery/policy/backoff.ts';
+import { ERROR_TYPES, policyOf } from '../../../../src/core/model/error-types.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 
 const MINUTE = 60_000;
 const lowest = () => 0;
