@@ -75,6 +75,7 @@ export const GROUP: DeadLetterGroup = {
   newest_at: ago(2),
   sample: ['NL1', 'NL2', 'NL3'],
   remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+  repair: { label: 'Put the right credential', command: 'vi /tmp/secrets.json' },
   filter: { channel: 'slack', failure_reason: 'AUTH_FAILED', integration: 'IC1' },
   commands: [{ label: 'Redrive', command: 'npm run ops -- replay --channel slack --local' }],
 };
