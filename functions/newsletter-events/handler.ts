@@ -10,8 +10,9 @@ import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/ap
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterEventsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
+import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -17,8 +17,10 @@ import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterSendEnv, parseEnv } from '../shared/runtime/env.ts';
+import { lean } from '../shared/runtime/clients/lean.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
+import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
@@ -62,7 +64,7 @@ function bind() {
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     // A repeated call could send twice, so the client never repeats one.
     provider: createBulkProvider({
-      client: new SESv2Client({ maxAttempts: 1 }),
+      client: lean(new SESv2Client({ maxAttempts: 1 })),
       configurationSet: env.NEWSLETTER_CONFIGURATION_SET,
     }),
     pacing: bindSendPacing(env, client, observability),

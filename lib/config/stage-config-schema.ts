@@ -4,9 +4,11 @@ import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/mode
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
+import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
+import { FUNCTION_MEMORY_MB, FUNCTION_NAMES } from './function-memory.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
 import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
 
@@ -65,6 +67,12 @@ const newsletter = section({
   ),
 });
 
+const partitions = (base: number) => v.optional(wholeBetween(base, MOST_SHARDS, 'partitions'), base);
+const indexShards = section({ work: partitions(BASE_SHARDS.work), history: partitions(BASE_SHARDS.history) });
+const memoryMb = sectionOf(FUNCTION_NAMES, (name) =>
+  v.optional(wholeBetween(128, 10_240, 'megabytes'), FUNCTION_MEMORY_MB[name]),
+);
+
 const alarms = section({
   deadLettersPerHour: v.optional(wholeBetween(0, 1_000_000, 'messages'), 10),
   retryFailurePercent: v.optional(numberBetween(0, 100, '%'), 5),
@@ -91,6 +99,37 @@ const reservedConcurrency = section({
   dispatcher: v.optional(wholeBetween(2, 1_000, 'invocations'), 5),
 });
 
+const https = explain('must be an https URL without a slash at the end, such as https://login.your-domain.example');
+const text = explain('must be a text');
+const domainPrefix = explain('must be 1 to 63 of a-z, 0-9 and -, without aws, amazon or cognito');
+const words = v.array(v.pipe(v.string(), v.regex(/^[^\s,[\]]+$/)), explain('must be a list of words'));
+const signIn = {
+  roleClaim: v.exactOptional(v.pipe(v.string(text), v.minLength(1, text))),
+  operators: v.optional(words, ['operator']),
+  viewers: v.optional(words, ['viewer']),
+};
+const consoleOff = explain('must be off, or an object with issuer and clientId, or with cognito');
+const console = v.union(
+  [
+    v.literal('off'),
+    section({
+      issuer: v.pipe(v.string(https), v.regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, https)),
+      clientId: v.pipe(v.string(text), v.minLength(1, text)),
+      ...signIn,
+    }),
+    section({
+      cognito: section({
+        domainPrefix: v.pipe(
+          v.string(domainPrefix),
+          v.regex(/^(?!.*(?:aws|amazon|cognito))[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, domainPrefix),
+        ),
+      }),
+      ...signIn,
+    }),
+  ],
+  consoleOff,
+);
+
 const KEYS = section({
   stage: v.pipe(v.string(stageName), v.regex(/^[a-z][a-z0-9-]{0,15}$/, stageName)),
   senderAddress: address,
@@ -110,6 +149,8 @@ const KEYS = section({
   pacing: v.optional(pacing, {}),
   newsletter: v.optional(newsletter, {}),
   concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
+  indexShards: v.optional(indexShards, {}),
+  memoryMb: v.optional(memoryMb, {}),
   reservedConcurrency: v.exactOptional(reservedConcurrency),
   webhookPorts: v.optional(v.array(wholeBetween(1, 65_535, 'port'), explain('must be a list of ports')), []),
   monitorSchedule: scheduleExpression('rate(5 minutes)'),
@@ -119,6 +160,7 @@ const KEYS = section({
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
   alarms: v.optional(alarms, {}),
   api: v.optional(api, {}),
+  console: v.optional(console, 'off'),
   logRetentionDays: v.optional(
     v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`)),
     90,

@@ -1,5 +1,7 @@
 import type { Channel, Lane, PerLane } from '../../src/core/model/channels.ts';
 import type { Priority } from '../../src/core/model/priorities.ts';
+import type { IndexShards } from '../../src/core/model/work/index-shards.ts';
+import type { FunctionName } from './function-memory.ts';
 
 /** The numbers of days that CloudWatch Logs accepts as a retention. */
 export const LOG_RETENTION_DAYS = [
@@ -38,6 +40,10 @@ export interface StageConfig {
   readonly newsletter: NewsletterSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   readonly concurrency: Readonly<PerLane<number>>;
+  /** Over how many partitions the indexes are spread (docs/decisions/0138). Rows that exist stay where they are. */
+  readonly indexShards: IndexShards;
+  /** Memory per function, 128 to 10,240 megabytes; 256, and 512 for the newsletters' job. CPU grows with it. */
+  readonly memoryMb: Readonly<Record<FunctionName, number>>;
   /** Concurrency that Lambda keeps for dispatcher and senders. Absent: none (docs/decisions/0090). */
   readonly reservedConcurrency?: ReservedConcurrency;
   /** Ports beside 443 to which webhooks, Slack and Teams are posted. An integration may have ports of its own. */
@@ -55,6 +61,8 @@ export interface StageConfig {
   readonly alarms: AlarmThresholds;
   /** Limits of the API for all keys together. Each key has a limit of its own besides. */
   readonly api: ApiThrottle;
+  /** The console on the web: `off`, or how people sign in (docs/decisions/0147). */
+  readonly console: 'off' | ConsoleSettings;
   /** Days that log lines are kept; 90. */
   readonly logRetentionDays: (typeof LOG_RETENTION_DAYS)[number];
   /** The least important log lines that are written; INFO. */
@@ -143,15 +151,52 @@ export interface ApiThrottle {
   readonly burstLimit: number;
 }
 
+/** How people sign in to the console, and what makes one of them an operator. */
+export type ConsoleSettings = ConsoleRoles &
+  (
+    | {
+        /** An OIDC issuer: the URL below which /.well-known/openid-configuration is. */
+        readonly issuer: string;
+        /** The public client (PKCE, no secret) that the issuer knows the console as; the audience of its tokens. */
+        readonly clientId: string;
+      }
+    | {
+        /** A user pool that the stack makes. */
+        readonly cognito: {
+          /** Of the address of the sign-in page, `<prefix>.auth.<region>.amazoncognito.com`; unique in the region. */
+          readonly domainPrefix: string;
+        };
+      }
+  );
+
+export interface ConsoleRoles {
+  /** The claim of the access token that names groups or roles. Absent: `cognito:groups`, or `groups` of an issuer. */
+  readonly roleClaim?: string;
+  /** Values of the claim that make an operator; `operator`. */
+  readonly operators: readonly string[];
+  /** Values of the claim that make a viewer; `viewer`. Who has neither gets nothing. */
+  readonly viewers: readonly string[];
+}
+
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Keys that have no default: a user writes them, or they are absent. */
 type WithoutDefault = 'stage' | 'senderAddress' | 'configurationSet';
 /** Sections that may be absent. */
-type OptionalSection = 'reservedConcurrency';
+type OptionalSection = 'reservedConcurrency' | 'console';
 type ComputedThreshold = 'sweepMissingHours' | 'oldestDueMinutes';
 type OptionalLimit = 'maxPerSecond' | 'maxPerDay';
 /** Keys whose value is an object, in which each key has a default. */
-type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'pacing' | 'newsletter' | 'concurrency' | 'alarms' | 'api';
+type Section =
+  | 'maxRetries'
+  | 'retentionHours'
+  | 'breaker'
+  | 'pacing'
+  | 'newsletter'
+  | 'concurrency'
+  | 'indexShards'
+  | 'memoryMb'
+  | 'alarms'
+  | 'api';
 
 /** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
 export interface StageConfigInput
@@ -172,13 +217,25 @@ export interface StageConfigInput
   readonly newsletter?: Optional<NewsletterSettings> | undefined;
   /** Most concurrent batches per lane, 2 to 1,000. */
   readonly concurrency?: { readonly [C in Channel]?: Optional<Record<Lane, number>> | undefined } | undefined;
+  /** Over how many partitions the indexes are spread: work 8 to 64, history 4 to 64. */
+  readonly indexShards?: Optional<IndexShards> | undefined;
+  /** Memory per function in megabytes, by its folder in functions/. */
+  readonly memoryMb?: Optional<Record<FunctionName, number>> | undefined;
   /** Thresholds of the alarms. */
   readonly alarms?:
     | (Optional<Omit<AlarmThresholds, ComputedThreshold>> & Pick<AlarmThresholds, ComputedThreshold>)
     | undefined;
   /** Limits of the API for all keys together. */
   readonly api?: Optional<ApiThrottle> | undefined;
+  /** The console on the web: off unless given. */
+  readonly console?: 'off' | ConsoleInput | undefined;
 }
+
+type RolesInput = Pick<ConsoleRoles, 'roleClaim'> & Optional<Omit<ConsoleRoles, 'roleClaim'>>;
+/** How people sign in to the console, as a user writes it. */
+export type ConsoleInput =
+  | (RolesInput & { readonly issuer: string; readonly clientId: string })
+  | (RolesInput & { readonly cognito: { readonly domainPrefix: string } });
 
 /** Production keeps its data when someone deletes a stack or a table by mistake. */
 export function isProduction(config: Pick<StageConfig, 'stage'>): boolean {

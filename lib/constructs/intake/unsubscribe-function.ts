@@ -1,5 +1,5 @@
 import type { Construct } from 'constructs';
-import type { UnsubscribeEnv } from '../../../functions/shared/runtime/env.ts';
+import type { UnsubscribeEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';

@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-ses';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/env.ts';
+import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, openRecipients, readSecrets, useTableKey, useWarming } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';

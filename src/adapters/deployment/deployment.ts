@@ -16,6 +16,7 @@ export interface Deployment {
     readonly emails: string;
     readonly email_batches: string;
     readonly email_recipients: string;
+    readonly audit: string;
   };
   readonly lane_queues: PerLane<string>;
   readonly newsletter_queues: { readonly prepare: string; readonly send: string };
@@ -38,6 +39,8 @@ export interface Deployment {
   readonly caughtUp?: () => Promise<boolean>;
   /** Name of the function that `ops reconcile` invokes; absent from a stack that was deployed before it. */
   readonly reconciler?: string;
+  /** File with the credentials of the integrations; absent on AWS, where Secrets Manager has them. */
+  readonly secrets_file?: string;
   /** The URL of the intake API, if known. */
   readonly api?: string;
   /** Options of the SDK's clients; empty on AWS, where the SDK's own defaults apply. */
