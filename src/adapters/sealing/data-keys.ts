@@ -1,8 +1,7 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
-import type { CryptoKey } from 'jose';
+import { createSecretKey } from 'node:crypto';
 import type { SEALED } from '../../core/model/notification.ts';
 import type { Clock } from '../../core/model/time.ts';
-import { createKeyCache } from './key-cache.ts';
+import { createKeyCache, type DataKey } from './key-cache.ts';
 
 export type SealPurpose = (typeof SEALED)[keyof typeof SEALED];
 
@@ -33,12 +32,6 @@ export interface KeyWrap {
   make(context: KeyContext): Promise<{ readonly key: Uint8Array<ArrayBuffer>; readonly wrapped: Uint8Array }>;
   /** @throws when the key was wrapped in another context */
   unwrap(context: KeyContext, wrapped: Uint8Array): Promise<Uint8Array<ArrayBuffer>>;
-}
-
-/** A data key in the forms that sealing and opening take. */
-export interface DataKey {
-  readonly seal: CryptoKey;
-  readonly open: KeyObject;
 }
 
 /** The data keys that seal and open texts. */

@@ -1,5 +1,12 @@
+import type { KeyObject } from 'node:crypto';
+import type { CryptoKey } from 'jose';
 import type { Clock } from '../../core/model/time.ts';
-import type { DataKey } from './data-keys.ts';
+
+/** A data key in the forms that sealing and opening take. */
+export interface DataKey {
+  readonly seal: CryptoKey;
+  readonly open: KeyObject;
+}
 
 /** So long a key is used after KMS was asked for it: who loses the right to it, or the key itself, can read no longer. */
 const TTL_MS = 3_600_000;
