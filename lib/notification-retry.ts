@@ -154,7 +154,8 @@ export class NotificationRetry extends Construct {
   /** Adds the alarms and the dashboard. They watch every function, so the functions must be made before. */
   private addMonitoring(config: StageConfig): void {
     const functions = this.node.findAll().filter((one) => one instanceof ServiceFunction);
-    const subjects = { config, channels: this.channels, functions, indexing: this.dueIndexer };
+    const newsletterFailures = { job: this.newsletterQueues.failures, events: this.newsletterEvents.failures };
+    const subjects = { config, channels: this.channels, functions, indexing: this.dueIndexer, newsletterFailures };
     const alarms = new Alarms(this, 'Alarms', { ...subjects, topic: this.alerts.topic });
     new StageDashboard(this, 'Overview', { ...subjects, alarms: alarms.all });
   }

@@ -142,6 +142,17 @@ export interface AlarmThresholds {
   /** Percentage of an hour's requests that repeat their key, if at least idempotentRepeatMinimum have a key. */
   readonly idempotentRepeatPercent: number;
   readonly idempotentRepeatMinimum: number;
+  /** Percentage of a day's recipients who mark newsletters as spam, if at least newsletterRateMinimum got one. */
+  readonly newsletterComplaintPercent: number;
+  /** Percentage of a day's recipients whose address bounces for good, if at least newsletterRateMinimum got one. */
+  readonly newsletterBouncePercent: number;
+  readonly newsletterRateMinimum: number;
+  /** Recipients of batches that end in five minutes of whom nobody knows whether they got the mail. */
+  readonly newsletterUncertain: number;
+  /** How often the clock may find a newsletter in a quarter of an hour that nobody works on. */
+  readonly newsletterStalls: number;
+  /** Messages in a dead-letter queue of newsletters. */
+  readonly newsletterDeadLetters: number;
 }
 
 export interface ApiThrottle {

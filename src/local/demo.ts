@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { processTerminal } from '../terminal/terminal.ts';
+import { publishSampleNewsletter } from './demo/demo-newsletter.ts';
 import { readReport, stillWaiting } from './demo/demo-report.ts';
 import { describeDemo } from './demo/demo-summary.ts';
 import { pinnedNode } from './processes/pinned-node.ts';
@@ -72,16 +73,22 @@ async function demonstrate(runtime: LocalRuntime, signal: AbortSignal): Promise<
   await putSamples(runtime.endpoints, SAMPLE_COUNT);
   signal.throwIfAborted();
   showStep(`${SAMPLE_COUNT} failed notifications in NotificationLog, as the sender BATCH-951 leaves them`);
+  const newsletter = await publishSampleNewsletter();
+  signal.throwIfAborted();
+  showStep(`a newsletter published to ${newsletter.members} members`);
+  await newsletter.follow('sent', showStep, signal);
   await runtime.caughtUp(30_000);
   signal.throwIfAborted();
   showStep('npm run batch:notification-retry -- --local --wait');
   const code = await runJob(signal);
   if (code !== 0) return code;
-  await watchRetries(runtime, signal);
-  const report = await readReport(runtime.endpoints);
+  const [told] = await Promise.all([newsletter.follow('told', showStep, signal), watchRetries(runtime, signal)]);
+  newsletter.close();
+  const report = { ...(await readReport(runtime.endpoints)), newsletter: told };
   signal.throwIfAborted();
   const terminal = processTerminal();
-  terminal.print(`\n${describeDemo(report, runtime.endpoints, terminal.colors)}`);
+  const width = Math.max(80, process.stdout.columns ?? 100);
+  terminal.print(`\n${describeDemo(report, runtime.endpoints, terminal.colors, width)}`);
   return undefined;
 }
 

@@ -83,6 +83,37 @@ export function memberSuite(store: () => MemberStore): void {
     }
   });
 
+  it.each([
+    ['moved', (member: StoredMember) => store().upsert([{ ...member, email_hash: `${member.email_hash}x` }])],
+    ['was deleted', (member: StoredMember) => store().remove(member.tenant_id, member.member_id)],
+    ['came', () => Promise.resolve()],
+  ])('stores a member in one place who %s after it was looked for', async (how, change) => {
+    const member = storedMember(tenant(), 'm-1');
+    if (how !== 'came') await store().upsert([member]);
+    const found = await store().find(member.tenant_id, ['m-1']);
+    if (how === 'came') await store().upsert([{ ...member, email_hash: `${member.email_hash}x` }]);
+    await change(member);
+    const later = { ...member, labels: ['later'] };
+    await store().upsert([later], found);
+    expect(await membersOf(member.tenant_id)).toEqual([
+      expect.objectContaining({ labels: ['later'], email_hash: member.email_hash }),
+    ]);
+  });
+
+  it('stores a hundred members at once', async () => {
+    const tenant_id = tenant();
+    const members = Array.from({ length: 100 }, (_, i) => storedMember(tenant_id, `m-${i}`, { email: `${i}@e.jp` }));
+    await store().upsert(members);
+    expect(
+      (
+        await store().find(
+          tenant_id,
+          members.map(({ member_id }) => member_id),
+        )
+      ).members,
+    ).toHaveLength(100);
+  });
+
   it('deletes a member once, and takes it as a new one later', async () => {
     const first = storedMember(tenant(), 'm-1');
     await store().upsert([first]);

@@ -4,10 +4,12 @@ import { rowFaults } from '../../src/core/indexing/row-rules.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import type { NewsletterReport } from '../../src/local/demo/demo-newsletter.ts';
 import type { DemoReport, Finding } from '../../src/local/demo/demo-report.ts';
 import { describeDemo } from '../../src/local/demo/demo-summary.ts';
 import { scriptedAnswerTo } from '../../src/local/providers/scripted-answer.ts';
 import { SAMPLE_COUNT } from '../../src/local/samples/first-run.ts';
+import { SAMPLE_MEMBERS, sampleMembers } from '../../src/local/samples/sample-newsletter.ts';
 import { SAMPLE_OUTCOMES, sampleRows } from '../../src/local/samples/sample-rows.ts';
 
 const rows = sampleRows(SAMPLE_COUNT, 'http://127.0.0.1:1', new Date('2026-01-01T00:00:00Z'));
@@ -42,6 +44,18 @@ describe('the sample data', () => {
     const subjects = rows.map((row) => String(row['subject']));
     expect(subjects.some((subject) => /[\u3040-\u30ff]/.test(subject))).toBe(true);
     expect(subjects.some((subject) => /^[\x20-\x7e]+$/.test(subject))).toBe(true);
+  });
+});
+
+describe('the sample newsletter', () => {
+  it('has members of every kind, each with an id of its own', () => {
+    const members = sampleMembers();
+    expect(new Set(members.map(({ member_id }) => member_id)).size).toBe(SAMPLE_MEMBERS);
+    const words = new Set(members.map(({ email }) => email.replace(/[+ ].*/, '')));
+    expect(words).toEqual(new Set(['reader', 'open', 'click', 'bounce', 'complaint', 'missing', 'flaky-1']));
+    expect(new Set(members.map(({ facts }) => facts))).toEqual(new Set([undefined, 'suppressed', 'unsubscribed']));
+    const addresses = members.map(({ email }) => email);
+    expect(addresses.length - new Set(addresses).size).toBe(2);
   });
 });
 
@@ -89,7 +103,7 @@ describe("the demo's summary", () => {
     logs: 'LOGS',
     secrets_file: 'SECRETS',
   };
-  const describeReport = (report: Partial<DemoReport>) =>
+  const describeReport = (report: Partial<DemoReport> & { readonly newsletter?: NewsletterReport }, width?: number) =>
     describeDemo(
       {
         counts: { email: none, slack: none, teams: none, webhook: none },
@@ -99,6 +113,7 @@ describe("the demo's summary", () => {
       },
       endpoints,
       pc.createColors(false),
+      width,
     );
 
   it('counts by channel, and says for each finding what to do about it', () => {
@@ -120,13 +135,63 @@ describe("the demo's summary", () => {
     expect(text).toContain('AUTH_FAILED, the endpoint answered 401\n');
     expect(text).toContain("Check the integration's settings and credential");
     expect(text).toContain('Tried again at 2026-01-01T00:05:00.000Z.');
-    expect(text).toMatch(/3 dead letters: (.|\n)*remove the\n +cause .*SECRETS/);
+    expect(text).toMatch(/3 dead letters .*\n.*show LOG_ID(.|\n)*Remove the cause .*\n +SECRETS\n/);
     expect(text).toContain('npm run ops -- dlq redrive --channel slack --local');
+  });
+
+  const view = {
+    email_id: 'demo-1',
+    newsletter_id: 'weekly',
+    status: 'submitted',
+    phase: 'submitted',
+    email_count: 298,
+    created_at: '2026-01-01T00:00:00.000Z',
+    counts: {
+      recipients: 298,
+      pending: 0,
+      submitted: 289,
+      excluded: 7,
+      failed: 2,
+      uncertain: 0,
+      delivered: 285,
+      opened: 52,
+      machine_opened: 0,
+      clicked: 12,
+      machine_clicked: 0,
+      bounced: 4,
+      complained: 1,
+      unsubscribed: 0,
+    },
+    uncertain_left: 0,
+    excluded_by_reason: { suppressed: 3, malformed_address: 2, repeated_address: 2 },
+    failed_by_reason: { message_rejected: 2 },
+    batches: { pending: 0, submitting: 0, submitted: 2, failed: 0 },
+    rate: { now: null, allowed: 199.2 },
+  } as const;
+  const place = { recipient_id: 'r', batch_id: 'excluded', member_uuid: 'u', events: [] };
+  const examples = [
+    { ...place, member_id: 'member-063', state: 'excluded', reason: 'suppressed' },
+    { ...place, member_id: 'member-058', state: 'failed', reason: 'message_rejected' },
+  ] as const;
+
+  it('shows the newsletter: result, who got none and why, and where to look', () => {
+    const text = describeReport({ newsletter: { view, examples } });
+    expect(text).toContain('289 submitted, 0 pending, 7 excluded, 2 failed');
+    expect(text).toMatch(/suppressed +member-063 {2}excluded\n +→ bounced, complained/);
+    expect(text).toMatch(/message_rejected +member-058 {2}failed\n +→ SES refused/);
+    expect(text).toContain('npm run ops -- emails recipients demo-1 --state excluded --local');
+    expect(describeReport({})).not.toContain('newsletter');
+  });
+
+  it('fits into 80 columns', () => {
+    const example = row({ failure_reason: 'MAX_RETRIES', error_message: 'the Teams webhook answered 503 and more' });
+    const text = describeReport({ newsletter: { view, examples }, examples: { 'dead letter': example } }, 80);
+    for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
   it('says where to look next, and does not mention dead letters when there are none', () => {
     const text = describeReport({});
     for (const place of ['CONSOLE', 'MAIL', 'SIM/_received', 'LOG', 'LOGS']) expect(text).toContain(place);
-    expect(text).not.toContain('dead letters:');
+    expect(text).not.toContain('dead letters');
   });
 });

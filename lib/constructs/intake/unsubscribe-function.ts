@@ -3,13 +3,12 @@ import type { UnsubscribeEnv } from '../../../functions/shared/runtime/newslette
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
+import { recipientEnvironment } from '../newsletter/job-access.ts';
 import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the unsubscribe links, which need no API key. */
-export function unsubscribeFunction(
-  scope: Construct,
-  { config, tables, newsletterTables, encryption }: IntakeApiProps,
-): ServiceFunction {
+export function unsubscribeFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {
+  const { config, tables, newsletterTables, encryption } = props;
   const { emails, batches, recipients, members } = newsletterTables;
   const { recipientHashSecret, unsubscribeSecret } = encryption;
   return new ServiceFunction(scope, 'Unsubscribe', {
@@ -18,12 +17,7 @@ export function unsubscribeFunction(
     description: 'Unsubscribes members by the signed links of their mails',
     timeout: API_TIMEOUT,
     environment: {
-      EMAILS_TABLE: emails.tableName,
-      EMAIL_BATCHES_TABLE: batches.tableName,
-      EMAIL_RECIPIENTS_TABLE: recipients.tableName,
-      MEMBERS_TABLE: members.tableName,
-      DATA_KEYS_TABLE: tables.dataKeys.tableName,
-      RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+      ...recipientEnvironment(props),
       RECIPIENT_HASH_SECRET: recipientHashSecret.secretArn,
       UNSUBSCRIBE_SECRET: unsubscribeSecret.secretArn,
     } satisfies UnsubscribeEnv,

@@ -17,12 +17,13 @@ const DEFAULTS = {
 const LONGEST_HOURS = 168;
 
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
-export function alarmTable(config: StageConfig, { channels, functions, indexing }: AlarmSubjects): AlarmSpec[] {
+export function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
+  const { channels, functions, indexing, newsletterFailures } = subjects;
   const specs: AlarmSpec[] = [
     ...channelAlarms(config, channels),
     ...pipelineAlarms(config),
     ...indexingAlarms(config, indexing),
-    ...newsletterAlarms(config),
+    ...newsletterAlarms(config, newsletterFailures),
     ...functionAlarms(config, functions),
   ];
   return specs.map((spec) => ({ ...DEFAULTS, ...spec }));

@@ -1,14 +1,15 @@
 import { ComparisonOperator } from 'aws-cdk-lib/aws-cloudwatch';
 import type { StageConfig } from '../../config/stage-config.ts';
-import type { AlarmSpec } from './alarm-spec.ts';
+import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
 import { DAY, FIVE_MINUTES, monitorWindow, percentage, QUARTER } from './metric-math.ts';
 import { ServiceMetrics } from './service-metrics.ts';
 
-/** Rates need so many recipients: one complaint of two is no rate. */
-const LEAST_RECIPIENTS = 1_000;
-
 /** The alarms of newsletters (batch-sending-service-job.md, 監視・アラート), and those that mailbox providers judge by. */
-export function newsletterAlarms(config: StageConfig): AlarmSpec[] {
+export function newsletterAlarms(
+  config: StageConfig,
+  { job, events: lostEvents }: AlarmSubjects['newsletterFailures'],
+): AlarmSpec[] {
+  const { alarms } = config;
   const metrics = new ServiceMetrics(config);
   const events = (name: 'NewsletterDelivered' | 'NewsletterBounced' | 'NewsletterComplained') =>
     metrics.single(name, 'Sum', DAY);
@@ -34,29 +35,39 @@ export function newsletterAlarms(config: StageConfig): AlarmSpec[] {
       severity: 'critical',
       meaning: 'Nobody works on a newsletter that is submitting',
       metric: metrics.overServices('NewslettersStalled', QUARTER),
-      threshold: 2,
+      threshold: alarms.newsletterStalls,
     },
     {
       name: 'newsletter-uncertain',
       severity: 'warning',
       meaning: 'Nobody knows whether some recipients of a newsletter got it',
       metric: metrics.single('NewsletterUncertain', 'Sum', FIVE_MINUTES),
-      threshold: 0,
+      threshold: alarms.newsletterUncertain,
     },
+    ...[
+      { of: 'job', queue: job, meaning: 'Messages of newsletters were given up; the clock does their work meanwhile' },
+      { of: 'events', queue: lostEvents, meaning: 'Events of SES about newsletters were not counted' },
+    ].map(({ queue, ...one }) => ({
+      ...one,
+      name: 'newsletter-dead-letters',
+      severity: 'critical' as const,
+      metric: queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: FIVE_MINUTES }),
+      threshold: alarms.newsletterDeadLetters,
+    })),
     {
       name: 'newsletter-complaints',
       severity: 'critical',
-      meaning: '0.1 % or more of the recipients of a day mark newsletters as spam',
-      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterComplained') }, LEAST_RECIPIENTS),
-      threshold: 0.1,
+      meaning: `${alarms.newsletterComplaintPercent} % or more of the recipients of a day mark newsletters as spam`,
+      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterComplained') }, alarms.newsletterRateMinimum),
+      threshold: alarms.newsletterComplaintPercent,
       ...atLeast,
     },
     {
       name: 'newsletter-bounces',
       severity: 'critical',
-      meaning: '5 % or more of the recipients of a day bounce for good',
-      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterBounced') }, LEAST_RECIPIENTS),
-      threshold: 5,
+      meaning: `${alarms.newsletterBouncePercent} % or more of the recipients of a day bounce for good`,
+      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterBounced') }, alarms.newsletterRateMinimum),
+      threshold: alarms.newsletterBouncePercent,
       ...atLeast,
     },
     {

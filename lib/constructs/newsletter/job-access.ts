@@ -18,6 +18,22 @@ export function jobEnvironment({
   } satisfies NewsletterClockEnv;
 }
 
+/** What every function needs that reads or writes recipients: the tables, and the keys that seal them. */
+export function recipientEnvironment({
+  tables,
+  newsletterTables: { emails, batches, recipients, members },
+  encryption,
+}: Pick<NewsletterProps, 'tables' | 'newsletterTables' | 'encryption'>) {
+  return {
+    EMAILS_TABLE: emails.tableName,
+    EMAIL_BATCHES_TABLE: batches.tableName,
+    EMAIL_RECIPIENTS_TABLE: recipients.tableName,
+    MEMBERS_TABLE: members.tableName,
+    DATA_KEYS_TABLE: tables.dataKeys.tableName,
+    RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+  };
+}
+
 /** Every part of the job may start the next one. */
 export function sendMessages({ prepare, send }: NewsletterProps['queues']): PolicyStatement[] {
   return [allow(['sqs:SendMessage'], [prepare.queueArn, send.queueArn])];

@@ -15,6 +15,7 @@ import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, openRecipients, readSecrets, useTableKey, useWarming } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
+import { recipientEnvironment } from './job-access.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 import { newsletterConfigurationSet } from './newsletter-sending.ts';
 
@@ -88,12 +89,8 @@ export class NewsletterEvents extends Construct {
     rule.addTarget(new SqsQueue(this.queue, { message: messageOf(bounce) }));
   }
 
-  private eventsFunction({
-    config,
-    tables,
-    newsletterTables,
-    encryption,
-  }: Omit<NewsletterProps, 'queues'>): ServiceFunction {
+  private eventsFunction(props: Omit<NewsletterProps, 'queues'>): ServiceFunction {
+    const { config, tables, newsletterTables, encryption } = props;
     const { emails, batches, recipients, members } = newsletterTables;
     return new ServiceFunction(this, 'Handler', {
       config,
@@ -101,13 +98,8 @@ export class NewsletterEvents extends Construct {
       description: 'Counts what SES tells of newsletters, and suppresses whom it cannot reach',
       timeout: SHORT_TIMEOUT,
       environment: {
-        EMAILS_TABLE: emails.tableName,
-        EMAIL_BATCHES_TABLE: batches.tableName,
-        EMAIL_RECIPIENTS_TABLE: recipients.tableName,
-        MEMBERS_TABLE: members.tableName,
+        ...recipientEnvironment(props),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-        DATA_KEYS_TABLE: tables.dataKeys.tableName,
-        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies NewsletterEventsEnv,
       permissions: [

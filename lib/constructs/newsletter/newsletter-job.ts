@@ -20,7 +20,7 @@ import {
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { accountPermission } from '../lanes/email-provider.ts';
 import { pacingJson } from '../lanes/pacing-config.ts';
-import { jobEnvironment, sendMessages } from './job-access.ts';
+import { jobEnvironment, recipientEnvironment, sendMessages } from './job-access.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 import { JOB_TIMEOUT } from './newsletter-queues.ts';
 import { bulkPermission, newsletterConfigurationSet } from './newsletter-sending.ts';
@@ -65,11 +65,8 @@ export class NewsletterJob extends Construct {
       allowRecursion: true,
       environment: {
         ...jobEnvironment(props),
-        EMAIL_RECIPIENTS_TABLE: recipients.tableName,
-        MEMBERS_TABLE: members.tableName,
+        ...recipientEnvironment(props),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-        DATA_KEYS_TABLE: tables.dataKeys.tableName,
-        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
       } satisfies NewsletterPrepareEnv,
       permissions: [
         allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [emails.tableArn]),
@@ -101,14 +98,11 @@ export class NewsletterJob extends Construct {
       allowRecursion: true,
       environment: {
         ...jobEnvironment(props),
-        EMAIL_RECIPIENTS_TABLE: recipients.tableName,
-        MEMBERS_TABLE: members.tableName,
+        ...recipientEnvironment(props),
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         PACING: pacingJson(config, config.newsletter.totalConcurrency),
-        DATA_KEYS_TABLE: tables.dataKeys.tableName,
         NEWSLETTER_CONFIGURATION_SET: newsletterConfigurationSet(config),
         API_URL: apiUrl,
-        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
         UNSUBSCRIBE_SECRET: encryption.unsubscribeSecret.secretArn,
       } satisfies NewsletterSendEnv,

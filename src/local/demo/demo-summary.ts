@@ -3,17 +3,28 @@ import { policyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
+import type { NewsletterReport } from './demo-newsletter.ts';
 import { type DemoReport, FINDINGS, type Finding } from './demo-report.ts';
+import { describeNewsletter } from './newsletter-summary.ts';
 
-/** The demo's summary: the outcomes of the samples, an example of each outcome, and where to look next. */
-export function describeDemo(report: DemoReport, endpoints: Endpoints, colors: Colors): string {
+/**
+ * The demo's summary: the outcomes of the samples, an example of each outcome, the newsletter, and where to look next.
+ * @param width columns of the terminal; longer texts go on in the next line
+ */
+export function describeDemo(
+  { newsletter, ...report }: DemoReport & { readonly newsletter?: NewsletterReport },
+  endpoints: Endpoints,
+  colors: Colors,
+  width = 100,
+): string {
   return [
     colors.bold('What became of them'),
     ...table(report),
     '',
     colors.bold('One of each'),
-    ...FINDINGS.flatMap((finding) => example(finding, report.examples[finding], colors)),
+    ...FINDINGS.flatMap((finding) => example(finding, report.examples[finding], colors, width)),
     '',
+    ...(newsletter === undefined ? [] : describeNewsletter(newsletter, endpoints, colors)),
     colors.bold('Where to look next'),
     ...next(report, endpoints),
     '',
@@ -21,9 +32,10 @@ export function describeDemo(report: DemoReport, endpoints: Endpoints, colors: C
 }
 
 function table({ counts, deadLetters }: DemoReport): string[] {
-  const heads = [...FINDINGS, 'in the DLQ'];
+  // All of it has to fit into 80 columns.
+  const heads = [...FINDINGS.map((finding) => finding.replace(' error', '')), 'in DLQ'];
   const line = (name: string, cells: readonly (string | number)[]) =>
-    `  ${name.padEnd(8)}${cells.map((cell, index) => String(cell).padStart((heads[index] ?? '').length + 3)).join('')}`;
+    `  ${name.padEnd(7)}${cells.map((cell, index) => String(cell).padStart((heads[index] ?? '').length + 2)).join('')}`;
   return [
     line('', heads),
     ...CHANNELS.map((channel) =>
@@ -32,15 +44,33 @@ function table({ counts, deadLetters }: DemoReport): string[] {
   ];
 }
 
-function example(finding: Finding, row: NotificationRow | undefined, colors: Colors): string[] {
+const NAME_WIDTH = 15;
+
+function example(finding: Finding, row: NotificationRow | undefined, colors: Colors, width: number): string[] {
   if (row === undefined) return [];
-  const what = `  ${colors.cyan(finding.padEnd(15))}  ${row.log_id}  ${row.channel}, ${row.priority}: `;
-  if (row.send_status === 'SUCCESS') return [`${what}SUCCESS at retry ${row.last_attempt}`];
+  const what = `${row.log_id}  ${row.channel}, ${row.priority}: `;
+  const lines = (text: string, then?: string) =>
+    [
+      ...wrapped(text, width - NAME_WIDTH - 4),
+      ...(then === undefined ? [] : wrapped(`→ ${then}`, width - NAME_WIDTH - 4).map(colors.dim)),
+    ].map((line, i) => `  ${i === 0 ? colors.cyan(finding.padEnd(NAME_WIDTH)) : ' '.repeat(NAME_WIDTH)}  ${line}`);
+  if (row.send_status === 'SUCCESS') return lines(`${what}SUCCESS at retry ${row.last_attempt}`);
   const reason = row.failure_reason ?? row.error_type;
-  if (reason === undefined) return [`${what}${row.send_status}`];
+  if (reason === undefined) return lines(`${what}${row.send_status}`);
   const why = row.error_message === undefined ? '' : `, ${row.error_message}`;
   const then = row.next_retry_at === undefined ? policyOf(reason).remedy : `Tried again at ${row.next_retry_at}.`;
-  return [`${what}${reason}${why}`, `  ${' '.repeat(15)}  ${colors.dim(`→ ${then}`)}`];
+  return lines(`${what}${reason}${why}`, then);
+}
+
+/** The text in lines of at most `width` characters, where its words allow it. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
 }
 
 function next({ deadLetters }: DemoReport, { endpoints, tables, logs, secrets_file }: Endpoints): string[] {
@@ -49,16 +79,19 @@ function next({ deadLetters }: DemoReport, { endpoints, tables, logs, secrets_fi
     `  console         ${endpoints.console}`,
     `  e-mails         ${endpoints.ses}`,
     `  other channels  ${endpoints.simulator}/_received`,
-    `  tables          ${tables.notification_log} and its retry log, at ${endpoints.dynamodb}`,
+    `  tables          ${tables.notification_log}`,
+    `                  and others, at ${endpoints.dynamodb}`,
     `  functions' logs ${logs}`,
     `  another run     npm run batch:notification-retry -- --local --wait`,
     ...(dead === 0
       ? []
       : [
-          `  ${dead} dead letters: npm run ops -- list --status dead --local, and show LOG_ID for one of them; remove the`,
-          `                  cause (a revoked token is in ${secrets_file}), then send them again with`,
+          `  ${`${dead} dead letters`.padEnd(15)} npm run ops -- list --status dead --local`,
+          '                  npm run ops -- show LOG_ID --local',
+          '                  Remove the cause (a revoked token is in the file below), then:',
+          `                  ${secrets_file}`,
           '                  npm run ops -- dlq redrive --channel slack --local',
-          '                  (on AWS also: SQS console, the dead-letter queue, "Start DLQ redrive")',
+          '                  (on AWS also: SQS console, the queue, "Start DLQ redrive")',
         ]),
   ];
 }

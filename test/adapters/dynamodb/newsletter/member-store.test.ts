@@ -65,6 +65,21 @@ async function sealed(tenant_id: string, count: number): Promise<StoredMember[]>
 }
 
 describe('members cost', () => {
+  it('one read of their pointers, when they were looked for before they are stored', async () => {
+    const members = await sealed('found', 100);
+    const store = storeNow();
+    calls = 0;
+    await store.upsert(
+      members,
+      await store.find(
+        'found',
+        members.map(({ member_id }) => member_id),
+      ),
+    );
+    // Pointers read; pointers and items written, 25 at a time.
+    expect(calls).toBe(1 + 4 + 4);
+  });
+
   it('two write units when new, one when changed, six when they move', async () => {
     const members = await sealed('costs', 25);
     const [first] = members;

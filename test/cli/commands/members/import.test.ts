@@ -79,6 +79,16 @@ describe('members import', () => {
     expect((await show('--email', 'a@example.com')).members).toMatchObject([{ labels: ['x', 'y'] }]);
   });
 
+  it.each([
+    ['email\na@example.com\n', '1 member is new, 0 were known, 0 lines are bad.'],
+    ['email\na@example.com\nb@example.com\nno\n', '2 members are new, 0 were known, 1 line is bad'],
+  ])('counts in words: %j', async (content, text) => {
+    expect(
+      (await ops.run(['members', 'import', file('count.csv', content), '--tenant', tenant, '--newsletter', 'weekly']))
+        .out,
+    ).toContain(text);
+  });
+
   it('takes JSONL', async () => {
     const lines = [
       { email: 'a@example.com', newsletters: ['daily'], labels: ['a;b'] },

@@ -164,7 +164,7 @@ describe('members', () => {
   });
 
   it('that storage fails for are named, and can be sent again', async () => {
-    const many = Array.from({ length: 60 }, (_, i) => ({ member_id: `m-${i}`, email: `${i}@example.com` }));
+    const many = Array.from({ length: 110 }, (_, i) => ({ member_id: `m-${i}`, email: `${i}@example.com` }));
     world.faults.members = {
       upsert: (members) => (members.length === 10 ? Promise.reject(new Error('down')) : world.members.upsert(members)),
     };
@@ -173,7 +173,7 @@ describe('members', () => {
     const none = await upsert(...many);
     delete world.faults.members;
     const statuses: number[] = answer.body.results.map((one: { status: number }) => one.status);
-    expect([statuses.filter((one) => one === 503).length, statuses.length]).toEqual([10, 60]);
+    expect([statuses.filter((one) => one === 503).length, statuses.length]).toEqual([10, 110]);
     expect(answer.headers.get('retry-after')).toBe('2');
     expect(none.status).toBe(503);
   });

@@ -33,6 +33,12 @@ beforeAll(() => {
     'notification-retry.alarms.indexerFailures': 6,
     'notification-retry.alarms.idempotentRepeatPercent': 60,
     'notification-retry.alarms.idempotentRepeatMinimum': 77,
+    'notification-retry.alarms.newsletterComplaintPercent': 0.2,
+    'notification-retry.alarms.newsletterBouncePercent': 3,
+    'notification-retry.alarms.newsletterRateMinimum': 77,
+    'notification-retry.alarms.newsletterUncertain': 9,
+    'notification-retry.alarms.newsletterStalls': 4,
+    'notification-retry.alarms.newsletterDeadLetters': 6,
     'notification-retry.alarmEmails': ['oncall@your-domain.jp'],
     'notification-retry.monitorSchedule': 'rate(20 minutes)',
   });
@@ -81,6 +87,12 @@ describe('an alarm', () => {
     ['indexer-lag', 'indexerLagMinutes', 900_000, 1_800_000],
     ['indexer-failures', 'indexerFailures', 0, 6],
     ['idempotent-repeats', 'idempotentRepeatPercent', 50, 60],
+    ['newsletter-complaints', 'newsletterComplaintPercent', 0.1, 0.2],
+    ['newsletter-bounces', 'newsletterBouncePercent', 5, 3],
+    ['newsletter-uncertain', 'newsletterUncertain', 0, 9],
+    ['newsletter-stalled', 'newsletterStalls', 2, 4],
+    ['newsletter-dead-letters-job', 'newsletterDeadLetters', 0, 6],
+    ['newsletter-dead-letters-events', 'newsletterDeadLetters', 0, 6],
   ])('%s takes its threshold from alarms.%s', (name, _, standard, given) => {
     expect(alarmNamed(name).Threshold).toBe(standard);
     expect(alarmNamed(name, changed).Threshold).toBe(given);
@@ -120,6 +132,22 @@ describe('an alarm', () => {
     });
     expect(alarmNamed('indexer-failures')).toMatchObject({ MetricName: 'RowsFailed', EvaluationPeriods: 2 });
     expect(alarmNamed('rows-missed')).toMatchObject({ MetricName: 'RowsMissed', Threshold: 0 });
+  });
+
+  it.each(['complaints', 'bounces'])('newsletter-%s needs a minimum of recipients for a rate', (name) => {
+    expect(JSON.stringify(alarmNamed(`newsletter-${name}`))).toContain('IF(all >= 1000, 100 * ');
+    expect(JSON.stringify(alarmNamed(`newsletter-${name}`, changed))).toContain('IF(all >= 77, 100 * ');
+  });
+
+  it.each([
+    ['job', 'newsletter-dead-letter'],
+    ['events', 'newsletter-events-dead-letter'],
+  ])('watches the dead letters of newsletters: %s', (of, queue) => {
+    const name = `notification-retry-dev-${queue}`;
+    const [id] = Object.keys(template.findResources('AWS::SQS::Queue', { Properties: { QueueName: name } }));
+    expect(alarmNamed(`newsletter-dead-letters-${of}`)).toMatchObject({
+      Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': [id, 'QueueName'] } }],
+    });
   });
 
   it('measures a dead-letter queue by its depth, because no counter of SQS has the messages that it moves itself', () => {

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
+import { emailAccess, readEmailView } from '../../adapters/deployment/email-access.ts';
+import { findLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
+import { createMemberStore } from '../../adapters/dynamodb/newsletter/member-store.ts';
+import { createMemberSealing } from '../../adapters/recipient/member-sealing.ts';
+import { doneOf, isOver, summaryOf } from '../../batch/sending-job/email-report.ts';
+import { publishEmail } from '../../core/newsletter/lifecycle/publish.ts';
+import { MAX_UPSERTS, upsertMembers } from '../../core/newsletter/members/upsert-members.ts';
+import type { EmailView } from '../../core/newsletter/views/email-view.ts';
+import { listRecipients, type RecipientView } from '../../core/newsletter/views/list-recipients.ts';
+import { PROJECT_ROOT } from '../runtime/paths.ts';
+import { SAMPLE_NEWSLETTER, SAMPLE_POST, sampleMembers } from '../samples/sample-newsletter.ts';
+
+/** The e-mail of the demo, and one of its recipients for each reason for which somebody gets none. */
+export interface NewsletterReport {
+  readonly view: EmailView;
+  readonly examples: readonly RecipientView[];
+}
+
+export interface DemoNewsletter {
+  /** Number of its members. */
+  readonly members: number;
+  /** Reports each step until the e-mail is sent, or until SES has told of it; at most for a minute. */
+  follow(until: 'sent' | 'told', onStep: (step: string) => void, signal: AbortSignal): Promise<NewsletterReport>;
+  close(): void;
+}
+
+const LOOK_EVERY_MS = 500;
+const LONGEST_MS = 60_000;
+const MANY = 1_000;
+
+/** Stores the sample members and publishes an e-mail to them, as the API does. */
+export async function publishSampleNewsletter(): Promise<DemoNewsletter> {
+  const deployment = await findLocalDeployment(PROJECT_ROOT);
+  const clients = createDeploymentClients(deployment);
+  const clock = () => new Date();
+  const access = emailAccess({ deployment, ...clients, clock, newId: randomUUID });
+  const members = createMemberStore(clients.dynamodb, deployment.tables.members, clock);
+  const sealing = createMemberSealing(deployment.sealer(clients.dynamodb), deployment.recipientHashKey);
+  const { tenant_id, newsletter_id } = SAMPLE_NEWSLETTER;
+  const at = clock().toISOString();
+  const newsletter = await access.newsletters.put({ ...SAMPLE_NEWSLETTER, created_at: at, updated_at: at });
+  const given = sampleMembers();
+  const deps = { members, sealing, clock, newId: randomUUID };
+  for (let i = 0; i < given.length; i += MAX_UPSERTS) {
+    await upsertMembers(tenant_id, given.slice(i, i + MAX_UPSERTS), deps);
+  }
+  for (const { email, facts } of given) {
+    if (facts === undefined) continue;
+    const hash = await sealing.emailHash(tenant_id, email);
+    if (facts === 'suppressed') await members.suppress(tenant_id, hash, { reason: 'operator', at });
+    else await members.unsubscribe(tenant_id, hash, newsletter_id, at);
+  }
+  // Short, so that commands with it fit into a line.
+  const email_id = `demo-${randomUUID().slice(0, 8)}`;
+  const content = { ...SAMPLE_POST, newsletter };
+  await publishEmail({ email_id, request_hash: email_id, tenant_id, content }, access);
+  return {
+    members: given.length,
+    async follow(until, onStep, signal) {
+      const isReached = until === 'sent' ? isOver : isTold;
+      const end = Date.now() + LONGEST_MS;
+      let shown: string | undefined;
+      for (;;) {
+        const view = await readEmailView(email_id, access);
+        const step = stepOf(view);
+        if (step !== shown) onStep(step);
+        shown = step;
+        if (isReached(view) || Date.now() > end) return { view, examples: await examplesOf(email_id, access) };
+        await setTimeout(LOOK_EVERY_MS, undefined, { signal });
+      }
+    },
+    close: () => clients.destroy(),
+  };
+}
+
+function stepOf(view: EmailView): string {
+  const { counts, phase } = view;
+  const many = counts.recipients > 0 ? ` ${doneOf(view)} of ${counts.recipients}` : '';
+  const summary = summaryOf(view);
+  const told = isOver(view) && counts.delivered > 0 ? ` · SES told of ${counts.delivered} deliveries` : '';
+  return `newsletter: ${phase}${many}${summary === '' ? '' : ` · ${summary}`}${told}`;
+}
+
+/** SES has told what became of every mail. */
+function isTold(view: EmailView): boolean {
+  const { submitted, delivered, bounced } = view.counts;
+  return isOver(view) && delivered + bounced >= submitted;
+}
+
+async function examplesOf(email_id: string, access: ReturnType<typeof emailAccess>): Promise<readonly RecipientView[]> {
+  const { recipients } = await listRecipients({ email_id, limit: MANY, identities: false }, access);
+  const byReason = new Map<string, RecipientView>();
+  for (const one of recipients) {
+    if (one.reason !== undefined && !byReason.has(one.reason)) byReason.set(one.reason, one);
+  }
+  return [...byReason.values()];
+}
