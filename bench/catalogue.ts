@@ -4,6 +4,10 @@ import { dispatcherCpu } from './cases/dispatcher-cpu.ts';
 import { imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
+import { newsletterCpu } from './cases/newsletter/cpu.ts';
+import { newsletterPreparation } from './cases/newsletter/preparation.ts';
+import { newsletterRate } from './cases/newsletter/rate.ts';
+import { newsletterUsage } from './cases/newsletter/usage.ts';
 import { sealing } from './cases/sealing.ts';
 import { storageCalls } from './cases/storage-calls.ts';
 import { sweepReads } from './cases/sweep-reads.ts';
@@ -15,11 +19,15 @@ export const BENCHMARKS: readonly Benchmark[] = [
   usage,
   storageCalls,
   intake,
+  newsletterUsage,
   sweepReads,
   bundles,
   dispatcherCpu,
   webhookCpu,
+  newsletterCpu,
   sealing,
   imports,
   memory,
+  newsletterPreparation,
+  newsletterRate,
 ];

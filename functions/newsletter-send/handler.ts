@@ -4,6 +4,7 @@ import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/late-exclusions.ts';
 import { recordLate } from '../../src/core/newsletter/sending/record-late.ts';
@@ -14,8 +15,9 @@ import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterSendEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
+import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
@@ -26,8 +28,14 @@ export function createHandler(
 ) {
   const { logger, metrics } = observability;
   const run = async (message: SendMessage, remaining_ms: () => number): Promise<void> => {
-    const { email_id, batch_id, kind } = message;
-    if (kind === 'record') {
+    const { email_id } = message;
+    if (message.kind === 'resolve') {
+      const { resolved = 0, continued = false } = (await continueResolve(message, deps)) ?? {};
+      logger.info('decision', { email_id, action: message.action, resolved, continued });
+      return;
+    }
+    const { batch_id } = message;
+    if (message.kind === 'record') {
       await recordLate(message, deps);
       logger.info('late outcome recorded', { email_id, batch_id, chunk: message.chunk });
       return;

@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { limits, STORAGE_LIMITS } from './request-limits.ts';
+import { withoutLog } from './without-log.ts';
 
 /**
  * The client retries by itself: failing early gains nothing. Each call backs off for itself (`standard`): the adaptive
@@ -14,13 +15,10 @@ export function createApiDynamoDb(): DynamoDBClient {
   return lean(new DynamoDBClient({ maxAttempts: 3, requestHandler: limits(2_000) }));
 }
 
-/**
- * Middleware of the SDK that costs CPU at each call and does nothing here: the log of requests, which has no logger but
- * makes its text all the same, the SDK's name, and the trace id by which Lambda, SQS and SNS notice loops.
- */
-const NEEDLESS = ['loggerMiddleware', 'getUserAgentMiddleware', 'recursionDetectionMiddleware'];
+/** Costs CPU at each call, for nothing here: the SDK's name, and the trace id by which Lambda, SQS and SNS notice loops. */
+const NEEDLESS = ['getUserAgentMiddleware', 'recursionDetectionMiddleware'];
 
 function lean(client: DynamoDBClient): DynamoDBClient {
   for (const name of NEEDLESS) client.middlewareStack.remove(name);
-  return client;
+  return withoutLog(client);
 }
