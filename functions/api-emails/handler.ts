@@ -1,18 +1,15 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
-import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createRenderings } from '../../src/adapters/post/post-renderer.ts';
 import { createEmailSchedules } from '../../src/adapters/scheduler/email-schedules.ts';
-import { createBulkProvider } from '../../src/adapters/ses-v2/bulk-provider.ts';
-import { createSenderFault } from '../../src/adapters/ses-v2/sender-identity.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
+import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
@@ -31,8 +28,6 @@ function bind() {
   const shared = bindNewsletter(env, client, observability);
   const { clock } = shared;
   const { sealer } = createSecretsAndKeys(env, client);
-  // A repeated test mail would arrive twice.
-  const ses = new SESv2Client({ maxAttempts: 1 });
   const budgets = createPacingStore(client, env.PIPELINE_STATE_TABLE);
   const deps: EmailRouteDeps & ApiDeps = {
     ...shared,
@@ -44,9 +39,8 @@ function bind() {
       queue_arn: env.SCHEDULE_TARGET_ARN,
       role_arn: env.SCHEDULE_ROLE_ARN,
     }),
-    provider: createBulkProvider({ client: ses, configurationSet: env.NEWSLETTER_CONFIGURATION_SET }),
-    renderings: createRenderings(),
-    senderFault: createSenderFault(ses),
+    ...sesOnFirstEmail(env.NEWSLETTER_CONFIGURATION_SET),
+    renderings: renderingsOnFirstEmail(),
     async allowedRate() {
       const registers = await budgets.read('email');
       return Object.keys(registers).length === 0

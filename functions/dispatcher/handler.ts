@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
@@ -87,7 +86,6 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
 function bind() {
   const env = parseEnv(dispatcherEnv, process.env);
   const observability = createObservability();
-  const lambda = new LambdaClient({});
   const dynamodb = createDynamoDb();
   const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
   const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(dynamodb, env.PIPELINE_STATE_TABLE));
@@ -104,10 +102,7 @@ function bind() {
     interval_ms: env.SWEEP_INTERVAL_SECONDS * 1000,
     short_lanes: { seconds: env.LANE_SECONDS, least: LEAST_PER_LANE, pause: (ms) => setTimeout(ms) },
     newId: randomUUID,
-    continueWith: async (event) => {
-      const FunctionName = process.env['AWS_LAMBDA_FUNCTION_NAME'];
-      await lambda.send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: JSON.stringify(event) }));
-    },
+    continueWith: async (event) => (await import('../shared/runtime/clients/lambda.ts')).invokeAgain(event),
   };
   return withObservability(createHandler(deps, observability), observability);
 }

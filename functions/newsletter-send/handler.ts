@@ -1,10 +1,7 @@
-import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
-import { createRenderings } from '../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
-import { createBulkProvider } from '../../src/adapters/ses-v2/bulk-provider.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
@@ -16,8 +13,8 @@ import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
+import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { lean } from '../shared/runtime/clients/lean.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
@@ -62,17 +59,13 @@ function bind() {
     ...shared,
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
-    // A repeated call could send twice, so the client never repeats one.
-    provider: createBulkProvider({
-      client: lean(new SESv2Client({ maxAttempts: 1 })),
-      configurationSet: env.NEWSLETTER_CONFIGURATION_SET,
-    }),
+    provider: sesOnFirstEmail(env.NEWSLETTER_CONFIGURATION_SET).provider,
     pacing: bindSendPacing(env, client, observability),
     exclusions: createLateExclusions(
       createMemberStore(client, env.MEMBERS_TABLE, clock),
       createMemberSealing(sealer, hashKey),
     ),
-    renderings: createRenderings(),
+    renderings: renderingsOnFirstEmail(),
     unsubscribeUrl: async (place) => `${env.API_URL}/u/${unsubscribeToken(await unsubscribeSecret(), place)}`,
   };
   return withObservability(createHandler(deps, observability), observability);

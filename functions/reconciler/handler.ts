@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
@@ -84,7 +83,6 @@ function bind() {
   const observability = createObservability();
   const client = createDynamoDb();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
-  const lambda = new LambdaClient({});
   const tables = { notification_log: env.NOTIFICATION_LOG_TABLE, notification_content: env.NOTIFICATION_CONTENT_TABLE };
   const deps: ReconcilerDeps = {
     scan: createRowScan(client, tables),
@@ -96,10 +94,7 @@ function bind() {
     units_per_second: env.READ_UNITS_PER_SECOND,
     clock: () => new Date(),
     pause: (ms) => setTimeout(ms),
-    continueWith: async (event) => {
-      const FunctionName = process.env['AWS_LAMBDA_FUNCTION_NAME'];
-      await lambda.send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: JSON.stringify(event) }));
-    },
+    continueWith: async (event) => (await import('../shared/runtime/clients/lambda.ts')).invokeAgain(event),
   };
   return withObservability(createHandler(deps, observability), observability);
 }

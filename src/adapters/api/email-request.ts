@@ -8,7 +8,6 @@ import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
 import { fromAddress } from '../../core/newsletter/sending/bulk-call.ts';
 import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
-import { PostError, postParts } from '../post/post-renderer.ts';
 import { type emailSchema, MAX_BODY } from './email-schemas.ts';
 
 export type EmailRequest = v.InferOutput<typeof emailSchema>;
@@ -78,6 +77,8 @@ async function bodyFault(content: Pick<EmailContent, 'body' | 'format'>): Promis
   if (Buffer.byteLength(content.body) > MAX_BODY) {
     return { path: 'body', rule: 'max_bytes', message: `The body has more than ${MAX_BODY} bytes in UTF-8.` };
   }
+  // With the HTML parser, which most requests do without.
+  const { PostError, postParts } = await import('../post/post-renderer.ts');
   try {
     await postParts(content);
     return undefined;

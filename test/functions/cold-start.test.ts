@@ -1,0 +1,40 @@
+import { build } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
+
+/** The packages that a function's bundle loads at a cold start, without the chunks that are loaded on first use. */
+async function loadedAtOnce(service: string): Promise<Set<string>> {
+  const { metafile } = await build({
+    ...BUNDLE_OPTIONS,
+    logLevel: 'silent',
+    entryPoints: { index: `functions/${service}/handler.ts` },
+    outdir: 'never-written',
+    write: false,
+    metafile: true,
+  });
+  const { outputs } = metafile;
+  const loaded = new Set<string>();
+  const visit = (path: string) => {
+    const output = outputs[path];
+    if (output === undefined || loaded.has(path)) return;
+    loaded.add(path);
+    for (const { kind, path: next } of output.imports) if (kind === 'import-statement') visit(next);
+  };
+  visit(Object.keys(outputs).find((path) => path.endsWith('index.mjs')) ?? '');
+  const inputs = [...loaded].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
+  return new Set(inputs.flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []));
+}
+
+describe('at a cold start', () => {
+  it.each([
+    ['send-webhook', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms', '@aws-lambda-powertools/parameters', 'jose']],
+    ['newsletter-send', ['@aws-sdk/client-sesv2', 'htmlparser2', 'entities', '@aws-sdk/client-kms']],
+    ['api-emails', ['@aws-sdk/client-sesv2', 'htmlparser2', 'entities', '@tryghost/nql-lang']],
+    ['reconciler', ['@aws-sdk/client-lambda']],
+    ['dispatcher', ['@aws-sdk/client-lambda']],
+  ])('%s loads only what each event needs', async (service, later) => {
+    const loaded = await loadedAtOnce(service);
+    expect(loaded).toContain('@aws-sdk/client-dynamodb');
+    expect([...loaded].filter((name) => later.includes(name))).toEqual([]);
+  });
+});
