@@ -7,6 +7,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compi
 const FLOWS = 'test/flow/**/*.test.ts';
 /** They build and install the packages, which takes minutes: `npm run test:packages`. */
 const PACKAGES = 'test/packages/**/*.test.ts';
+/** They need a Chromium: `npm run test:browser`. */
+const BROWSER = 'test/browser/**/*.test.ts';
 /** They measure rates, so nothing else may run beside them: `npm run test:realtime`. */
 const REALTIME = 'test/realtime/**/*.test.ts';
 
@@ -36,7 +38,11 @@ export default defineConfig({
       { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
       {
         extends: true,
-        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [...SHARED, FLOWS, PACKAGES, REALTIME] },
+        test: {
+          name: 'parts',
+          include: ['test/**/*.test.ts'],
+          exclude: [...SHARED, FLOWS, PACKAGES, REALTIME, BROWSER],
+        },
       },
       {
         extends: true,
@@ -44,6 +50,20 @@ export default defineConfig({
       },
       ...(process.env['WITH_PACKAGES']
         ? [{ extends: true as const, test: { name: 'packages', include: [PACKAGES], testTimeout: 120_000 } }]
+        : []),
+      ...(process.env['WITH_BROWSER']
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'browser',
+                include: [BROWSER],
+                testTimeout: 120_000,
+                hookTimeout: 180_000,
+                globalSetup: ['test/support/synthesize-once.ts'],
+              },
+            },
+          ]
         : []),
       ...(process.env['WITH_REALTIME']
         ? [

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { SendsUnderWay } from '../../../src/adapters/batching/sends-under-way.ts';
 import { createClaimStore } from '../../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
@@ -60,6 +61,8 @@ export function bindChannel(
     observability,
   );
   const gate = bindPacing(channel, env, dynamodb, { ...rateOf(credentials), inner }, observability);
+  const sends = new SendsUnderWay();
+  const sender = createSender(credentials);
   const handler = createHandler(
     {
       pacing: gate,
@@ -67,10 +70,14 @@ export function bindChannel(
       queues: env.LANE_QUEUES[channel],
       reserve_ms: send_ms + STORAGE_MS,
       deliver: {
-        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
-        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends),
+        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE, sends),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
-        sender: { ...createSender(credentials), retryTerms: credentials.retryTerms },
+        sender: {
+          ...sender,
+          send: (delivery, signal) => sends.during(() => sender.send(delivery, signal)),
+          retryTerms: credentials.retryTerms,
+        },
         retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {
           notification_log: env.NOTIFICATION_LOG_TABLE,

@@ -81,6 +81,8 @@ export const newsletterSendEnv = v.object({
 export const newsletterEventsEnv = v.object({
   ...newsletterTables,
   MEMBERS_TABLE: name,
+  /** Holds the warming allowances of sending domains: bounces and complaints count for their day. */
+  PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,
   RECIPIENT_KEY_ARN: v.optional(name),
   RECIPIENT_HASH_SECRET: v.optional(name),

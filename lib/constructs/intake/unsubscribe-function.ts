@@ -30,7 +30,7 @@ export function unsubscribeFunction(
     permissions: [
       allow(['dynamodb:GetItem'], [emails.tableArn, recipients.tableArn]),
       allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [batches.tableArn]),
-      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [members.tableArn]),
+      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.members),
       readSecrets(encryption),

@@ -50,6 +50,7 @@ export class Commands {
       env: process.env,
       pause: (ms) => setTimeout(ms),
       newId: randomUUID,
+      stopped: async () => {},
       stateDirectory: join(this.#directory, '.local', 'ops'),
     });
     return { code, stdout: written.out, stderr: written.err };
