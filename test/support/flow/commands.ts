@@ -51,7 +51,6 @@ export class Commands {
       pause: (ms) => setTimeout(ms),
       stopped: () => Promise.resolve(),
       newId: randomUUID,
-      stopped: async () => {},
       stateDirectory: join(this.#directory, '.local', 'ops'),
     });
     return { code, stdout: written.out, stderr: written.err };
