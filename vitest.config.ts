@@ -12,6 +12,15 @@ const BROWSER = 'test/browser/**/*.test.ts';
 /** They measure rates, so nothing else may run beside them: `npm run test:realtime`. */
 const REALTIME = 'test/realtime/**/*.test.ts';
 
+/**
+ * They change nothing of their process, so they share one: a process and the same imports per file cost more than most
+ * of these files' tests.
+ */
+const SHARED = [
+  'test/{core,terminal,bench,docs}/**/*.test.ts',
+  'test/adapters/{slack,webhook,teams,http,secrets}/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
     // The flow tests wait as much as they work: on two cores a third worker fills the pauses, a fourth is in the way.
@@ -26,9 +35,14 @@ export default defineConfig({
     },
     hookTimeout: 60_000,
     projects: [
+      { extends: true, test: { name: 'shared', include: SHARED, isolate: false } },
       {
         extends: true,
-        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS, PACKAGES, REALTIME, BROWSER] },
+        test: {
+          name: 'parts',
+          include: ['test/**/*.test.ts'],
+          exclude: [...SHARED, FLOWS, PACKAGES, REALTIME, BROWSER],
+        },
       },
       {
         extends: true,

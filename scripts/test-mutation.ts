@@ -46,6 +46,7 @@ function mutate(name: string, { mutate: sources, tests }: Target): Report {
   const report = join(folder, 'report.json');
   const config = {
     ...common,
+    ...(process.env['MUTATION_CONCURRENCY'] ? { concurrency: Number(process.env['MUTATION_CONCURRENCY']) } : {}),
     mutate: sources,
     incrementalFile: join(folder, 'incremental.json'),
     jsonReporter: { fileName: report },
