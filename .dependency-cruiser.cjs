@@ -18,7 +18,7 @@ const CORE_ROOMS = {
   breaker: ['delivery', 'model'],
   pacing: ['delivery', 'model'],
   'delivery-events': ['delivery', 'model'],
-  operator: ['breaker', 'delivery', 'model'],
+  operator: ['breaker', 'intake', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
   newsletter: ['pacing', 'intake', 'model'],
@@ -47,6 +47,7 @@ module.exports = {
       to: { path: '^src/core/', pathNot: `^src/core/(${Object.keys(CORE_ROOMS).join('|')})/` },
     },
     ...coreRooms,
+    onlyTo('policy-of-delivery-knows-model', '^src/core/delivery/policy/', '^src/core/(delivery/policy|model)/'),
     onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core|processes)/'),
     {
       name: 'processes-stand-alone',
@@ -55,12 +56,26 @@ module.exports = {
       from: { path: '^src/processes/' },
       to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
     },
+    onlyTo('console-knows-its-api', '^console/', '^(console|src/console-api|src/core)/'),
+    {
+      name: 'console-types-of-core',
+      comment: 'The page takes data of core into the browser: catalogues and types, no use cases.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^src/core/', pathNot: '^src/core/(model|newsletter/model)/', dependencyTypesNot: ['type-only'] },
+    },
+    onlyTo('console-api-knows-core', '^src/console-api/', '^src/(console-api|core)/'),
+    onlyTo(
+      'console-server-knows-adapters-and-core',
+      '^src/console-server/',
+      '^src/(console-server|console-api|adapters|processes|core)/',
+    ),
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
     onlyTo(
       'cli-knows-client-adapters-and-core',
       '^src/cli/',
-      '^src/(cli|batch|client|terminal|processes|adapters|core)/',
+      '^(src/(cli|batch|client|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$)',
     ),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
     onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|processes|core)/'),
@@ -90,7 +105,7 @@ module.exports = {
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|terminal|processes|adapters|core)/|functions/shared/runtime/env\\.ts$)',
+      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
     onlyTo(
       'simulation-knows-adapters-and-core',
@@ -115,7 +130,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

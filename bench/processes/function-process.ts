@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { serveParent } from '../../src/local/processes/serve-parent.ts';
 
 /**
- * A function's process that measures itself: `function-process.ts BUNDLE EXPORT`. Plain `node` runs this file, so its
+ * A function's process that measures itself: `function-process.ts BUNDLE EXPORT INVOCATION_MS`. Plain `node` runs this file, so its
  * imports must need no build either. It handles the events of a series one after the other, as a Lambda sandbox does.
  */
 
@@ -32,8 +32,9 @@ export interface SeriesOutcome {
 
 type Handler = (event: unknown, context: object) => unknown;
 
-const INVOCATION_MS = 60_000;
-const [bundle = '', name = ''] = process.argv.slice(2);
+const [bundle = '', name = '', invocationMs = ''] = process.argv.slice(2);
+/** So long an invocation may take: functions stop their work before. */
+const INVOCATION_MS = Number(invocationMs);
 
 await serveParent(async () => {
   const loaded = await import(pathToFileURL(bundle).href);

@@ -25,7 +25,7 @@ export function bodyOf(bytes: number): string {
 /**
  * A linear congruential generator with the constants of Numerical Recipes: numbers in [0, 1), equal for equal seeds.
  */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -6,6 +6,8 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../src/local/emulator/template/r
 
 export interface DeployedFunctions {
   readonly plan: LocalPlan;
+  /** The folders under functions/ of all functions of the stack, sorted. */
+  services(): string[];
   /** @param service folder under functions/ */
   planOf(service: string): FunctionPlan;
   /** Path of the function's bundle. */
@@ -22,6 +24,7 @@ export function deployedFunctions(stack: SynthesizedStack, sqsEndpoint = 'http:/
   };
   return {
     plan,
+    services: () => plan.functions.flatMap(({ environment }) => environment['POWERTOOLS_SERVICE_NAME'] ?? []).sort(),
     planOf,
     bundleOf(service) {
       const { codeDirectory, handler } = planOf(service);

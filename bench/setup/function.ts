@@ -12,6 +12,8 @@ export interface MeasuredFunction {
    * @throws Error with the function's error, or with the way its process ended
    */
   run(events: readonly unknown[], warm_up?: number): Promise<SeriesOutcome>;
+  /** Ends the process as the kernel does, without a chance to finish. */
+  kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -21,6 +23,8 @@ export interface FunctionProcess {
   /** Name of the bundle's export. */
   readonly handler: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Longest invocation. */
+  readonly timeoutSeconds: number;
   /** File for the function's output. */
   readonly logFile: string;
   readonly nodeOptions?: readonly string[];
@@ -28,14 +32,16 @@ export interface FunctionProcess {
 
 export async function startFunction(options: FunctionProcess): Promise<MeasuredFunction> {
   const log = openSync(options.logFile, 'a');
-  const child = fork(new URL('../processes/function-process.ts', import.meta.url), [options.bundle, options.handler], {
+  const { bundle, handler, timeoutSeconds } = options;
+  const args = [bundle, handler, String(1000 * timeoutSeconds)];
+  const child = fork(new URL('../processes/function-process.ts', import.meta.url), args, {
     execPath: pinnedNode(),
     execArgv: ['--disable-warning=ExperimentalWarning', ...(options.nodeOptions ?? [])],
     env: { ...options.environment },
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
-  const where = `${options.bundle}; its log is ${options.logFile}`;
+  const where = `${bundle}; its log is ${options.logFile}`;
   const waiting = new Map<number, (outcome: SeriesOutcome) => void>();
   const died = new Promise<never>((_, reject) => {
     child.once('error', reject);
@@ -61,6 +67,10 @@ export async function startFunction(options: FunctionProcess): Promise<MeasuredF
       const outcome = await Promise.race([answered, died]);
       if (outcome.error !== undefined) throw new Error(`${outcome.error}, in ${where}`);
       return outcome;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await died.catch(() => {});
     },
     async stop() {
       if (child.connected) child.disconnect();

@@ -20,18 +20,21 @@ export interface RowShape {
   readonly priority?: Priority;
   /** An id of SAMPLE_INTEGRATIONS. */
   readonly integration?: string;
+  /** How many tenants share the notifications evenly; one unless given. */
+  readonly tenants?: number;
 }
 
 /**
  * A failed notification as BATCH-951 writes it. It has every column of his-notification-log-table.md, and UUIDs as ids,
  * so that its size is realistic.
+ * @param index number of the notification, which decides its tenant
  */
-export function failedRow(shape: RowShape, now: Date): ForeignRow {
+export function failedRow(shape: RowShape, now: Date, index = 0): ForeignRow {
   const failed = new Date(now.getTime() - 60_000).toISOString();
   return {
     log_id: randomUUID(),
     is_deleted: false,
-    tenant_id: 'TENANT001',
+    tenant_id: `TENANT${String((index % (shape.tenants ?? 1)) + 1).padStart(3, '0')}`,
     notification_id: randomUUID(),
     setting_id: randomUUID(),
     template_id: randomUUID(),
@@ -81,7 +84,7 @@ export function dueItem(shape: RowShape, now: Date, log_id: string): Item {
 export async function seedDue(world: World, count: number, shape: RowShape): Promise<Item[]> {
   const { notification_log } = tableNames(world);
   const now = new Date();
-  const images = Array.from({ length: count }, () => toItem(failedRow(shape, now)));
+  const images = Array.from({ length: count }, (_, i) => toItem(failedRow(shape, now, i)));
   await putAll(world, notification_log, images);
   const indexer = await world.start('due-indexer');
   const { results } = await indexer.run(streamEvents(images));

@@ -4,7 +4,7 @@ import type { World } from './world.ts';
 /** The deployed tables by role, from a channel function's environment. */
 export function tableNames(
   world: Pick<World, 'functionPlan'>,
-): Record<Exclude<TableRole, 'pipeline_state' | 'api_keys' | 'data_keys'>, string> {
+): Record<Exclude<TableRole, 'pipeline_state' | 'api_keys' | 'data_keys' | 'audit'>, string> {
   const { environment } = world.functionPlan('send-webhook');
   const name = (variable: string) => {
     const value = environment[variable];

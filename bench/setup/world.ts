@@ -45,12 +45,16 @@ export interface StartOptions {
 export interface WorldOptions {
   /** Directory of a `dynamodb.sqlite` with rows. */
   readonly dataDir?: string;
+  /** A secrets file that exists, where the rows are encrypted. */
+  readonly secretsFile?: string;
   /** Whether e-mail is sent. */
   readonly email?: boolean;
 }
 
 /** An address where nothing listens: calls without a stand-in must fail and not reach AWS. */
 const NOWHERE = 'http://127.0.0.1:9';
+
+const LEAST_TIMEOUT_SECONDS = 60;
 
 /** Failures in a benchmark are on purpose, so no breaker may open. */
 const NO_BREAKER = { min_samples: 1_000_000 };
@@ -69,7 +73,7 @@ export async function startWorld(context: BenchContext, options: WorldOptions = 
 async function start(
   { stack, profiles }: BenchContext,
   directory: string,
-  { dataDir, email = false }: WorldOptions,
+  { dataDir, secretsFile = join(directory, 'secrets.json'), email = false }: WorldOptions,
   teardown: Teardown,
 ): Promise<World> {
   const log = (name: string) => join(directory, `${name}.log`);
@@ -87,7 +91,6 @@ async function start(
   teardown.add('clients', async () => clients.destroy());
   await createTables(clients.dynamodb, [...plan.tables.map(withoutStream), ...PLAIN_TABLE_INPUTS]);
   await createQueues(clients.sqs, sqs.endpoint, [...plan.queues, { name: PLAIN_QUEUE, attributes: {} }]);
-  const secretsFile = join(directory, 'secrets.json');
   prepareSecrets(secretsFile, receiver.url);
   const services: ServiceEndpoints = {
     dynamodb: dynamodb.endpoint,
@@ -113,6 +116,8 @@ async function start(
           ...functionEnvironment(deployed, { ...services, ...changed }, { secretsFile, breaker: NO_BREAKER }),
           ...environment,
         },
+        // Benchmarks wait for answers on purpose, longer than a function's own time-out.
+        timeoutSeconds: Math.max(LEAST_TIMEOUT_SECONDS, deployed.timeoutSeconds),
         logFile: log(service),
         nodeOptions: [
           ...nodeOptions,

@@ -14,7 +14,8 @@ import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { apiEmailsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
+import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -1,7 +1,8 @@
 import { type ClockDeps, runClock } from '../../src/core/newsletter/lifecycle/clock.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterClockEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
+import { newsletterClockEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 /** Moves on each email whose time has come: schedules, messages and workers that got lost are found by it. */

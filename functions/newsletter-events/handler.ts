@@ -3,13 +3,16 @@ import { createBatchStore } from '../../src/adapters/dynamodb/newsletter/batch-s
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { parseNewsletterEvent } from '../../src/adapters/email/newsletter-event-message.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterEventsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
+import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
@@ -93,6 +96,7 @@ function bind() {
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     members: createMemberStore(client, env.MEMBERS_TABLE, clock),
     sealing: createMemberSealing(sealer, hashKey),
+    warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
     clock,
   };
   return withObservability(createHandler(deps, observability), observability);

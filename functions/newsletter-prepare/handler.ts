@@ -12,7 +12,8 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { newsletterPrepareEnv, parseEnv } from '../shared/runtime/env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
+import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 

@@ -66,6 +66,7 @@ export class Outputs extends Construct {
     this.output('EmailBatchesTable', newsletters.batches.tableName, 'Table name of email_batches');
     this.output('EmailRecipientsTable', newsletters.recipients.tableName, 'Table name of email_recipients');
     this.output('DataKeysTable', tables.dataKeys.tableName, "Table name of DataKeys: the tenants' wrapped data keys");
+    this.output('AuditTable', tables.audit.tableName, 'Table name of the audit log of the console');
     this.output('ApiUrl', api.url, 'Base URL of the intake API');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');

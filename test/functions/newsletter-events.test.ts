@@ -40,6 +40,7 @@ describe('the function of newsletter events', () => {
     Object.assign(process.env, {
       ...tablesEnv,
       DATA_KEYS_TABLE: 'k',
+      PIPELINE_STATE_TABLE: 'p',
       LOCAL_SECRETS_FILE: 'none.json',
       POWERTOOLS_METRICS_NAMESPACE: 'test',
       AWS_REGION: 'us-east-1',
@@ -74,8 +75,10 @@ describe('the function of newsletter events', () => {
       members: {
         suppress: async (_: string, hash: string, { reason }: { reason: string }) =>
           void suppressed.push([hash, reason]),
+        read: async () => undefined,
       },
       sealing: { emailHash: async (_: string, email: string) => `hash of ${email}` },
+      warming: { report: async () => {} },
       clock: () => NOW,
     };
     const Records = bodies.map((body, i) => ({ messageId: String(i), body }));

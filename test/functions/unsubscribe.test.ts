@@ -90,6 +90,7 @@ describe('the unsubscribe link', () => {
       members: {
         unsubscribe: async (tenant: string, hash: string, newsletter: string) =>
           void unsubscribed.push(`${tenant} ${hash} ${newsletter}`),
+        read: async () => undefined,
       },
       sealing: { emailHash: async (_: string, email: string) => `hash-${email}` },
       secret: async () => SECRET,

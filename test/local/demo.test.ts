@@ -81,6 +81,7 @@ describe("the demo's summary", () => {
       email_batches: 'email_batches',
       email_recipients: 'email_recipients',
       data_keys: 'D',
+      audit: 'AU',
     },
     queues: {} as never,
     functions: {},

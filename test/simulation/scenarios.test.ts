@@ -20,6 +20,7 @@ describe('a simulated scenario', () => {
       // Shares of a rate of some notifications per hour say nothing; the waits do.
       expect(figures.budgets.filter(({ met, what }) => !met && !what.startsWith('share'))).toEqual([]);
     },
+    60_000,
   );
 
   it('gives the same result for the same seed, and another one for another seed', async () => {

@@ -12,6 +12,7 @@ export interface TableNames extends Readonly<Record<NewsletterTableRole, string>
   readonly pipeline_state: string;
   readonly api_keys: string;
   readonly data_keys: string;
+  readonly audit: string;
 }
 
 /** Creates the tables as the infrastructure does; the suffix makes their names unique. */
@@ -28,6 +29,7 @@ export async function createTables(client: DynamoDBClient, suffix: string): Prom
     email_batches: `EmailBatches-${suffix}`,
     email_recipients: `EmailRecipients-${suffix}`,
     data_keys: `DataKeys-${suffix}`,
+    audit: `Audit-${suffix}`,
   };
   const schemas = { ...TABLES, ...NEWSLETTER_TABLES };
   for (const role of Object.keys(schemas) as (keyof typeof schemas)[]) {

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { SendsUnderWay } from '../../../src/adapters/batching/sends-under-way.ts';
 import { createClaimStore } from '../../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
@@ -66,6 +67,8 @@ export function bindChannel(
     observability,
   );
   const gate = bindPacing(channel, env, pacer, { receiver, inner });
+  const sends = new SendsUnderWay();
+  const sender = createSender(credentials);
   const handler = createHandler(
     {
       pacing: gate,
@@ -73,10 +76,14 @@ export function bindChannel(
       queues: env.LANE_QUEUES[channel],
       reserve_ms: send_ms + STORAGE_MS,
       deliver: {
-        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
-        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
+        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends),
+        records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE, sends),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
-        sender: { ...createSender(credentials), retryTerms: credentials.retryTerms },
+        sender: {
+          ...sender,
+          send: (delivery, signal) => sends.during(() => sender.send(delivery, signal)),
+          retryTerms: credentials.retryTerms,
+        },
         retries: { send: async (message, delay_seconds) => (await lanes()).retries.send(message, delay_seconds) },
         successors: createSuccessorStore(dynamodb, {
           notification_log: env.NOTIFICATION_LOG_TABLE,

@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { ApiEmailsEnv } from '../../../functions/shared/runtime/env.ts';
+import type { ApiEmailsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { TENANT_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';

@@ -1,5 +1,5 @@
 import type { Construct } from 'constructs';
-import type { ApiNewslettersEnv } from '../../../functions/shared/runtime/env.ts';
+import type { ApiNewslettersEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, countRequests, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';

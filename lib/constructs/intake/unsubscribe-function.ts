@@ -1,5 +1,5 @@
 import type { Construct } from 'constructs';
-import type { UnsubscribeEnv } from '../../../functions/shared/runtime/env.ts';
+import type { UnsubscribeEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
@@ -30,7 +30,7 @@ export function unsubscribeFunction(
     permissions: [
       allow(['dynamodb:GetItem'], [emails.tableArn, recipients.tableArn]),
       allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], [batches.tableArn]),
-      allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [members.tableArn]),
+      allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
       useTableKey(encryption.dataKey),
       ...openRecipients(encryption, tables, SEALED.members),
       readSecrets(encryption),

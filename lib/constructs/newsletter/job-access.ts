@@ -1,5 +1,5 @@
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { NewsletterClockEnv } from '../../../functions/shared/runtime/env.ts';
+import type { NewsletterClockEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { allow } from '../function/permissions.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 

@@ -10,9 +10,9 @@ import {
 } from 'aws-cdk-lib/aws-ses';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/env.ts';
+import type { NewsletterEventsEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
-import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
+import { allow, openRecipients, readSecrets, useTableKey, useWarming } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
@@ -105,6 +105,7 @@ export class NewsletterEvents extends Construct {
         EMAIL_BATCHES_TABLE: batches.tableName,
         EMAIL_RECIPIENTS_TABLE: recipients.tableName,
         MEMBERS_TABLE: members.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
         DATA_KEYS_TABLE: tables.dataKeys.tableName,
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
         RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
@@ -112,7 +113,8 @@ export class NewsletterEvents extends Construct {
       permissions: [
         allow(['dynamodb:GetItem'], [emails.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [batches.tableArn, recipients.tableArn]),
-        allow(['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'], [members.tableArn]),
+        allow(['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [members.tableArn]),
+        useWarming(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...openRecipients(encryption, tables, SEALED.members),
         readSecrets(encryption),

@@ -4,7 +4,7 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/env.ts';
+import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
@@ -62,7 +62,6 @@ export class NewsletterJob extends Construct {
       name: 'newsletter-prepare',
       description: 'Freezes the recipients of an email and divides them into batches',
       timeout: JOB_TIMEOUT,
-      memorySize: 512,
       allowRecursion: true,
       environment: {
         ...jobEnvironment(props),
@@ -98,7 +97,6 @@ export class NewsletterJob extends Construct {
       name: 'newsletter-send',
       description: 'Sends the batches of emails',
       timeout: JOB_TIMEOUT,
-      memorySize: 512,
       // An email of a million members is a chain of a thousand batches, each of which gives its slot to the next one.
       allowRecursion: true,
       environment: {

@@ -11,6 +11,7 @@ export class NotificationTables extends Construct {
   readonly pipelineState: Table;
   readonly apiKeys: Table;
   readonly dataKeys: Table;
+  readonly audit: Table;
 
   constructor(scope: Construct, id: string, props: TableProps) {
     super(scope, id);
@@ -19,6 +20,7 @@ export class NotificationTables extends Construct {
     this.retryLog = createTable(this, 'RetryLog', TABLES.notification_retry_log, props);
     this.pipelineState = createTable(this, 'PipelineState', TABLES.pipeline_state, props);
     this.apiKeys = createTable(this, 'ApiKeys', TABLES.api_keys, props);
+    this.audit = createTable(this, 'Audit', TABLES.audit, props);
     this.dataKeys = createTable(this, 'DataKeys', TABLES.data_keys, props);
   }
 }

@@ -1,13 +1,34 @@
+import type { SendsUnderWay } from './sends-under-way.ts';
+
 /** Milliseconds to wait for other attempts of a batch, so that attempts that end almost together share a call. */
 export const SETTLE_WAIT_MS = 3;
+
+/**
+ * Longest wait of a retry record for those of other attempts, in milliseconds: until it is written, a death of the
+ * worker lets the recipient get the message again (docs/decisions/0126).
+ */
+export const RECORD_HOLD_MS = 100;
+
+/** The same for a settlement, whose attempt is recorded; below the second after which the message of a retry comes. */
+export const SETTLEMENT_HOLD_MS = 250;
 
 export interface GatherOptions<I> {
   /** Most items per call. */
   readonly max: number;
   /** Milliseconds to wait for more items after the first; 0 takes the items of the same turn of the event loop. */
   readonly wait_ms?: number;
+  /** Waits longer while sends are under way whose outcomes will be items, too. */
+  readonly hold?: Hold | undefined;
   /** Items with the same key never share a call, for services that refuse duplicates in a batch. */
   readonly keyOf?: (item: I) => string;
+  /** Calls back later, and returns what cancels the call; real time unless given. */
+  readonly schedule?: (run: () => void, ms: number) => () => void;
+}
+
+export interface Hold {
+  readonly sends: SendsUnderWay;
+  /** Milliseconds after the first item until the call is made all the same. */
+  readonly most_ms: number;
 }
 
 interface Waiting<I, O> {
@@ -18,22 +39,38 @@ interface Waiting<I, O> {
 
 /**
  * Collects the items of the same moment into one call: the domain asks for one item at a time, and the service is
- * called once for many (design §6).
+ * called once for many (design §6). An item is answered when its call is, never before.
  * @param run gives the outputs in the order of the items, with a `GatheredError` in place of the output of an item that
  *   failed alone. If `run` rejects, all items fail.
  */
 export function gather<I, O>(
   run: (items: readonly I[]) => Promise<readonly (O | GatheredError)[]>,
-  { max, wait_ms = 0, keyOf }: GatherOptions<I>,
+  { max, wait_ms = 0, hold, keyOf, schedule = inRealTime }: GatherOptions<I>,
 ): (item: I) => Promise<O> {
   let waiting: Waiting<I, O>[] = [];
-  let scheduled = false;
+  let cancel: (() => void) | undefined;
 
   const flush = () => {
-    scheduled = false;
+    cancel?.();
+    cancel = undefined;
     const all = waiting;
     waiting = [];
     for (const batch of batches(all, max, keyOf)) void answer(batch);
+  };
+
+  const planFlush = () => {
+    if (hold === undefined || !hold.sends.any) {
+      cancel = schedule(flush, wait_ms);
+      return;
+    }
+    const longest = schedule(flush, hold.most_ms);
+    cancel = longest;
+    void hold.sends.ended().then(() => {
+      // Another item may have been the first since then, and its own wait runs.
+      if (cancel !== longest) return;
+      longest();
+      cancel = schedule(flush, wait_ms);
+    });
   };
 
   const answer = async (batch: readonly Waiting<I, O>[]) => {
@@ -52,11 +89,18 @@ export function gather<I, O>(
   return (item) =>
     new Promise<O>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      if (scheduled) return;
-      scheduled = true;
-      if (wait_ms === 0) setImmediate(flush);
-      else setTimeout(flush, wait_ms);
+      if (waiting.length >= max) flush();
+      else if (cancel === undefined) planFlush();
     });
+}
+
+function inRealTime(run: () => void, ms: number): () => void {
+  if (ms > 0) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  }
+  const immediate = setImmediate(run);
+  return () => clearImmediate(immediate);
 }
 
 /** The failure of one item of a batch; its cause is thrown to the caller that asked for the item. */

@@ -16,6 +16,7 @@ export interface Deployment {
     readonly emails: string;
     readonly email_batches: string;
     readonly email_recipients: string;
+    readonly audit: string;
   };
   readonly lane_queues: PerLane<string>;
   readonly newsletter_queues: { readonly prepare: string; readonly send: string };

@@ -29,6 +29,7 @@ const endpointsFile = v.object({
     email_batches: text,
     email_recipients: text,
     data_keys: text,
+    audit: text,
   }),
   queues: v.object(v.entriesFromList(CHANNELS, queues)),
   stack: v.object({
@@ -53,6 +54,18 @@ export async function findLocalDeployment(root: string): Promise<Deployment> {
   if (!pidExists(file.pid)) {
     throw new DeploymentNotFoundError(`The local runtime that wrote ${path} (pid ${file.pid}) is gone. ${START}`);
   }
+  return deploymentOf(file);
+}
+
+/**
+ * The deployment of a runtime of this process, by what it would write to its endpoints file.
+ * @throws DeploymentNotFoundError
+ */
+export function ownLocalDeployment(endpoints: object): Deployment {
+  return deploymentOf(parseEndpoints(endpoints, 'The description of the runtime'));
+}
+
+function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
   const { region, endpoints, tables } = file;
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const perChannel = <T>(pick: (urls: v.InferOutput<typeof queues>) => T) =>
@@ -110,8 +123,13 @@ async function readEndpoints(path: string): Promise<v.InferOutput<typeof endpoin
   } catch (cause) {
     throw new DeploymentNotFoundError(`No local runtime is running: there is no ${path}. ${START}`, { cause });
   }
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), endpointsFile), content);
+  return parseEndpoints(content, path);
+}
+
+function parseEndpoints(content: unknown, where: string): v.InferOutput<typeof endpointsFile> {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), endpointsFile), text);
   if (parsed.success) return parsed.output;
   const faults = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? 'file'}: ${issue.message}`).join('; ');
-  throw new DeploymentNotFoundError(`${path} is malformed (${faults}). Stop the local runtime and start it again.`);
+  throw new DeploymentNotFoundError(`${where} is malformed (${faults}). Stop the local runtime and start it again.`);
 }

@@ -45,6 +45,8 @@ export const BUDGET_KIND = 'budget';
 /** The partition of pipeline_state that counts the last seconds' requests per API key. */
 export const RATE_KIND = 'rate';
 
+/** The partition of pipeline_state that holds how many shards the indexes ever had: one item, without an expiry. */
+export const SHARDS_KIND = 'shards';
 /** The partition of pipeline_state that holds the warming of newsletters' sending domains. */
 export const WARMING_KIND = 'warming';
 
@@ -105,6 +107,16 @@ export const TABLES = {
     partitionKey: text('key_id'),
     indexes: {},
     ttlAttribute: 'delete_at',
+  },
+  /**
+   * Who did what in the console. `bucket` is a day, `item` a time and the id of the entry; or `request#<id>` for what a
+   * request was answered, so that its repetition does nothing again.
+   */
+  audit: {
+    partitionKey: text('bucket'),
+    sortKey: text('item'),
+    indexes: {},
+    ttlAttribute: 'expires_at',
   },
   /** The data keys of each tenant, wrapped by KMS. Without them nothing that was sealed can be read, so none expires. */
   data_keys: {

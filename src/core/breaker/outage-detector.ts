@@ -56,8 +56,11 @@ export class OutageDetector {
     this.#windows.delete(id);
   }
 
-  /** Decides after the other attempts of the batch have ended, and after other workers' transitions are read. */
-  async openIfDown(id: string, error_type: ProviderErrorType, row: NotificationRow): Promise<void> {
+  /**
+   * Decides after the other attempts of the batch have ended, and after other workers' transitions are read.
+   * @param row a notification of the provider, by which its budget is known
+   */
+  async openIfDown(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
     const others = this.#underWay.ended(id);
     if (others !== undefined) await Promise.race([others, this.#deps.pause(BATCH_WAIT_MS)]);
     await this.#breakers.refreshNewest(id, FRESH_AT_A_FAILURE_MS);
@@ -74,8 +77,8 @@ export class OutageDetector {
     return samples >= policy.min_samples && failure_share >= policy.failure_share;
   }
 
-  async #open(id: string, error_type: ProviderErrorType, row: NotificationRow): Promise<void> {
-    await this.#breakers.open(id, error_type, await this.#deps.budgetOf?.(row));
+  async #open(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
+    await this.#breakers.open(id, error_type, row && (await this.#deps.budgetOf?.(row)));
     this.#windows.delete(id);
   }
 }

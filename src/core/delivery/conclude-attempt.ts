@@ -1,11 +1,11 @@
 import type { RetryRecord } from '../model/notification.ts';
 import { MAX_DELAY_MS, type QueueMessage } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
-import type { RetryRules } from './backoff.ts';
 import type { ConductedAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, Disposition } from './delivery-report.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
 import { type FailoverDeps, failOver } from './failover.ts';
+import type { RetryRules } from './policy/backoff.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import { recordOf } from './retry-record.ts';
 import { settlementOf, settlementOwing } from './settlement.ts';

@@ -2,7 +2,7 @@ import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
-import { backoffDelay, type RetryRules } from './backoff.ts';
+import { backoffDelay, type RetryRules } from './policy/backoff.ts';
 import type { Held } from './provider-gate.ts';
 import type { Refused, RetryTerms, SendResult } from './sender.ts';
 

@@ -46,7 +46,7 @@ function example(finding: Finding, row: NotificationRow | undefined, colors: Col
 function next({ deadLetters }: DemoReport, { endpoints, tables, logs, secrets_file }: Endpoints): string[] {
   const dead = CHANNELS.reduce((sum, channel) => sum + deadLetters[channel], 0);
   return [
-    `  status page     ${endpoints.console}`,
+    `  console         ${endpoints.console}`,
     `  e-mails         ${endpoints.ses}`,
     `  other channels  ${endpoints.simulator}/_received`,
     `  tables          ${tables.notification_log} and its retry log, at ${endpoints.dynamodb}`,

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-const SERVICES = ['dynamodb', 'sqs', 'ses', 'simulator', 'api'] as const;
+const SERVICES = ['dynamodb', 'sqs', 'ses', 'simulator', 'api', 'console'] as const;
 export type Ports = Readonly<Record<(typeof SERVICES)[number], number>>;
 
 /**

@@ -29,6 +29,7 @@ export interface Endpoints {
     readonly email_batches: string;
     readonly email_recipients: string;
     readonly data_keys: string;
+    readonly audit: string;
   };
   /** Queue URLs. */
   readonly queues: Readonly<Record<Channel, Readonly<Record<Lane | 'dead_letter', string>>>>;
@@ -74,6 +75,7 @@ export function describeRuntime(
       email_batches: output('EmailBatchesTable'),
       email_recipients: output('EmailRecipientsTable'),
       data_keys: output('DataKeysTable'),
+      audit: output('AuditTable'),
     },
     queues: {
       [email]: queues(email),

@@ -17,6 +17,7 @@ import { describeRuntime, type Endpoints, removeEndpoints, writeEndpoints } from
 import { endpointsFile } from './paths.ts';
 import { overridesFrom, runFunctions, sweepTiming } from './run-functions.ts';
 import { prepareSecrets } from './secrets-file.ts';
+import { startConsole } from './start-console.ts';
 import { startSynthesis } from './start-synthesis.ts';
 import { statusPage } from './status-page.ts';
 
@@ -134,7 +135,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
         sqs: standIns.sqs,
         ses: providers.ses,
         api: api.url,
-        console: api.url,
+        console: `http://127.0.0.1:${ports.console}`,
         simulator: providers.simulator,
       },
       functions: functions.byService,
@@ -161,6 +162,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
       signal: api.closing,
     }),
   );
+  await startConsole({ endpoints, port: ports.console, log, teardown });
   const file = endpointsFile(workDir);
   writeEndpoints(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { loopbackRefusal } from '../../processes/loopback-guard.ts';
 
 export type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => Promise<void> | void;
 
@@ -32,7 +33,8 @@ export function bind(port: number, what: string): Promise<BoundServer> {
   const closing = new AbortController();
   const handler = Promise.withResolvers<Handle>();
   const server = createServer(async (request, response) => {
-    const fault = refusal(request);
+    // These servers invoke functions and show messages without a key.
+    const fault = loopbackRefusal(request);
     if (fault !== undefined) {
       const { port: own } = server.address() as AddressInfo;
       return sendJson(response.setHeader('connection', 'close'), 403, {
@@ -81,24 +83,6 @@ export async function serve(handle: Handle, port: number, what: string): Promise
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(value));
 }
-
-/**
- * Why a request is refused. Any page in a browser of this machine can send requests to loopback, and these servers
- * invoke functions and show messages without a key. So the host must be this machine by address or as localhost (a name
- * of somebody else could lead here: DNS rebinding), and a page may send requests only to the server that it is from.
- */
-function refusal({ headers, method }: IncomingMessage): string | undefined {
-  const { host = '', origin } = headers;
-  if (!THIS_MACHINE.test(host)) return 'The Host of the request is not this machine';
-  if (origin !== undefined && origin !== `http://${host}`) return 'The request comes from a page of another origin';
-  const site = headers['sec-fetch-site'];
-  const opened = method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
-  const foreign = site !== undefined && site !== 'same-origin' && site !== 'none';
-  return foreign && !opened ? 'The request comes from a page of another site' : undefined;
-}
-
-/** Any port, because a tunnel has another one at its other end. */
-const THIS_MACHINE = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d+)?$/i;
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { NotificationRow } from '../../../core/model/notification.ts';
-import { gather } from '../../batching/gather.ts';
+import { type GatherOptions, gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
 import { updateExpression } from './update-expression.ts';
@@ -43,14 +43,14 @@ export interface GuardedUpdates {
 }
 
 /**
- * Makes guarded updates; each answers whether its row was as expected. Updates that are asked for within `wait_ms`
- * share one BatchExecuteStatement of up to 25 (design §6), except those that PartiQL's dialects do not agree on.
+ * Makes guarded updates; each answers whether its row was as expected. Updates that are asked for at the same
+ * moment share one BatchExecuteStatement of up to 25 (design §6), except those that PartiQL's dialects do not agree on.
  */
 export function createGuardedUpdates(
   client: DynamoDBClient,
   table: string,
   read: (log_id: string) => Promise<NotificationRow | undefined>,
-  wait_ms = 0,
+  when: Pick<GatherOptions<unknown>, 'wait_ms' | 'hold'> = {},
 ): GuardedUpdates {
   const execute = gather<GuardedUpdate, StatementResult>(
     (updates) =>
@@ -58,7 +58,7 @@ export function createGuardedUpdates(
         client,
         updates.map((update) => statementOf(table, update)),
       ),
-    { max: MAX_STATEMENTS, wait_ms, keyOf: ({ log_id }) => log_id },
+    { ...when, max: MAX_STATEMENTS, keyOf: ({ log_id }) => log_id },
   );
   /** Emulators do not return the item of a failed condition; AWS does. */
   const found = async (log_id: string, item: Item | undefined) => (item ? toNotificationRow(item) : read(log_id));

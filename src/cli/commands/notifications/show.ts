@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readRecords } from '../../../adapters/dynamodb/operator/operator-records.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
+import { heldBy } from '../../../core/operator/views/held-attempt.ts';
 import { type NotificationView, remedyFor, viewOf } from '../../../core/operator/views/notification-view.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields, table } from '../../../terminal/table.ts';
@@ -64,15 +65,11 @@ function describe(
   ].join('\n');
 }
 
-const HELD_BY_BUDGET = /^\{"budget":"(\w+)"\}$/;
-const HELD_BY_BREAKER = /^\{"breaker":"([^"]+)"\}$/;
-
 /** The provider's answer, or what held the attempt: a provider that was down, or a budget. */
-function answerOf({ retry_status, response_message, error_details = '', uncounted }: RetryRecord): string | undefined {
-  const [, provider] = HELD_BY_BREAKER.exec(error_details) ?? [];
-  if (provider !== undefined) return `held: ${provider} is down`;
-  const [, budget] = HELD_BY_BUDGET.exec(error_details) ?? [];
-  if (budget !== undefined) return `held: the budget of ${budget} is used up`;
+function answerOf(record: RetryRecord): string | undefined {
+  const { retry_status, response_message, uncounted } = record;
+  const held = heldBy(record);
+  if (held !== undefined) return held;
   return retry_status === 'FAILED' && uncounted
     ? `${response_message ?? 'no answer'} (used up no retry)`
     : response_message;

@@ -7,14 +7,17 @@ import { CHUNK_SIZE } from '../model/chunk.ts';
 import { type BatchEvents, type EventKind, hasBit, withBits } from '../model/delivery-bits.ts';
 import type { BatchStore, ChunkStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
+import type { SharedWarming } from '../warming/domain-warming.ts';
 import type { NewsletterEvent } from './newsletter-event.ts';
+import { writeForPerson } from './person.ts';
 
 export interface ApplyDeps {
   readonly batches: Pick<BatchStore, 'read' | 'change'>;
   readonly chunks: Pick<ChunkStore, 'states' | 'readState' | 'readChunk' | 'change'>;
   readonly events: Pick<EventStore, 'read' | 'change'>;
-  readonly members: Pick<MemberStore, 'suppress'>;
+  readonly members: Pick<MemberStore, 'suppress' | 'read'>;
   readonly sealing: Pick<Sealing, 'emailHash'>;
+  readonly warming: Pick<SharedWarming, 'report'>;
   readonly clock: Clock;
 }
 
@@ -46,6 +49,7 @@ export async function applyEvents(
   const { news } = await setBits(batch, known, deps);
   const reconciled = await moveStates(batch, known, deps);
   const suppressed = await suppress(batch, known, deps);
+  await reportDomain(batch, news, deps);
   return { news, suppressed, reconciled, ignored };
 }
 
@@ -117,7 +121,20 @@ async function moveStates(batch: Batch, events: readonly NewsletterEvent[], deps
   return moved;
 }
 
-/** Permanent bounces and complaints suppress the address for every newsletter of the tenant, whoever it belongs to now. */
+/**
+ * A day with many bounces or complaints must not let the allowance of its domain grow. Only what is new is reported, so
+ * what a death loses between the bits and this is missing there.
+ */
+async function reportDomain({ warmed_domain }: Batch, news: AppliedEvents['news'], deps: ApplyDeps): Promise<void> {
+  const { bounced = 0, complained = 0 } = news;
+  if (warmed_domain === undefined || bounced + complained === 0) return;
+  await deps.warming.report(warmed_domain, { bounced, complained });
+}
+
+/**
+ * Permanent bounces and complaints suppress the address for every newsletter of the tenant, whoever it belongs to now. A
+ * complaint is the person's, so it also holds for the address that the member has now.
+ */
 async function suppress(batch: Batch, events: readonly NewsletterEvent[], deps: ApplyDeps): Promise<number> {
   const { email_id, batch_id, tenant_id } = batch;
   const at = deps.clock().toISOString();
@@ -130,10 +147,9 @@ async function suppress(batch: Batch, events: readonly NewsletterEvent[], deps: 
     for (const { n, suppress: reason } of same) {
       const recipient = stored?.recipients[n];
       if (recipient === undefined || reason === undefined) continue;
-      await deps.members.suppress(tenant_id, await deps.sealing.emailHash(tenant_id, recipient.member_email), {
-        reason,
-        at,
-      });
+      const write = (hash: string) => deps.members.suppress(tenant_id, hash, { reason, at });
+      if (reason === 'complained') await writeForPerson({ tenant_id, recipient }, write, deps);
+      else await write(await deps.sealing.emailHash(tenant_id, recipient.member_email));
       suppressed += 1;
     }
   }

@@ -4,6 +4,7 @@ import { CHUNK_SIZE } from '../model/chunk.ts';
 import { hasBit, withBits } from '../model/delivery-bits.ts';
 import type { Email } from '../model/email.ts';
 import type { ChunkStore, EmailStore, EventStore, MemberStore, Sealing } from '../model/ports.ts';
+import { writeForPerson } from './person.ts';
 
 export type RecipientPlace = ChunkKey & { readonly n: number };
 
@@ -11,7 +12,7 @@ export interface UnsubscribeDeps {
   readonly emails: Pick<EmailStore, 'read' | 'content'>;
   readonly chunks: Pick<ChunkStore, 'readChunk'>;
   readonly events: Pick<EventStore, 'read' | 'change'>;
-  readonly members: Pick<MemberStore, 'unsubscribe'>;
+  readonly members: Pick<MemberStore, 'unsubscribe' | 'read'>;
   readonly sealing: Pick<Sealing, 'emailHash'>;
   readonly clock: Clock;
 }
@@ -31,7 +32,8 @@ export async function emailOf(
 
 /**
  * Unsubscribes a recipient from the newsletter of an email, and counts it for the email. It is kept by the address, so it
- * holds for a deleted member, too, and outlives imports. May be repeated. False where there is no such recipient.
+ * holds for a deleted member, too, and outlives imports; a member who has another address since is unsubscribed there,
+ * too. May be repeated. False where there is no such recipient.
  */
 export async function unsubscribe(place: RecipientPlace | undefined, deps: UnsubscribeDeps): Promise<boolean> {
   const email = await emailOf(place, deps);
@@ -41,8 +43,9 @@ export async function unsubscribe(place: RecipientPlace | undefined, deps: Unsub
   const recipient = stored?.recipients[n];
   if (recipient === undefined) return false;
   const { tenant_id, newsletter_id } = email;
-  const hash = await deps.sealing.emailHash(tenant_id, recipient.member_email);
-  await deps.members.unsubscribe(tenant_id, hash, newsletter_id, deps.clock().toISOString());
+  const at = deps.clock().toISOString();
+  const write = (hash: string) => deps.members.unsubscribe(tenant_id, hash, newsletter_id, at);
+  await writeForPerson({ tenant_id, recipient }, write, deps);
   const bit = chunk * CHUNK_SIZE + n;
   for (;;) {
     const found = await deps.events.read(email_id, batch_id);

@@ -15,6 +15,7 @@ export interface BatchKey {
   readonly rendering: number;
   readonly member_segment: string;
   readonly fallback_sending_domain: boolean;
+  readonly warmed_domain?: string;
 }
 
 interface OpenBatch extends BatchKey {

@@ -72,7 +72,8 @@ function count(counts: Record<string, number>, name: string): void {
 class PreparationPass {
   uncut = 0;
   readonly #lease: PreparationLease;
-  readonly #content: EmailContent;
+  /** The sending domain, if it is one that can be warmed. */
+  readonly #warmed: string | undefined;
   readonly #parts: readonly PartSegment[];
   readonly #uses: readonly MergeUse[];
   readonly #deps: PrepareDeps;
@@ -81,7 +82,7 @@ class PreparationPass {
 
   constructor(lease: PreparationLease, content: EmailContent, parts: readonly PartSegment[], deps: PrepareDeps) {
     this.#lease = lease;
-    this.#content = content;
+    this.#warmed = warmedDomain(content);
     this.#parts = parts;
     this.#uses = mergeUses(content.subject, content.body);
     this.#deps = deps;
@@ -91,7 +92,7 @@ class PreparationPass {
 
   /** Reserves the warming allowance once, and notes it before anything is decided by it. */
   async begin(): Promise<void> {
-    const domain = warmedDomain(this.#content);
+    const domain = this.#warmed;
     if (this.#lease.email.preparation !== undefined || domain === undefined) return;
     const { email_id, email_count } = this.#lease.email;
     const allowed = await this.#lease.read('reserve the warming allowance', () =>
@@ -124,7 +125,7 @@ class PreparationPass {
     const { clock, batches, warming } = this.#deps;
     const { email_id, email_count } = this.#lease.email;
     const refused = refusalOf(progress, this.#uses);
-    const domain = warmedDomain(this.#content);
+    const domain = this.#warmed;
     if (domain !== undefined && progress.own_domain_allowed !== undefined) {
       const used = refused === undefined ? progress.own_domain_used : 0;
       await this.#lease.read('give back warming allowance', () => warming.use(domain, email_id, used));
@@ -170,7 +171,9 @@ class PreparationPass {
     }
     for (const field of missingFields(this.#uses, recipient)) count(progress.missing_fields, field);
     const shown = this.#parts.map(({ matches }) => matches(member));
-    const own = progress.own_domain_used < (progress.own_domain_allowed ?? Number.POSITIVE_INFINITY);
+    const { own_domain_allowed } = progress;
+    const own = progress.own_domain_used < (own_domain_allowed ?? Number.POSITIVE_INFINITY);
+    const warmed_domain = own && own_domain_allowed !== undefined ? this.#warmed : undefined;
     if (own) progress.own_domain_used += 1;
     return this.#open.add(recipient, {
       // One bit per part, so that a rendering keeps its number however the pass is interrupted.
@@ -180,6 +183,7 @@ class PreparationPass {
         .map(({ segment }) => segment)
         .join(' '),
       fallback_sending_domain: !own,
+      ...(warmed_domain !== undefined && { warmed_domain }),
     });
   }
 

@@ -1,13 +1,23 @@
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { BatchStore } from '../model/ports.ts';
 
-export type BatchView = Omit<
-  Batch,
-  'tenant_id' | 'version' | 'progress' | 'claim_id' | 'claim_until' | 'provider_failures' | 'rendering'
->;
+/** What the job keeps on a batch for itself. */
+type Internal =
+  | 'tenant_id'
+  | 'version'
+  | 'progress'
+  | 'claim_id'
+  | 'claim_until'
+  | 'provider_failures'
+  | 'rendering'
+  | 'warmed_domain'
+  | 'judges_alone';
+
+export type BatchView = Omit<Batch, Internal>;
 
 export function batchView(batch: Batch): BatchView {
-  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...shown } = batch;
+  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
+  const { warmed_domain, judges_alone, ...shown } = rest;
   return shown;
 }
 

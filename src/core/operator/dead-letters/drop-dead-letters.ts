@@ -1,10 +1,7 @@
 import type { RowStore } from '../../delivery/ports.ts';
-import type { RowChange } from '../../model/row-change.ts';
 import { stateOf } from '../../model/work/row-state.ts';
+import { GIVEN_UP } from '../give-up.ts';
 import type { DeadLetter } from './dead-letter.ts';
-
-/** The row keeps its reason and its records. It only leaves the work index. */
-const DROP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
 
 /**
  * Drops a dead letter: its notification leaves `dead#…` if it died with this letter. Call it before the message is
@@ -15,5 +12,5 @@ export async function dropDeadLetter({ message, message_id }: DeadLetter, rows: 
   const row = message && (await rows.read(message.log_id));
   if (row === undefined || stateOf(row, now) !== 'dead' || row.dead_message_id !== message_id) return;
   // A row that changes at this moment is being attempted and no longer belongs to this letter.
-  await rows.change(row, DROP);
+  await rows.change(row, GIVEN_UP);
 }

@@ -109,10 +109,11 @@ export class SimulatedBulk {
 function receiptOf(mail: BulkMail, { from, configuration_set, template }: BulkRequest): BulkReceipt {
   const { to, tags, headers, word, values } = mail;
   const content = rendered(template, values);
+  const now = new Date();
   const outcome = content === undefined ? (['rendering-failure'] as const) : (['send', ...outcomeOf(word, 0)] as const);
   return {
-    message_id: randomUUID(),
-    at: new Date().toISOString(),
+    message_id: messageId(now),
+    at: now.toISOString(),
     from,
     to,
     subject: content?.subject ?? '',
@@ -121,6 +122,11 @@ function receiptOf(mail: BulkMail, { from, configuration_set, template }: BulkRe
     headers,
     events: configuration_set === '' ? [] : outcome,
   };
+}
+
+/** As long as SES's ids, which are most of what a sender records of a call. */
+function messageId(now: Date): string {
+  return `01${now.getTime().toString(16).padStart(14, '0')}-${randomUUID()}-000000`;
 }
 
 function refused(answer: Exclude<ScriptedAnswer, { kind: 'accept' }>): EntryResult {

@@ -45,8 +45,9 @@ it('costs 0.2 write units per delivery at most, and 1.2 per open that comes alon
     batches,
     chunks: { states: none, readState: none, readChunk: none, change: none },
     events: createEventStore(client, table, () => NOW),
-    members: { suppress: none },
+    members: { suppress: none, read: none },
     sealing: { emailHash: none },
+    warming: { report: none },
     clock: () => NOW,
   };
   const event = (place: number, ...kinds: EventKind[]): NewsletterEvent => ({

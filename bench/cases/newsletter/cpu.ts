@@ -1,0 +1,76 @@
+import type { Benchmark } from '../../benchmark.ts';
+import type { Measurement } from '../../figure.ts';
+import { REFERENCE_NOTE, toReference } from '../../reference-machine.ts';
+import { bundle } from '../../setup/bundle.ts';
+import { POST_NOTE } from '../../setup/newsletter/newsletter-stack.ts';
+import { newsletterWorld, seedMembers } from '../../setup/newsletter/newsletter-world.ts';
+import { tableNames } from '../../setup/table-names.ts';
+import { startWorld } from '../../setup/world.ts';
+import { median } from '../../statistics.ts';
+
+const MEMBERS = 5_000;
+const WARM_UP = 1;
+const ROUNDS = 3;
+const CALLS = 500;
+/** Nothing waits for the rate: the time of a pause is no work. */
+const PER_SECOND = 1_000_000;
+
+/** Design §9: the CPU of the two functions for a recipient. Stand-ins and SES run in other processes. */
+export const newsletterCpu: Benchmark = {
+  name: 'newsletter-cpu',
+  describes: 'CPU of a recipient of a newsletter, prepared and sent by the SES client',
+  async run(context) {
+    const world = await startWorld(context);
+    const newsletters = await newsletterWorld(world, { per_second: PER_SECOND, per_day: -1 });
+    try {
+      context.step(`newsletter-cpu: ${MEMBERS} members`);
+      await seedMembers(world, newsletters.names, MEMBERS);
+      const prepare = await newsletters.start('newsletter-prepare');
+      const send = await newsletters.start('newsletter-send');
+      const getItem = await world.start('send-webhook', {
+        bundle: await bundle('bench/variants/get-item.ts', world.directory),
+      });
+      const calls = Array.from({ length: CALLS }, () => ({
+        table: tableNames(world).notification_log,
+        log_id: 'none',
+      }));
+      const samples = { prepare: [] as number[], send: [] as number[], call: [] as number[] };
+      for (let round = 0; round < WARM_UP + ROUNDS; round++) {
+        context.step(`newsletter-cpu: round ${round + 1} of ${WARM_UP + ROUNDS}, ${MEMBERS} recipients`);
+        const email_id = `cpu-${round}`;
+        const call = (await getItem.run(calls)).cpu_us / CALLS;
+        const prepared = (await newsletters.prepared(email_id, prepare)).cpu_us / MEMBERS;
+        const sent = (await newsletters.sent(email_id, send)).cpu_us / MEMBERS;
+        if (round < WARM_UP) continue;
+        samples.call.push(call);
+        samples.prepare.push(prepared);
+        samples.send.push(sent);
+      }
+      return [measurementOf(samples)];
+    } finally {
+      await newsletters.close();
+      await world.stop();
+    }
+  },
+};
+
+function measurementOf({ prepare, send, call }: Readonly<Record<'prepare' | 'send' | 'call', readonly number[]>>) {
+  // Other work of the machine can only increase the time, so the least value is the best.
+  const [prepared, sent, single] = [Math.min(...prepare), Math.min(...send), Math.min(...call)];
+  const scaled = toReference(single);
+  return {
+    id: 'newsletter.cpu',
+    what: 'CPU of a recipient of a newsletter, prepared and sent',
+    figure: scaled(prepared + sent),
+    unit: 'µs',
+    budget: { max: 150 },
+    note: `least of ${ROUNDS} emails to ${MEMBERS.toLocaleString('en')} members, after ${WARM_UP} to warm up; ${POST_NOTE}; ${REFERENCE_NOTE}`,
+    details: {
+      'µs to prepare, least': prepared,
+      'µs to send, least': sent,
+      'µs to prepare, median': median(prepare),
+      'µs to send, median': median(send),
+      'µs, a single GetItem': single,
+    },
+  } satisfies Measurement;
+}

@@ -1,0 +1,126 @@
+import type { Benchmark } from '../../benchmark.ts';
+import type { Measurement } from '../../figure.ts';
+import type { MeasuredFunction } from '../../setup/function.ts';
+import { expectNoFailures } from '../../setup/lambda-poller.ts';
+import { queueAt } from '../../setup/lane-queue.ts';
+import { type Meter, startMeter } from '../../setup/meter.ts';
+import { eventsOf, type MailEvents } from '../../setup/newsletter/mail-events.ts';
+import { POST_NOTE } from '../../setup/newsletter/newsletter-stack.ts';
+import { type NewsletterWorld, newsletterWorld, seedMembers } from '../../setup/newsletter/newsletter-world.ts';
+import { startWorld, type World } from '../../setup/world.ts';
+
+const MEMBERS = 5_000;
+/** SES's rate decides how often the budget is asked, and whether calls are full. */
+const PER_SECOND = 500;
+const EMAIL = 'usage';
+/** Events of one batch that an invocation finds together: SQS collects them for seconds. */
+const TOGETHER = 20;
+const ALONE = 200;
+
+/** Design §9: what DynamoDB charges for a recipient and for what SES tells of it. */
+export const newsletterUsage: Benchmark = {
+  name: 'newsletter-usage',
+  describes: 'write units of a recipient of a newsletter, and of its events',
+  async run(context) {
+    const world = await startWorld(context);
+    const meter = await startMeter(world.services.dynamodb);
+    const newsletters = await newsletterWorld(world, { per_second: PER_SECOND });
+    try {
+      context.step(`newsletter-usage: ${MEMBERS} members`);
+      await seedMembers(world, newsletters.names, MEMBERS);
+      const metered = { services: { dynamodb: meter.url } };
+      const prepare = await newsletters.start('newsletter-prepare', metered);
+      const send = await newsletters.start('newsletter-send', metered);
+      meter.read();
+      context.step(`newsletter-usage: ${MEMBERS} recipients prepared and sent at ${PER_SECOND} a second`);
+      const figures = await recipientWrites(newsletters, meter, { prepare, send });
+      const events = await newsletters.start('newsletter-events', metered);
+      context.step(`newsletter-usage: ${2 * MEMBERS} events`);
+      return [...figures, ...(await eventWrites(world, newsletters, meter, events))];
+    } finally {
+      await meter.close();
+      await newsletters.close();
+      await world.stop();
+    }
+  },
+};
+
+async function recipientWrites(
+  newsletters: NewsletterWorld,
+  meter: Meter,
+  { prepare, send }: { readonly prepare: MeasuredFunction; readonly send: MeasuredFunction },
+): Promise<Measurement[]> {
+  await newsletters.prepared(EMAIL, prepare);
+  const prepared = meter.read();
+  await newsletters.sent(EMAIL, send);
+  const sent = meter.read();
+  const receipts = await newsletters.receipts(EMAIL);
+  if (receipts.length !== MEMBERS) throw new Error(`Of ${MEMBERS} members ${receipts.length} got the mail`);
+  return [
+    {
+      id: 'newsletter.write_units.recipient',
+      what: 'write units of a recipient, prepared to submitted',
+      figure: (prepared.write_units + sent.write_units) / MEMBERS,
+      unit: 'WU',
+      budget: { max: 0.3 },
+      note: `${MEMBERS.toLocaleString('en')} recipients, ${POST_NOTE}; the budget of e-mail and the email's own rows included`,
+      details: {
+        'WU to prepare': prepared.write_units / MEMBERS,
+        'WU to send': sent.write_units / MEMBERS,
+        'RU to prepare': prepared.read_units / MEMBERS,
+        'RU to send': sent.read_units / MEMBERS,
+      },
+    },
+    {
+      id: 'newsletter.duplicates',
+      what: 'recipients that got a newsletter twice',
+      figure: receipts.length - new Set(receipts.map(({ to }) => to)).size,
+      unit: '',
+      budget: { max: 0 },
+    },
+  ];
+}
+
+async function eventWrites(
+  world: World,
+  { receipts }: NewsletterWorld,
+  meter: Meter,
+  events: MeasuredFunction,
+): Promise<Measurement[]> {
+  const mails = await receipts(EMAIL);
+  const { arn } = queueAt(world, world.functionPlan('newsletter-events').name);
+  const units = async (groups: readonly MailEvents[]) => {
+    meter.read();
+    const { results } = await events.run(eventsOf(groups, arn));
+    expectNoFailures(results);
+    return meter.read().write_units;
+  };
+  const byBatch = [...Map.groupBy(mails, ({ tags }) => tags['chunk']?.split('-')[0] ?? '').values()];
+  const groups = byBatch.flatMap((batch) =>
+    Array.from({ length: Math.ceil(batch.length / TOGETHER) }, (_, i) => batch.slice(i * TOGETHER, (i + 1) * TOGETHER)),
+  );
+  const sends = await units(groups.map((group) => ({ mails: group, event: 'Send' })));
+  const deliveries = await units(groups.map((group) => ({ mails: group, event: 'Delivery' })));
+  const readers = mails.slice(0, ALONE);
+  const opens = await units(readers.map((mail) => ({ mails: [mail], event: 'Open' })));
+  const clicks = await units(readers.map((mail) => ({ mails: [mail], event: 'Click' })));
+  return [
+    {
+      id: 'newsletter.write_units.delivery_event',
+      what: 'write units of a delivery event',
+      figure: deliveries / MEMBERS,
+      unit: 'WU',
+      budget: { max: 0.2 },
+      note: `${TOGETHER} of a batch come together`,
+      details: { 'WU of an event Send': sends / MEMBERS },
+    },
+    {
+      id: 'newsletter.write_units.open',
+      what: 'write units of an open or a click',
+      figure: (opens + clicks) / (2 * ALONE),
+      unit: 'WU',
+      budget: { max: 1.2 },
+      note: 'each comes alone',
+    },
+  ];
+}

@@ -1,0 +1,33 @@
+import * as v from 'valibot';
+
+/** What the variables of several functions have in common. */
+
+export const name = v.pipe(v.string(), v.minLength(1));
+export const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole number of seconds'), v.transform(Number));
+export const queueUrl = v.pipe(v.string(), v.url());
+export const wholeNumber = v.pipe(
+  v.string(),
+  v.regex(/^[1-9]\d*$/, 'must be a whole number above 0'),
+  v.transform(Number),
+);
+
+const flag = v.pipe(
+  v.picklist(['true', 'false']),
+  v.transform((text) => text === 'true'),
+);
+
+/** Variables that only the local runtime sets. */
+export const localOnly = {
+  /** File with credentials by integration_config_id and with the local keys, instead of Secrets Manager and KMS. */
+  LOCAL_SECRETS_FILE: v.optional(name),
+  /** `true` allows webhooks to private and loopback addresses and over plain http. */
+  ALLOW_PRIVATE_TARGETS: v.optional(flag, 'false'),
+  /** Base URL of Slack's Web API, if it is not Slack's own. */
+  SLACK_API_URL: v.optional(v.pipe(v.string(), v.url())),
+  /** Seconds without a sign of life after which a newsletter's sender counts as dead; longer than a call to SES. */
+  NEWSLETTER_PATIENCE_SECONDS: v.optional(seconds, '120'),
+};
+
+/** The variables that the construct has to set, as text. */
+type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string };
+export type Deployed<S extends v.GenericSchema> = Omit<Required<Texts<S>>, keyof typeof localOnly>;

@@ -1,0 +1,109 @@
+import * as v from 'valibot';
+import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
+import { type Deployed, localOnly, name, queueUrl, wholeNumber } from './env-values.ts';
+
+/** The environment of the functions that send newsletters, as env.ts declares those of the others. */
+
+export const apiNewslettersEnv = v.object({
+  NEWSLETTERS_TABLE: name,
+  MEMBERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
+const newsletterTables = {
+  EMAILS_TABLE: name,
+  EMAIL_BATCHES_TABLE: name,
+  EMAIL_RECIPIENTS_TABLE: name,
+};
+
+/** What every function needs that moves an email on. */
+const newsletterJob = {
+  EMAILS_TABLE: name,
+  EMAIL_BATCHES_TABLE: name,
+  NEWSLETTER_PREPARE_QUEUE: queueUrl,
+  NEWSLETTER_SEND_QUEUE: queueUrl,
+  /** Batches of one email that are sent at once. */
+  BATCH_CONCURRENCY: wholeNumber,
+  ...localOnly,
+};
+
+export const apiEmailsEnv = v.object({
+  ...newsletterJob,
+  EMAIL_RECIPIENTS_TABLE: name,
+  NEWSLETTERS_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  /** Group of the one-time schedules, the role that they take, and the ARN of the queue that they send to. */
+  SCHEDULE_GROUP: name,
+  SCHEDULE_ROLE_ARN: name,
+  SCHEDULE_TARGET_ARN: name,
+  /** Test mails are sent with it, too. Their tags name no batch, so their events count for nobody. */
+  NEWSLETTER_CONFIGURATION_SET: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  ...localOnly,
+});
+
+export const newsletterClockEnv = v.object(newsletterJob);
+
+export const newsletterPrepareEnv = v.object({
+  ...newsletterJob,
+  EMAIL_RECIPIENTS_TABLE: name,
+  MEMBERS_TABLE: name,
+  /** Holds the warming allowances of sending domains. */
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  ...localOnly,
+});
+
+export const newsletterSendEnv = v.object({
+  ...newsletterJob,
+  EMAIL_RECIPIENTS_TABLE: name,
+  /** Read again when a chunk goes out: who unsubscribed meanwhile gets no mail. */
+  MEMBERS_TABLE: name,
+  /** Holds the budget of e-mail. */
+  PIPELINE_STATE_TABLE: name,
+  PACING: pacingFromJson,
+  DATA_KEYS_TABLE: name,
+  NEWSLETTER_CONFIGURATION_SET: name,
+  /** Base URL of the unsubscribe links, without a slash at the end. */
+  API_URL: queueUrl,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  UNSUBSCRIBE_SECRET: v.optional(name),
+  ...localOnly,
+});
+
+export const newsletterEventsEnv = v.object({
+  ...newsletterTables,
+  MEMBERS_TABLE: name,
+  /** Holds the warming allowances of sending domains: bounces and complaints count for their day. */
+  PIPELINE_STATE_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  ...localOnly,
+});
+
+export const unsubscribeEnv = v.object({
+  ...newsletterTables,
+  MEMBERS_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  /** Secret with the keys that sign the links: `{"current":"k1","keys":{"k1":"…"}}`, or the text of one key. */
+  UNSUBSCRIBE_SECRET: v.optional(name),
+  ...localOnly,
+});
+
+export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;
+export type NewsletterClockEnv = Deployed<typeof newsletterClockEnv>;
+export type NewsletterPrepareEnv = Deployed<typeof newsletterPrepareEnv>;
+export type NewsletterSendEnv = Deployed<typeof newsletterSendEnv>;
+export type ApiEmailsEnv = Deployed<typeof apiEmailsEnv>;
+export type NewsletterEventsEnv = Deployed<typeof newsletterEventsEnv>;
+export type UnsubscribeEnv = Deployed<typeof unsubscribeEnv>;

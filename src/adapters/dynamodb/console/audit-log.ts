@@ -1,0 +1,132 @@
+import {
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { Clock } from '../../../core/model/time.ts';
+import type { AuditLog, AuditPlace, AuditRecord, KnownRequest } from '../../../core/operator/audit/audit.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
+import { type Item, toItem } from '../table/item.ts';
+
+/** Days that a record is kept. */
+const KEPT_DAYS = 400;
+/** Days that the answer to a request is kept for its repetitions. */
+const ANSWERED_DAYS = 2;
+const DAY_MS = 86_400_000;
+const PAGE = 200;
+/** Days that one page of the list reads at most, so that a rare filter does not read a year. */
+const MOST_DAYS = 31;
+
+/** AuditLog on the table audit. */
+export function createAuditLog(client: DynamoDBClient, TableName: string, clock: Clock): AuditLog {
+  const requestKey = (request_id: string) => ({ bucket: { S: `request#${request_id}` }, item: { S: 'answer' } });
+  const expiresIn = (days: number) => Math.ceil((clock().getTime() + days * DAY_MS) / 1000);
+
+  async function known(request_id: string): Promise<KnownRequest | undefined> {
+    const Key = requestKey(request_id);
+    const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+    if (Item === undefined) return undefined;
+    const { begun_at, fingerprint, answer } = unmarshall(Item);
+    return { begun_at, fingerprint, ...(answer !== undefined && { answer }) };
+  }
+
+  async function page(day: string, after: string | undefined) {
+    return client.send(
+      new QueryCommand({
+        TableName,
+        KeyConditionExpression: after === undefined ? '#bucket = :day' : '#bucket = :day AND #item < :after',
+        ExpressionAttributeNames: { '#bucket': 'bucket', ...(after !== undefined && { '#item': 'item' }) },
+        ExpressionAttributeValues: { ':day': { S: day }, ...(after !== undefined && { ':after': { S: after } }) },
+        ScanIndexForward: false,
+        Limit: PAGE,
+      }),
+    );
+  }
+
+  return {
+    async begin(request_id, request) {
+      const item = { ...request, expires_at: expiresIn(ANSWERED_DAYS) };
+      const put = new PutItemCommand({
+        TableName,
+        Item: { ...toItem(item), ...requestKey(request_id) },
+        ConditionExpression: 'attribute_not_exists(#bucket)',
+        ExpressionAttributeNames: { '#bucket': 'bucket' },
+      });
+      const isNew = await ifConditionHolds(
+        client.send(put).then(() => true),
+        false,
+      );
+      return isNew ? undefined : known(request_id);
+    },
+
+    async answer(request_id, answer) {
+      await client.send(
+        new UpdateItemCommand({
+          TableName,
+          Key: requestKey(request_id),
+          UpdateExpression: 'SET answer = :answer',
+          ExpressionAttributeValues: { ':answer': { S: answer } },
+        }),
+      );
+    },
+
+    async release(request_id) {
+      await client.send(new DeleteItemCommand({ TableName, Key: requestKey(request_id) }));
+    },
+
+    takeOver(request_id, was, begun_at) {
+      const update = new UpdateItemCommand({
+        TableName,
+        Key: requestKey(request_id),
+        UpdateExpression: 'SET begun_at = :now',
+        ConditionExpression: 'begun_at = :was AND attribute_not_exists(answer)',
+        ExpressionAttributeValues: { ':now': { S: begun_at }, ':was': { S: was.begun_at } },
+      });
+      return ifConditionHolds(
+        client.send(update).then(() => true),
+        false,
+      );
+    },
+
+    async write(record) {
+      const Item = toItem({
+        ...record,
+        bucket: record.at.slice(0, 10),
+        item: `${record.at}#${record.audit_id}`,
+        expires_at: expiresIn(KEPT_DAYS),
+      });
+      await client.send(new PutItemCommand({ TableName, Item }));
+    },
+
+    async list({ from, to, limit, after, fits }) {
+      const records: AuditRecord[] = [];
+      let day = after?.day ?? to.slice(0, 10);
+      let last = after?.item ?? `${to}#~`;
+      const first = Math.max(Date.parse(from.slice(0, 10)), Date.parse(day) - MOST_DAYS * DAY_MS);
+      while (Date.parse(day) >= first) {
+        const { Items = [], LastEvaluatedKey } = await page(day, last);
+        for (const found of Items) {
+          const record = toRecord(found);
+          if (record.at < from) return { records };
+          if (records.length === limit) return { records, next: { day, item: last } };
+          last = found['item']?.S ?? '';
+          if (fits(record)) records.push(record);
+        }
+        if (LastEvaluatedKey !== undefined) continue;
+        day = new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
+        last = '~';
+      }
+      const next: AuditPlace = { day, item: last };
+      return day >= from.slice(0, 10) ? { records, next } : { records };
+    },
+  };
+}
+
+function toRecord(item: Item): AuditRecord {
+  const { bucket: _, item: __, expires_at: ___, ...record } = unmarshall(item);
+  return record as AuditRecord;
+}

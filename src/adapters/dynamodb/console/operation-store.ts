@@ -1,0 +1,64 @@
+import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { epochMs } from '../../../core/model/time.ts';
+import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
+import { changeVersioned, readVersioned } from '../newsletter/versioned-item.ts';
+import type { Item } from '../table/item.ts';
+
+const KIND = 'operation';
+/** Days that an operation is kept after it was made. */
+const KEPT_DAYS = 90;
+
+/** OperationStore on PipelineState. Ids sort by time, so one query lists the newest. */
+export function createOperationStore(client: DynamoDBClient, table: string): OperationStore {
+  const keyOf = (operation_id: string): Item => ({ kind: { S: KIND }, id: { S: operation_id } });
+  const fromItem = (item: Item): Operation => {
+    const { kind: _, id, asked_kind, expires_at: __, ...rest } = unmarshall(item);
+    return { ...rest, operation_id: id, kind: asked_kind } as Operation;
+  };
+
+  async function change(was: Operation, set: Partial<Operation>, remove: readonly (keyof Operation)[], more = {}) {
+    // The table's key is called `kind`, too; its other key is the operation_id.
+    const { kind, operation_id: _, version: __, ...rest } = set;
+    return changeVersioned<Operation>(client, {
+      table,
+      key: keyOf(was.operation_id),
+      was,
+      change: { set: { ...rest }, remove },
+      stored: { set: { ...rest, ...more, ...(kind !== undefined && { asked_kind: kind }) }, remove },
+      fromItem,
+    });
+  }
+
+  return {
+    async create(operation) {
+      const expires_at = Math.ceil(epochMs(operation.created_at) / 1000) + KEPT_DAYS * 86_400;
+      const created = await change(operation, operation, [], { expires_at });
+      return created ?? operation;
+    },
+
+    async read(operation_id) {
+      const item = await readVersioned(client, table, keyOf(operation_id));
+      return item && fromItem(item);
+    },
+
+    change: (was, { set, remove = [] }) => change(was, set, remove),
+
+    async list({ limit, before }) {
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: before === undefined ? '#kind = :kind' : '#kind = :kind AND #id < :before',
+          ExpressionAttributeNames: { '#kind': 'kind', ...(before !== undefined && { '#id': 'id' }) },
+          ExpressionAttributeValues: {
+            ':kind': { S: KIND },
+            ...(before !== undefined && { ':before': { S: before } }),
+          },
+          ScanIndexForward: false,
+          Limit: limit,
+        }),
+      );
+      return Items.map(fromItem);
+    },
+  };
+}

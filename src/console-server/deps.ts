@@ -1,0 +1,47 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { Deployment } from '../adapters/deployment/deployment.ts';
+import { createAuditLog } from '../adapters/dynamodb/console/audit-log.ts';
+import { createOperationStore } from '../adapters/dynamodb/console/operation-store.ts';
+import { createRecordStore } from '../adapters/dynamodb/delivery/record-store.ts';
+import { createShardMark } from '../adapters/dynamodb/indexing/shard-mark.ts';
+import { createOperatorRows } from '../adapters/dynamodb/operator/operator-rows.ts';
+import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
+import { createSweepLanes } from '../adapters/sqs/lanes.ts';
+import type { RecordStore } from '../core/delivery/ports.ts';
+import type { Clock } from '../core/model/time.ts';
+import type { AuditRecord } from '../core/operator/audit/audit.ts';
+
+export interface ConsoleBinding {
+  readonly deployment: Deployment;
+  readonly dynamodb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Name of the stack, or `local`. */
+  readonly stage: string;
+  readonly region: string;
+  /** Whether shell commands get `--local`. */
+  readonly local: boolean;
+  /** Takes each record of the audit, for the log. */
+  readonly onRecord: (record: AuditRecord) => void;
+}
+
+/** What all routes share: a deployment, and the use cases' stores on it. */
+export function consoleDeps(binding: ConsoleBinding) {
+  const { deployment, dynamodb, sqs, clock } = binding;
+  const shards = createShardMark(dynamodb, deployment.tables.pipeline_state).read;
+  return {
+    ...binding,
+    rows: createOperatorRows(dynamodb, deployment.tables.notification_log, clock),
+    index: createDueIndex(dynamodb, deployment.tables.notification_log, async () => (await shards()).work),
+    /** The partitions of the indexes: as many as the stage ever had. */
+    shards,
+    records: createRecordStore(dynamodb, deployment.tables.notification_retry_log) as RecordStore,
+    audit: createAuditLog(dynamodb, deployment.tables.audit, clock),
+    operations: createOperationStore(dynamodb, deployment.tables.pipeline_state),
+    lanes: createSweepLanes(sqs, deployment.lane_queues),
+  };
+}
+
+export type ConsoleDeps = ReturnType<typeof consoleDeps>;

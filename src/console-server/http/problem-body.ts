@@ -1,0 +1,45 @@
+import type { ProblemBody } from '../../console-api/page.ts';
+import { type Problem, type ProblemName, problemDocument } from '../../core/intake/problem.ts';
+import { shellCommand } from '../shell-command.ts';
+
+/** What a person does about a refusal. */
+const REMEDIES: Readonly<Record<ProblemName, string>> = {
+  'invalid-request': 'Correct what the message names.',
+  'idempotency-key-missing': 'Reload the page.',
+  unauthenticated: 'Sign in again: open the address that `ops console` printed, or reload the page.',
+  forbidden: 'Ask whoever gives access for the role operator; the runbook says how.',
+  'not-found': 'Look for it in the list; it may have expired.',
+  'no-such-path': 'Reload the page: it may be older than the server.',
+  conflict: 'Reload to see the present state, then decide again.',
+  'idempotency-key-reused': 'Reload the page, then try again.',
+  'request-in-progress': 'Wait some seconds, then look at the result.',
+  'too-large': 'Choose fewer at once, or use an operation by filter.',
+  'rate-limited': 'Wait some seconds, then try again.',
+  unavailable: 'Try again in some seconds. If it stays, look at the status in the shell.',
+};
+
+/** Titles that would speak of API keys. */
+const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
+  unauthenticated: 'You are not signed in',
+  forbidden: 'You may not do this',
+};
+
+/** Where the shell does what a route does. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  'GET /api/overview': 'status',
+  'GET /api/notifications': 'list',
+  'GET /api/dead-letters': 'dlq list',
+  'GET /api/keys': 'keys list',
+  'POST /api/operations': 'replay --dry-run',
+};
+
+export function problemBody(problem: Problem, key: string, local: boolean): ProblemBody {
+  const document = problemDocument(problem);
+  const command = COMMANDS[key] ?? (problem.problem === 'unavailable' ? 'status' : undefined);
+  return {
+    ...document,
+    title: TITLES[problem.problem] ?? document.title,
+    remedy: REMEDIES[problem.problem],
+    ...(command !== undefined && { command: shellCommand(command, local) }),
+  };
+}

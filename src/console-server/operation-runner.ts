@@ -1,0 +1,79 @@
+import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
+import { failOperation, isActive, runOperation } from '../core/operator/operations/run-operation.ts';
+import type { ConsoleDeps } from './deps.ts';
+
+export interface OperationRunner {
+  /** Runs the operation in this process, unless it already does. */
+  kick(operation_id: string): Promise<void>;
+  /** Goes on with what a process that died left. */
+  resume(): Promise<void>;
+  /** Lets the pages in work end. */
+  stop(): Promise<void>;
+}
+
+/** Milliseconds after which an operation of another process is looked at again: its claim may have ended. */
+const BUSY_MS = 5_000;
+const LOOKED_AT = 50;
+
+/** Runs operations in the process of the server. */
+export function createOperationRunner(
+  deps: ConsoleDeps,
+  onFault: (error: unknown, what: string) => void,
+): OperationRunner {
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  const isStopping = () => stopping.signal.aborted;
+  const pause = (ms: number) => pauseUnless(stopping.signal, ms);
+  const runDeps = {
+    ...deps,
+    send: deps.lanes.send,
+    policy: deps.deployment.retry_policy,
+    candidates: createOperationRows(deps.dynamodb, deps.deployment.tables.notification_log, deps.clock, deps.shards),
+    pause,
+  };
+
+  async function run(operation_id: string): Promise<void> {
+    try {
+      while ((await runOperation(operation_id, runDeps, isStopping)) === 'busy' && !isStopping()) await pause(BUSY_MS);
+    } catch (error) {
+      onFault(error, `operation ${operation_id}`);
+      const reason = error instanceof Error ? error.name : 'an unknown error';
+      await failOperation(operation_id, `It stopped (${reason}). Nothing is lost: resume it.`, deps).catch(
+        (fault: unknown) => onFault(fault, `operation ${operation_id}`),
+      );
+    }
+  }
+
+  const kick = async (operation_id: string) => {
+    // One that ends at this moment may not have seen what changed.
+    const before = running.get(operation_id) ?? Promise.resolve();
+    const next = before.then(() => run(operation_id));
+    running.set(operation_id, next);
+    next.finally(() => running.get(operation_id) === next && running.delete(operation_id));
+  };
+
+  return {
+    kick,
+    async resume() {
+      const found = await deps.operations.list({ limit: LOOKED_AT });
+      for (const operation of found.filter(isActive)) await kick(operation.operation_id);
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all(running.values());
+    },
+  };
+}
+
+function pauseUnless(signal: AbortSignal, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+    function end() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+import { type AuditList, auditQuery } from '../../console-api/audit.ts';
+import { fromCursor, toCursor } from '../cursor.ts';
+import type { ConsoleDeps } from '../deps.ts';
+import { type RouteTable, route } from '../http/routes.ts';
+
+const place = v.strictObject({
+  day: v.pipe(v.string(), v.regex(/^\d{4}-\d\d-\d\d$/)),
+  item: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+});
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** Who did what when. */
+export function auditRoutes({ audit, clock }: ConsoleDeps): RouteTable {
+  return {
+    'GET /api/audit': route('GET /api/audit', auditQuery, async ({ input }): Promise<AuditList> => {
+      const { who, what, target, limit } = input;
+      const after = fromCursor(place, input.cursor);
+      const to = input.to ?? clock().toISOString();
+      const from = input.from ?? new Date(Date.parse(to) - WEEK_MS).toISOString();
+      const { records, next } = await audit.list({
+        from,
+        to,
+        limit,
+        ...(after && { after }),
+        fits: (record) =>
+          (who === undefined || record.who === who) &&
+          (what === undefined || record.what === what) &&
+          (target === undefined || record.on.includes(target)),
+      });
+      return { entries: records, next_cursor: toCursor(next) };
+    }),
+  };
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { type DeadLetterGroup, deadLettersQuery } from '../../console-api/dead-letters.ts';
+import { type DeadGroup, groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
+import { readDead } from '../dead-rows.ts';
+import type { ConsoleDeps } from '../deps.ts';
+import { type RouteTable, route } from '../http/routes.ts';
+import { shellCommand } from '../shell-command.ts';
+
+/** Rows that one answer reads: about 2,500 read units, and less than a second. */
+const MOST_ROWS = 5_000;
+
+/** Dead notifications by cause: one repair, one action. */
+export function deadLetterRoutes(deps: ConsoleDeps): RouteTable {
+  return {
+    'GET /api/dead-letters': route('GET /api/dead-letters', deadLettersQuery, async ({ input }) => {
+      const { rows, total, complete } = await readDead({ ...input, most: MOST_ROWS }, deps);
+      return { groups: groupDead(rows).map((group) => viewOf(group, input.tenant, deps.local)), total, complete };
+    }),
+  };
+}
+
+function viewOf(group: DeadGroup, tenant: string | undefined, local: boolean): DeadLetterGroup {
+  const { channel, failure_reason, error_type, integration, sample } = group;
+  const key = JSON.stringify([channel, failure_reason, error_type, integration, tenant]);
+  const chosen = ['--channel', channel, '--error-type', failure_reason, ...(tenant ? ['--tenant', tenant] : [])];
+  return {
+    group_id: createHash('sha256').update(key).digest('base64url').slice(0, 16),
+    ...group,
+    filter: {
+      channel,
+      failure_reason,
+      ...(error_type !== null && { last_error: error_type }),
+      ...(integration !== null && { integration }),
+      ...(tenant !== undefined && { tenant }),
+    },
+    commands: [
+      { label: 'See why', command: shellCommand('show', local, sample.slice(0, 1)) },
+      { label: 'Preview', command: shellCommand('replay', local, [...chosen, '--dry-run']) },
+      { label: 'Redrive', command: shellCommand('replay', local, chosen) },
+      { label: 'Redrive the whole queue', command: shellCommand('dlq redrive', local, ['--channel', channel]) },
+    ],
+  };
+}

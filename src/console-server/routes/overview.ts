@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import { createBreakerStore } from '../../adapters/dynamodb/breaker/breaker-store.ts';
+import { createPacingStore } from '../../adapters/dynamodb/pacing/pacing-store.ts';
+import { lastSweeps } from '../../adapters/dynamodb/sweep/sweep-log.ts';
+import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
+import type { ChannelFigures, Overview, Series } from '../../console-api/overview.ts';
+import { CHANNELS } from '../../core/model/channels.ts';
+import { groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
+import { breakerStatus } from '../../core/operator/views/breaker-status.ts';
+import { type LaneStatus, laneStatus } from '../../core/operator/views/lane-status.ts';
+import { budgetStatus } from '../../core/pacing/budget-status.ts';
+import type { SweepRecord } from '../../core/sweep/sweep-record.ts';
+import { readDead } from '../dead-rows.ts';
+import type { ConsoleDeps } from '../deps.ts';
+import { type RouteTable, route } from '../http/routes.ts';
+import { sharedFor } from '../shared-for.ts';
+
+/** Rows that are read for the causes; the counts by channel come from the index, whatever their number. */
+const MOST_CAUSE_ROWS = 1_000;
+/** Sweeps of a day at the shortest schedule that makes sense for a chart: every five minutes. */
+const DAY_SWEEPS = 288;
+const SHOWN_SWEEPS = 10;
+const DAY_MS = 86_400_000;
+/** Milliseconds in which all pages that ask get the same answer. */
+const SHARED_MS = 2_000;
+
+/** Is everything delivered? */
+export function overviewRoutes(deps: ConsoleDeps): RouteTable {
+  const overview = sharedFor(SHARED_MS, deps.clock, () => readOverview(deps));
+  return { 'GET /api/overview': route('GET /api/overview', v.strictObject({}), () => overview()) };
+}
+
+async function readOverview(deps: ConsoleDeps): Promise<Overview> {
+  const { deployment, dynamodb, sqs, index, clock } = deps;
+  const { pipeline_state } = deployment.tables;
+  const now = clock();
+  const pacing = createPacingStore(dynamodb, pipeline_state);
+  const [lanes, dead, breakers, sweeps, ...registers] = await Promise.all([
+    laneStatus({
+      index,
+      inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
+      now,
+    }),
+    readDead({ most: MOST_CAUSE_ROWS }, deps),
+    createBreakerStore(dynamodb, pipeline_state, clock).list(),
+    lastSweeps(dynamodb, pipeline_state, DAY_SWEEPS),
+    ...CHANNELS.map((channel) => pacing.read(channel)),
+  ]);
+  return {
+    channels: CHANNELS.map((channel) => figuresOf(lanes.filter((lane) => lane.channel === channel))),
+    causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, count, remedy }) => ({
+      channel,
+      failure_reason,
+      error_type,
+      count,
+      remedy,
+    })),
+    causes_complete: dead.complete,
+    breakers: breakerStatus(breakers, now),
+    budgets: CHANNELS.flatMap((channel, i) => {
+      const used = registers[i];
+      return used === undefined || Object.keys(used).length === 0 ? [] : [budgetStatus(channel, used, now)];
+    }),
+    sweeps: sweeps.slice(0, SHOWN_SWEEPS).map(({ duration_ms: _, ...sweep }) => sweep),
+    series: seriesOf(sweeps, now),
+  };
+}
+
+function figuresOf(lanes: readonly LaneStatus[]): ChannelFigures {
+  const total = (of: (lane: LaneStatus) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
+  const oldest = lanes.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
+  return {
+    channel: (lanes[0] as LaneStatus).channel,
+    due: total(({ due }) => due),
+    waiting: total(({ waiting }) => waiting),
+    in_flight: total(({ in_flight }) => in_flight),
+    dead: total(({ dead }) => dead),
+    oldest_due_at: oldest[0] ?? null,
+  };
+}
+
+/** What each sweep of the last day found and queued. */
+function seriesOf(sweeps: readonly SweepRecord[], now: Date): Series[] {
+  const since = new Date(now.getTime() - DAY_MS).toISOString();
+  const lastDay = sweeps.filter(({ started_at }) => started_at >= since).reverse();
+  const series = (name: Series['name'], of: (sweep: SweepRecord) => number): Series => ({
+    name,
+    unit: 'notifications',
+    points: lastDay.map((sweep) => ({ at: sweep.started_at, value: of(sweep) })),
+  });
+  return [series('due', ({ due }) => due), series('dispatched', ({ dispatched }) => dispatched)];
+}

@@ -1,0 +1,107 @@
+import { Problem } from '../../intake/problem.ts';
+import { epochMs } from '../../model/time.ts';
+import type { AuditDeps, AuditRecord, KnownRequest } from './audit.ts';
+
+export interface AuditedAction {
+  readonly who: string;
+  readonly role: string;
+  readonly what: string;
+  readonly on: readonly string[];
+  /** Made by the client, once per decision of a person. */
+  readonly request_id: string;
+  /** Everything that makes the request what it is. */
+  readonly fingerprint: string;
+  readonly details?: string;
+}
+
+export interface Outcome<A> {
+  readonly answer: A;
+  /** Counts by result. */
+  readonly result: Readonly<Record<string, number>>;
+  /** What a repetition is answered, if it must not see all: a key is shown once. */
+  readonly stored?: A;
+}
+
+/** The first targets that a record names; a job names its filter instead. */
+const NAMED = 10;
+/** A request that has not ended in this time will not end: it may be made again. */
+const GIVEN_UP_MS = 60_000;
+
+/**
+ * Runs an action once per request_id, and writes down who did it before it begins and what came of it afterwards. A
+ * process that dies in between leaves a record without a result, and the request may be sent again a minute later: all
+ * actions can be repeated without harm.
+ * @throws Problem idempotency-key-reused, request-in-progress, or what the action throws
+ */
+export async function audited<A>(
+  action: AuditedAction,
+  deps: AuditDeps,
+  run: () => Promise<Outcome<A>>,
+): Promise<{ readonly answer: A; readonly repeated: boolean }> {
+  const { audit, clock } = deps;
+  const { request_id, fingerprint } = action;
+  const begun_at = clock().toISOString();
+  const known = await audit.begin(request_id, { begun_at, fingerprint });
+  if (known !== undefined) {
+    const earlier = readAnswer<A>(known, action, begun_at);
+    if (earlier !== undefined) return { answer: earlier.answer, repeated: true };
+    if (!(await audit.takeOver(request_id, known, begun_at))) throw inProgress();
+  }
+  const record = recordOf(action, begun_at, deps.newId());
+  await note(record, deps);
+  try {
+    const { answer, result, stored } = await run();
+    await note({ ...record, result }, deps);
+    await audit.answer(request_id, JSON.stringify(stored ?? answer));
+    return { answer, repeated: false };
+  } catch (error) {
+    await note({ ...record, result: { [error instanceof Problem ? 'refused' : 'failed']: 1 } }, deps);
+    await audit.release(request_id);
+    throw error;
+  }
+}
+
+async function note(record: AuditRecord, { audit, onRecord }: AuditDeps): Promise<void> {
+  await audit.write(record);
+  onRecord(record);
+}
+
+function readAnswer<A>(
+  { begun_at, fingerprint, answer }: KnownRequest,
+  action: AuditedAction,
+  now: string,
+): { readonly answer: A } | undefined {
+  if (fingerprint !== action.fingerprint) {
+    throw new Problem('idempotency-key-reused', 'This request_id was used for another request: make a new one.');
+  }
+  // Written by audited, for the same action.
+  if (answer !== undefined) return { answer: JSON.parse(answer) as A };
+  if (epochMs(begun_at) + GIVEN_UP_MS > epochMs(now)) throw inProgress();
+  return undefined;
+}
+
+function inProgress(): Problem {
+  return new Problem('request-in-progress', 'The same request is in progress: look at its result in a while.');
+}
+
+function recordOf(action: AuditedAction, at: string, audit_id: string): AuditRecord {
+  const { who, role, what, on, request_id, details } = action;
+  return {
+    audit_id,
+    at,
+    who,
+    role,
+    what,
+    on: on.slice(0, NAMED),
+    targets: on.length,
+    request_id,
+    ...(details !== undefined && { details }),
+  };
+}
+
+/** Counts results by their word. */
+export function tally(results: readonly { readonly result: string }[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { result } of results) counts[result] = (counts[result] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,35 @@
+import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
+import type { RowChange } from '../model/row-change.ts';
+import type { Clock } from '../model/time.ts';
+import { stateOf } from '../model/work/row-state.ts';
+
+export interface GiveUpResult {
+  readonly log_id: string;
+  /** `ended`: it is not dead any more, or was not. */
+  readonly result: 'given_up' | 'ended' | 'refused' | 'not_found';
+  readonly because?: string;
+}
+
+export interface GiveUpDeps {
+  readonly rows: RowStore;
+  readonly clock: Clock;
+}
+
+/** The row keeps its reason and its records. It only leaves the work index; its dead letter becomes a straggler. */
+export const GIVEN_UP: RowChange = { set: {}, remove: ['work_queue', 'dead_message_id', 'dead_run_id'] };
+
+/** Takes dead notifications off the list for good. `retry`, or a redrive with the stopped ones, can still send them. */
+export function giveUp(log_ids: readonly string[], deps: GiveUpDeps): Promise<GiveUpResult[]> {
+  return Promise.all([...new Set(log_ids)].map((log_id) => giveUpOne(log_id, deps)));
+}
+
+async function giveUpOne(log_id: string, { rows, clock }: GiveUpDeps): Promise<GiveUpResult> {
+  for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
+    const row = await rows.read(log_id);
+    if (row === undefined) return { log_id, result: 'not_found', because: 'there is no such notification' };
+    const state = stateOf(row, clock());
+    if (state !== 'dead') return { log_id, result: 'ended', because: `it is ${state.replaceAll('_', ' ')}, not dead` };
+    if (await rows.change(row, GIVEN_UP)) return { log_id, result: 'given_up' };
+  }
+  return { log_id, result: 'refused', because: 'other processes kept changing it; look at it, then do it again' };
+}

@@ -1,0 +1,85 @@
+import { CANCELLATION } from '../../delivery/policy/cancellation.ts';
+import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
+import type { NotificationRow } from '../../model/notification.ts';
+import type { RunOptions } from '../../model/queue-message.ts';
+import type { RetryPolicy } from '../../model/retry-policy.ts';
+import type { RowChange } from '../../model/row-change.ts';
+import { createdAt } from '../../model/work/history-index.ts';
+import { stateOf } from '../../model/work/row-state.ts';
+import { GIVEN_UP } from '../give-up.ts';
+import { type Exclusion, exclusionOf } from '../replay/replay-exclusions.ts';
+import { planRetry } from '../retry-now.ts';
+import { revival } from '../revival.ts';
+import type { Operation, Source } from './operation.ts';
+
+/** What an operation does with a row: the change to write, with a message unless nothing is sent. */
+export type Choice =
+  | {
+      readonly take: RowChange;
+      readonly message?: { readonly due: string; readonly options?: RunOptions };
+    }
+  | { readonly exclude: Exclusion };
+
+/** A row that belongs to the operation at all; others are not counted. */
+export function belongs(row: ForeignRow, source: Source, operation: Operation): boolean {
+  // Taken before; a retry puts the row further down its index, where it is read again.
+  if (row['replay_id'] === operation.operation_id) return false;
+  if (source === 'due') return createdAt(row) <= operation.cut_off;
+  return source === 'dead' || stateOf(asNotification(row), new Date(operation.cut_off)) === 'stopped';
+}
+
+/** Decides by the row as it is now. Each change stores the operation's id, by which its repetition knows the row. */
+export function choose(row: ForeignRow, operation: Operation, now: Date, policy: RetryPolicy): Choice {
+  const notification = asNotification(row);
+  const mark = { replay_id: operation.operation_id };
+  switch (operation.kind) {
+    case 'redrive': {
+      const { max_age_ms, include_stopped } = operation;
+      const selection = { replay_id: '', include_stopped, ...(max_age_ms !== undefined && { max_age_ms }) };
+      const exclude = exclusionOf(row, selection, now);
+      if (exclude !== undefined) return { exclude };
+      return {
+        take: revival(notification, now, policy, operation.operation_id),
+        message: { due: now.toISOString() },
+      };
+    }
+    case 'give_up':
+      return stateOf(notification, now) === 'dead' ? { take: marked(GIVEN_UP, mark) } : elsewhere(notification, now);
+    case 'cancel': {
+      const state = stateOf(notification, now);
+      const isWaiting = state === 'due' || state === 'waiting';
+      return isWaiting ? { take: marked(CANCELLATION, mark) } : elsewhere(notification, now);
+    }
+    case 'retry': {
+      const plan = planRetry(notification, now, policy);
+      const isWaiting = stateOf(notification, now) === 'waiting';
+      if (!isWaiting || plan.do === 'refuse' || plan.change === undefined) return elsewhere(notification, now);
+      return {
+        take: marked(plan.change, mark),
+        message: { due: plan.due, ...(plan.options && { options: plan.options }) },
+      };
+    }
+  }
+}
+
+function marked({ set, remove }: RowChange, mark: { readonly replay_id: string }): RowChange {
+  return { set: { ...set, ...mark }, ...(remove && { remove }) };
+}
+
+/** Why a row that matches is left as it is. */
+function elsewhere(row: NotificationRow, now: Date): Choice {
+  if (row.is_deleted && row.send_status !== 'SUCCESS') return { exclude: 'deleted' };
+  switch (stateOf(row, now)) {
+    case 'delivered':
+      return { exclude: 'delivered' };
+    case 'claimed':
+    case 'abandoned':
+      return { exclude: 'claimed' };
+    case 'set_aside':
+      return { exclude: 'set_aside' };
+    case 'stopped':
+      return { exclude: row.failure_reason === 'CANCELLED' ? 'CANCELLED' : 'dropped' };
+    default:
+      return { exclude: 'retrying' };
+  }
+}

@@ -1,0 +1,96 @@
+import { Problem } from '../../intake/problem.ts';
+import type { Clock } from '../../model/time.ts';
+import { NOTHING, type Operation, type OperationChange, type OperationStore, sourcesOf } from './operation.ts';
+import { heeded, isActive, isClaimed } from './run-operation.ts';
+
+export interface OperateDeps {
+  readonly operations: OperationStore;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Makes a process run the operation. */
+  readonly kick: (operation_id: string) => Promise<void>;
+}
+
+export type NewOperation = Pick<
+  Operation,
+  'kind' | 'filter' | 'asked' | 'rate' | 'include_stopped' | 'created_by' | 'limit' | 'max_age_ms'
+>;
+
+export type OperationAct = 'start' | 'pause' | 'resume' | 'cancel';
+
+/** Makes an operation, which counts what matches now: nothing newer is ever taken. */
+export async function createOperation(request: NewOperation, deps: OperateDeps): Promise<Operation> {
+  const now = deps.clock();
+  const [source = 'dead'] = sourcesOf(request);
+  const operation = await deps.operations.create({
+    ...request,
+    operation_id: operationId(now, deps.newId()),
+    version: 0,
+    status: 'previewing',
+    cut_off: now.toISOString(),
+    created_at: now.toISOString(),
+    checkpoint: { source },
+    sample: [],
+    progress: NOTHING,
+  });
+  await deps.kick(operation.operation_id);
+  return operation;
+}
+
+/** `op-`, the time in base 36 and six characters: 17 in all, because every row that is taken stores it. */
+function operationId(now: Date, id: string): string {
+  return `op-${now.getTime().toString(36).padStart(8, '0')}${id.replaceAll('-', '').slice(0, 6)}`;
+}
+
+/** What an operator may ask of an operation in its state. */
+export function possibleActs({ status, wanted }: Operation): readonly OperationAct[] {
+  if (wanted !== undefined) return [];
+  switch (status) {
+    case 'ready':
+      return ['start', 'cancel'];
+    case 'running':
+      return ['pause', 'cancel'];
+    case 'paused':
+    case 'failed':
+      return ['resume', 'cancel'];
+    case 'previewing':
+      return ['cancel'];
+    default:
+      return [];
+  }
+}
+
+/** @throws Problem when there is no such operation, or its state does not allow this */
+export async function operate(operation_id: string, act: OperationAct, deps: OperateDeps): Promise<Operation> {
+  for (;;) {
+    const operation = await deps.operations.read(operation_id);
+    if (operation === undefined) throw new Problem('not-found', 'There is no operation with this id.');
+    if (!possibleActs(operation).includes(act)) throw notNow(operation, act);
+    const changed = await deps.operations.change(operation, changeFor(operation, act, deps.clock()));
+    if (changed === undefined) continue;
+    if (isActive(changed)) await deps.kick(operation_id);
+    return changed;
+  }
+}
+
+function notNow({ status, wanted }: Operation, act: OperationAct): Problem {
+  const state = wanted === undefined ? status : `about to ${wanted}`;
+  return new Problem('conflict', `The operation is ${state}: it cannot ${act} now.`);
+}
+
+function changeFor(operation: Operation, act: OperationAct, now: Date): OperationChange {
+  switch (act) {
+    case 'start':
+      return { set: { status: 'running', started_at: now.toISOString() } };
+    case 'resume':
+      // A preview that failed goes on as a preview.
+      return {
+        set: { status: operation.started_at === undefined ? 'previewing' : 'running' },
+        remove: ['error', 'ended_at', 'claim_id', 'claim_until'],
+      };
+    default: {
+      const wanted = { ...operation, wanted: act } as const;
+      return isActive(operation) && isClaimed(operation, now) ? { set: { wanted: act } } : heeded(wanted, now);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { RowStore } from '../../delivery/ports.ts';
+import type { ForeignRow } from '../../model/foreign-row.ts';
+import type { QueuedMessage } from '../../model/lanes.ts';
+import type { NotificationRow } from '../../model/notification.ts';
+import { messageFor } from '../../model/queue-message.ts';
+import type { RetryPolicy } from '../../model/retry-policy.ts';
+import type { Clock } from '../../model/time.ts';
+import { stateOf } from '../../model/work/row-state.ts';
+import type { Exclusion } from '../replay/replay-exclusions.ts';
+import { choose } from './choose.ts';
+import { type Counts, NOTHING, type Operation } from './operation.ts';
+
+export interface TakeDeps {
+  readonly rows: RowStore;
+  /** Returns the messages that could not be sent. */
+  readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
+  readonly policy: RetryPolicy;
+  readonly clock: Clock;
+}
+
+interface Taken {
+  readonly message?: QueuedMessage;
+}
+
+/**
+ * Takes the notifications of a page: reads each as it is now, changes it by one conditional write, and sends its message
+ * after that. Called again for the same page after a crash, it changes only what it had not, and counts all of it.
+ */
+export async function takePage(operation: Operation, log_ids: readonly string[], deps: TakeDeps): Promise<Counts> {
+  const results = await Promise.all(log_ids.map((log_id) => takeOne(log_id, operation, deps)));
+  const excluded: Partial<Record<Exclusion, number>> = {};
+  const outgoing: QueuedMessage[] = [];
+  let taken = 0;
+  for (const result of results) {
+    if (typeof result === 'string') excluded[result] = (excluded[result] ?? 0) + 1;
+    else {
+      taken += 1;
+      if (result.message !== undefined) outgoing.push(result.message);
+    }
+  }
+  const refused = outgoing.length === 0 ? [] : await deps.send(outgoing);
+  return { ...NOTHING, taken, left_to_sweep: refused.length, excluded };
+}
+
+/** How often others may change the row between its read and its write. */
+const TRIES = 3;
+
+async function takeOne(log_id: string, operation: Operation, deps: TakeDeps): Promise<Taken | Exclusion> {
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const row = await deps.rows.read(log_id);
+    // It expired, or its writer deleted the row itself.
+    if (row === undefined) return 'deleted';
+    const now = deps.clock();
+    if (row.replay_id === operation.operation_id) return repeatedMessage(row, operation, now);
+    const choice = choose(asForeign(row), operation, now, deps.policy);
+    if ('exclude' in choice) return choice.exclude;
+    if (!(await deps.rows.change(row, choice.take))) continue;
+    if (choice.message === undefined) return {};
+    const { due, options } = choice.message;
+    return { message: { message: messageFor(row, due, runIdOf(operation), options), delay_seconds: 0 } };
+  }
+  return 'retrying';
+}
+
+/** It was taken before a crash. Its message may be lost; a second one for the same time finds nothing to do. */
+function repeatedMessage(row: NotificationRow, operation: Operation, now: Date): Taken {
+  const isSent = operation.kind === 'redrive' || operation.kind === 'retry';
+  if (!isSent || stateOf(row, now) !== 'due' || row.work_at === undefined) return {};
+  return { message: { message: messageFor(row, row.work_at, runIdOf(operation)), delay_seconds: 0 } };
+}
+
+function runIdOf({ operation_id }: Operation): string {
+  return `manual-${operation_id}`;
+}
+
+function asForeign(row: NotificationRow): ForeignRow {
+  return { ...row };
+}

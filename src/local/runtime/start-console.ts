@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
+import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
+import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
+import { createOwnConsole } from '../../console-server/console.ts';
+import { serveConsole } from '../../console-server/loopback/serve-console.ts';
+import type { Teardown } from '../processes/teardown.ts';
+import type { Log } from '../support/log.ts';
+import type { Endpoints } from './endpoints-file.ts';
+
+export interface ConsoleStart {
+  readonly endpoints: Endpoints;
+  readonly port: number;
+  readonly log: Log;
+  readonly teardown: Teardown;
+}
+
+/** Serves the console on an origin of its own. Every program of this machine is an operator here. */
+export async function startConsole({ endpoints, port, log, teardown }: ConsoleStart): Promise<void> {
+  const deployment = ownLocalDeployment(endpoints);
+  const clients = createDeploymentClients(deployment);
+  const own = createOwnConsole({
+    ...clients,
+    deployment,
+    clock: () => new Date(),
+    newId: randomUUID,
+    stage: 'local',
+    region: endpoints.region,
+    local: true,
+    onRecord: ({ who, what, on, result }) =>
+      log(`audit: ${who} ${what} ${on.join(' ')} ${JSON.stringify(result ?? 'begun')}`),
+    onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
+  });
+  buildConsole(CONSOLE_PAGE);
+  const served = await serveConsole({
+    dispatch: own.dispatch,
+    page: CONSOLE_PAGE,
+    port,
+    caller: { who: userInfo().username, role: 'operator' },
+    token: false,
+    local: true,
+  });
+  await own.resume();
+  teardown.add('console', async () => {
+    await served.close();
+    await own.stop();
+    clients.destroy();
+  });
+}

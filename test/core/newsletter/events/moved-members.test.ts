@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
+import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
+import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
+import { upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';
+import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
+import { JobWorld } from '../../../support/newsletter/job-world.ts';
+import { legibleSealing } from '../../../support/newsletter/members.ts';
+
+const TENANT = 'tenant-1';
+const PLACE = { email_id: 'email-1', batch_id: '00000', chunk: 0, n: 0 };
+const PRESENT = 'present@example.com';
+
+/** The member m-0 got a mail at m0@example.com. */
+async function sentWorld() {
+  const world = await JobWorld.of({ status: 'submitted' });
+  const state = chunkState('s');
+  await world.chunks.store.put([{ chunk: chunkOf(1), state }]);
+  await world.tables.batches.put(batchFor([state], { status: 'submitted' }));
+  const members = createMemoryMembers();
+  const sealing = legibleSealing();
+  const deps = { ...world.deps(), members, sealing, warming: { report: async () => {} } };
+  const give = (email: string) => upsertMembers(TENANT, [{ member_id: 'm-0', email, newsletters: ['news'] }], deps);
+  await give('m0@example.com');
+  const factsOf = async (email: string) => {
+    const hash = await sealing.emailHash(TENANT, email);
+    return (await members.facts(TENANT, [hash])).get(hash);
+  };
+  return { deps, members, give, factsOf };
+}
+
+const complaint = { ...PLACE, kinds: ['accepted', 'complained'], suppress: 'complained' } as const;
+const bounce = { ...PLACE, kinds: ['accepted', 'bounced'], suppress: 'bounced' } as const;
+
+describe('a member who has another address since the mail', () => {
+  it('is unsubscribed at both', async () => {
+    const { deps, give, factsOf } = await sentWorld();
+    await give(PRESENT);
+    expect(await unsubscribe(PLACE, deps)).toBe(true);
+    expect(Object.keys((await factsOf('m0@example.com'))?.unsubscribed ?? {})).toEqual(['news']);
+    expect(Object.keys((await factsOf(PRESENT))?.unsubscribed ?? {})).toEqual(['news']);
+  });
+
+  it('gets no mail at the present address after a complaint, and does after a bounce of the old one', async () => {
+    const { deps, give, factsOf } = await sentWorld();
+    await give(PRESENT);
+    await applyEvents('email-1', '00000', [bounce], deps);
+    expect(await factsOf(PRESENT)).toBeUndefined();
+    expect((await factsOf('m0@example.com'))?.suppressed?.reason).toBe('bounced');
+    await applyEvents('email-1', '00000', [complaint], deps);
+    expect((await factsOf(PRESENT))?.suppressed?.reason).toBe('complained');
+  });
+
+  it('is unsubscribed at both when the address changes at the same moment', async () => {
+    const { deps, members, give, factsOf } = await sentWorld();
+    let during: Promise<unknown> | undefined;
+    // The unsubscription comes after the facts were carried, and before the member has moved.
+    const upsert: typeof members.upsert = async (next) => {
+      during ??= unsubscribe(PLACE, deps);
+      await during;
+      return members.upsert(next);
+    };
+    await upsertMembers(TENANT, [{ member_id: 'm-0', email: PRESENT }], { ...deps, members: { ...members, upsert } });
+    expect(Object.keys((await factsOf(PRESENT))?.unsubscribed ?? {})).toEqual(['news']);
+    await give(PRESENT);
+  });
+
+  it('is unsubscribed by the address alone once the member was deleted', async () => {
+    const { deps, members, factsOf } = await sentWorld();
+    await members.remove(TENANT, 'm-0');
+    expect(await unsubscribe(PLACE, deps)).toBe(true);
+    expect(Object.keys((await factsOf('m0@example.com'))?.unsubscribed ?? {})).toEqual(['news']);
+  });
+});
