@@ -81,7 +81,7 @@ export interface BreakerSettings {
   /** Seconds from opening to the first probe; 30. Each probe that fails doubles them, up to maxIntervalSeconds. */
   readonly intervalSeconds: number;
   readonly maxIntervalSeconds: number;
-  /** Held notifications per lane that are released each second once the provider is back; 20. */
+  /** What a provider gets per second when it is back; it doubles every five seconds up to the provider's budget; 20. */
   readonly drainPerSecond: number;
 }
 

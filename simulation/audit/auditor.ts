@@ -6,8 +6,9 @@
 /** Hours from the first attempt in which a retry may be made, and retries: batch-952-notification-retry.md §5.2. */
 const WINDOW_H: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
 const RETRIES: Readonly<Record<string, number>> = { urgent: 10, important: 7, normal: 5, info: 3 };
-/** Shortest wait after a failure: §5.1. */
+/** Shortest wait after a failure, and after a 5xx: §5.1. */
 const SHORTEST_RETRY_MS = 300_000;
+const AFTER_OVERLOAD_MS = 600_000;
 /** From a claim, which is made within the window, to the request. */
 const CLAIM_TO_REQUEST_MS = 30_000;
 
@@ -17,6 +18,17 @@ const ACCEPTED = 1;
 const RECORDED = 2;
 const ORPHANED = 3;
 const ANSWER_LOST = 4;
+
+/** An answer as the worker got it, in epoch milliseconds. */
+export interface Answer {
+  readonly now: number;
+  readonly ok: boolean;
+  /** The receiver had accepted, and its answer did not come. */
+  readonly lost: boolean;
+  /** It was a 5xx. */
+  readonly overloaded: boolean;
+  readonly retry_after_ms: number | undefined;
+}
 
 /** A row as the table holds it when the simulation ends. */
 export interface FinalRow {
@@ -112,11 +124,12 @@ export class Auditor {
     if (worker !== undefined && this.#dead.has(worker)) this.#newest[row] = ORPHANED;
   }
 
-  /** The answer reached a worker that lives. @param retry_after_ms what the answer asked for; undefined: nothing */
-  answered(row: number, answer: { now: number; ok: boolean; lost: boolean; retry_after_ms: number | undefined }): void {
+  /** The answer reached a worker that lives. */
+  answered(row: number, { now, ok, lost, overloaded, retry_after_ms = 0 }: Answer): void {
     this.#sending.delete(row);
-    if (answer.lost) this.#newest[row] = ANSWER_LOST;
-    if (!answer.ok) this.#notBefore[row] = answer.now + Math.max(SHORTEST_RETRY_MS, answer.retry_after_ms ?? 0);
+    if (lost) this.#newest[row] = ANSWER_LOST;
+    const shortest = overloaded ? AFTER_OVERLOAD_MS : SHORTEST_RETRY_MS;
+    if (!ok) this.#notBefore[row] = now + Math.max(shortest, retry_after_ms);
   }
 
   recorded(row: number, attempt: number, status: string): void {

@@ -5,7 +5,7 @@ import { between, type Draw } from '../engine/random.ts';
 export interface Outage {
   readonly from: number;
   readonly until: number;
-  readonly answers: 'errors' | 'nothing';
+  readonly answers: 'errors' | 'nothing' | 'unauthorized';
 }
 
 export interface ProviderOptions {
@@ -46,6 +46,7 @@ const refusal = (error_type: Refused['error_type'], response_code: string, more:
 });
 const OVERLOADED = refusal('SERVER_OVERLOAD', '503');
 const INVALID = refusal('INVALID_RECIPIENT', '400');
+const UNAUTHORIZED = refusal('AUTH_FAILED', '401');
 const NO_ANSWER: Refused = {
   ok: false,
   error_type: 'NETWORK_TIMEOUT',
@@ -98,9 +99,8 @@ export class Provider {
 
   #down({ answers }: Outage, after_ms: number): Taken {
     this.refused += 1;
-    return answers === 'errors'
-      ? { result: OVERLOADED, accepted: false, after_ms }
-      : { result: NO_ANSWER, accepted: false, after_ms: SEND_TIMEOUT_MS };
+    if (answers === 'nothing') return { result: NO_ANSWER, accepted: false, after_ms: SEND_TIMEOUT_MS };
+    return { result: answers === 'errors' ? OVERLOADED : UNAUTHORIZED, accepted: false, after_ms };
   }
 
   #limit(now: number): Refused | undefined {

@@ -124,7 +124,8 @@ async function request(delivery: Delivery, worker: WorkerProcess, world: World):
   const { result, accepted, after_ms } = taken;
   await worker.call(after_ms, () => {});
   const retry_after_ms = result.ok ? undefined : result.retry_after_ms;
-  auditor.answered(row, { now: time.now, ok: result.ok, lost: accepted && !result.ok, retry_after_ms });
+  const overloaded = !result.ok && result.response_code === '503';
+  auditor.answered(row, { now: time.now, ok: result.ok, lost: accepted && !result.ok, overloaded, retry_after_ms });
   return result;
 }
 
@@ -144,14 +145,6 @@ function gateOf(channel: Channel, worker: WorkerProcess, world: World): PacedGat
     write: (breaker) => write('breakers', () => breakers.store.write(breaker)),
     takeSlot: (id, lane) => write('breakers', () => breakers.store.takeSlot(id, lane)),
   };
-  const inner = new BreakerGate({
-    store: breakerStore,
-    policy: DEFAULT_BREAKER_POLICY,
-    clock,
-    pause,
-    probe_ms: PROBE_MS,
-    onTransition: (to) => world.count(`breakers ${to}`),
-  });
   const pacingStore: PacingStore = {
     read: (name) => state(`budget ${name}`, () => budgets.store.read(name)),
     change: (name, steps) => write(`budget ${name}`, () => budgets.store.change(name, steps)),
@@ -167,6 +160,17 @@ function gateOf(channel: Channel, worker: WorkerProcess, world: World): PacedGat
     ...(channel === 'email' && { readLimits: () => worker.call(TABLE_MS, () => world.accountLimits()) }),
   });
   const reserve = gathered(pause, (asks: readonly Ask[]) => pacer.reserve(asks));
+  const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel, scenario.integrationRate);
+  const inner = new BreakerGate({
+    store: breakerStore,
+    policy: DEFAULT_BREAKER_POLICY,
+    clock,
+    pause,
+    random: draw,
+    probe_ms: PROBE_MS,
+    budgetOf: async (row) => (receiver === ACCOUNT ? pacer.plannedPerSecond() : (await receiver(row))?.per_second),
+    onTransition: (to) => world.count(`breakers ${to}`),
+  });
   return new PacedGate({
     inner,
     channel,
@@ -175,7 +179,7 @@ function gateOf(channel: Channel, worker: WorkerProcess, world: World): PacedGat
       exceeded: (limit) => pacer.exceeded(limit),
       blocked: (key, until) => pacer.blocked(key, until),
     },
-    receiver: channel === 'email' ? ACCOUNT : receiverOf(channel, scenario.integrationRate),
+    receiver,
     policy: DEFAULT_RETRY_POLICY,
     clock,
     pause,

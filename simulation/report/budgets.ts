@@ -32,7 +32,7 @@ const firstP99 = ({ waits }: Judged, group: string, priority: string) =>
 /** However many notifications another tenant hands over. */
 const OTHERS_URGENT: Budget = {
   what: "p99 wait of the others' urgent, seconds",
-  of: (figures) => firstP99(figures, 'others', 'urgent'),
+  of: (figures) => Math.max(firstP99(figures, 'others-webhook', 'urgent'), firstP99(figures, 'others-email', 'urgent')),
   at_most: 60,
 };
 

@@ -1,14 +1,18 @@
-import { HOUR, type Scenario, tenants } from './scenario.ts';
+import { type Arrivals, HOUR, type Scenario, tenants } from './scenario.ts';
 
 export interface NamedScenario {
   readonly name: string;
   readonly describes: string;
   /** Notifications unless the command line says otherwise. */
   readonly notifications: number;
-  readonly make: (notifications: number) => Omit<Scenario, 'name' | 'describes' | 'notifications'>;
+  readonly make: (notifications: number) => Happening;
 }
 
+type Happening = Omit<Scenario, 'name' | 'describes' | 'notifications'>;
+
 const MIX = { urgent: 1, important: 2, normal: 5, info: 2 };
+/** E-mails a second that the account allows in a flood. */
+const RATE = 200;
 const LATENCY = [20, 300] as const;
 
 const SCENARIOS: readonly NamedScenario[] = [
@@ -54,29 +58,106 @@ const SCENARIOS: readonly NamedScenario[] = [
   },
   {
     name: 'noisy-tenant',
-    describes: 'one tenant hands over a tenth of all as urgent at once, by webhook and e-mail; 100 others go on',
+    describes: 'one tenant hands over 100,000 urgent webhooks and as many e-mails at once; 100 others go on',
     notifications: 300_000,
+    make: (count) => flood(count, { urgent: 1 }, 2 / 3),
+  },
+  {
+    name: 'info-flood',
+    describes: 'one tenant hands over 500,000 webhooks and as many e-mails as info at once; 100 others go on',
+    notifications: 1_100_000,
+    make: (count) => flood(count, { info: 1 }, 10 / 11),
+  },
+  {
+    name: 'slack-limit',
+    describes: 'fifty Slack channels get more than one message a second each for half an hour',
+    notifications: 120_000,
+    make: (count) => ({
+      arrivals: [
+        {
+          ...{ group: 'all', tenants: tenants('tenant', 50), channel: 'slack', priorities: MIX },
+          ...{ count, from: 0, until: HOUR / 2, by: 'api' },
+        },
+      ],
+      providers: { slack: { latency_ms: [80, 250], per_second: 1, refuses: 'with_retry_after' } },
+      perReceiver: ['slack'],
+      concurrency: { slack: { express: 10, standard: 10 } },
+    }),
+  },
+  {
+    name: 'ses-quota',
+    describes: 'the day\u2019s e-mails exceed the quota of the account by a quarter',
+    notifications: 100_000,
+    make: (count) => ({
+      arrivals: [
+        {
+          ...{ group: 'all', tenants: tenants('tenant', 50), channel: 'email', priorities: MIX },
+          ...{ count, from: 0, until: HOUR, by: 'api' },
+        },
+      ],
+      providers: {
+        email: { latency_ms: [40, 120], per_second: 100, per_day: Math.round(count * 0.8), refuses: 'as_ses' },
+      },
+      account: { per_second: 100, per_day: Math.round(count * 0.8) },
+    }),
+  },
+  {
+    name: 'redrive-storm',
+    describes: 'webhooks die while their receivers refuse them for good; then an operator redrives all at once',
+    notifications: 100_000,
+    make: (count) => ({
+      arrivals: [
+        {
+          ...{ group: 'all', tenants: tenants('tenant', 20), channel: 'webhook', priorities: MIX, receivers: 3 },
+          ...{ count, from: 0, until: HOUR, by: 'api' },
+        },
+      ],
+      providers: {
+        webhook: { latency_ms: LATENCY, outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }] },
+      },
+      redrives: [2.5 * HOUR],
+    }),
+  },
+  {
+    name: 'regional-blackout',
+    describes: 'storage and queues refuse every call for twenty minutes, amid webhooks and rows of other programs',
+    notifications: 200_000,
     make: (count) => {
-      const noisy = Math.round(count / 3);
-      const others = Math.round((count - noisy * 2) / 2);
-      const flood = { group: 'noisy', tenants: ['noisy'], priorities: { urgent: 1 }, from: 300, until: 360 };
-      const rest = { group: 'others', tenants: tenants('tenant', 100), priorities: MIX, from: 0, until: HOUR };
+      const api = Math.round(count / 2);
+      const all = { group: 'all', tenants: tenants('tenant', 50), channel: 'webhook', priorities: MIX } as const;
       return {
         arrivals: [
-          { ...flood, channel: 'webhook', count: noisy, by: 'api' },
-          { ...flood, channel: 'email', count: noisy, by: 'api' },
-          { ...rest, channel: 'webhook', count: others, by: 'api' },
-          { ...rest, channel: 'email', count: count - noisy * 2 - others, by: 'api' },
+          { ...all, receivers: 2, count: api, from: 0, until: HOUR, by: 'api' },
+          { ...all, group: 'rows', receivers: 2, count: count - api, from: 0, until: HOUR, by: 'table' },
         ],
-        providers: {
-          webhook: { latency_ms: LATENCY },
-          email: { latency_ms: [40, 120], per_second: 200, refuses: 'as_ses' },
-        },
-        account: { per_second: 200 },
+        providers: { webhook: { latency_ms: LATENCY } },
+        blackouts: [{ from: 0.75 * HOUR, until: 0.75 * HOUR + 1_200 }],
+        deaths: 0.001,
       };
     },
   },
 ];
+
+/** A flood of one tenant within a minute, and others who hand over as much as ever until it is over. */
+function flood(count: number, priorities: Arrivals['priorities'], share: number): Happening {
+  const each = Math.round((count * share) / 2);
+  const others = Math.round((count - each * 2) / 2);
+  const noisy = { group: 'noisy', tenants: ['noisy'], priorities, from: 120, until: 180, by: 'api' } as const;
+  const rest = { tenants: tenants('tenant', 100), priorities: MIX, from: 0, until: 900, by: 'api' } as const;
+  return {
+    arrivals: [
+      { ...noisy, channel: 'webhook', count: each },
+      { ...noisy, channel: 'email', count: each },
+      { ...rest, group: 'others-webhook', channel: 'webhook', count: others },
+      { ...rest, group: 'others-email', channel: 'email', count: count - each * 2 - others },
+    ],
+    providers: {
+      webhook: { latency_ms: LATENCY },
+      email: { latency_ms: [40, 120], per_second: RATE, refuses: 'as_ses' },
+    },
+    account: { per_second: RATE },
+  };
+}
 
 export const CATALOGUE: ReadonlyMap<string, NamedScenario> = new Map(SCENARIOS.map((one) => [one.name, one]));
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Auditor } from '../../simulation/audit/auditor.ts';
+import { type Answer, Auditor } from '../../simulation/audit/auditor.ts';
 
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 2, 1);
-const answer = (now: number, more: { ok?: boolean; lost?: boolean; retry_after_ms?: number } = {}) => ({
-  ...{ now, ok: true, lost: false, retry_after_ms: undefined },
+const answer = (now: number, more: Partial<Answer> = {}) => ({
+  ...{ now, ok: true, lost: false, overloaded: false, retry_after_ms: undefined },
   ...more,
 });
 const DELIVERED = { status: 'SUCCESS', in_index: undefined, failure_reason: undefined, send_attempts: 1 } as const;
@@ -51,6 +51,14 @@ describe('the auditor of a simulation', () => {
         auditor.requested(0, worker, T0);
         auditor.answered(0, answer(T0, { ok: false }));
         auditor.requested(0, worker, T0 + 5 * MINUTE - 1);
+      },
+    ],
+    [
+      '7: sent before its backoff',
+      ({ auditor, worker }) => {
+        auditor.requested(0, worker, T0);
+        auditor.answered(0, answer(T0, { ok: false, overloaded: true }));
+        auditor.requested(0, worker, T0 + 10 * MINUTE - 1);
       },
     ],
     ['7: sent after its deadline', ({ send }) => send(T0 + 181 * MINUTE)],

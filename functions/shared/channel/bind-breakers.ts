@@ -20,7 +20,7 @@ interface BreakerEnv {
 export function bindBreakers(
   env: BreakerEnv,
   dynamodb: DynamoDBClient,
-  mayUse: NonNullable<BreakerGateDeps['mayUse']>,
+  provider: Required<Pick<BreakerGateDeps, 'mayUse' | 'budgetOf'>>,
   { logger, metrics }: Observability,
 ): BreakerGate {
   const clock = () => new Date();
@@ -28,7 +28,7 @@ export function bindBreakers(
     store: createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock),
     policy: env.BREAKER,
     clock,
-    mayUse,
+    ...provider,
     // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
     pause: (ms) => setTimeout(ms, undefined, { ref: false }),
     probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + CONTENT_MS,

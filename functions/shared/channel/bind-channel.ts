@@ -14,9 +14,10 @@ import type { Channel } from '../../../src/core/model/channels.ts';
 import { createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
 import { createObservability, withObservability } from '../runtime/observability.ts';
+import { createPacer } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { bindBreakers } from './bind-breakers.ts';
-import { bindPacing, type ChannelRate } from './bind-pacing.ts';
+import { bindPacing, budgetOf, type ChannelRate } from './bind-pacing.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
@@ -54,13 +55,18 @@ export function bindChannel(
     );
     return loading;
   };
+  const { receiver, readLimits } = rateOf(credentials);
+  const pacer = createPacer(channel, env, dynamodb, observability, readLimits);
   const inner = bindBreakers(
     env,
     dynamodb,
-    (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
+    {
+      mayUse: (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
+      budgetOf: budgetOf(receiver, pacer),
+    },
     observability,
   );
-  const gate = bindPacing(channel, env, dynamodb, { ...rateOf(credentials), inner }, observability);
+  const gate = bindPacing(channel, env, pacer, { receiver, inner });
   const sends = new SendsUnderWay();
   const sender = createSender(credentials);
   const handler = createHandler(

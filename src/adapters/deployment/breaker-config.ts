@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { BreakerPolicy } from '../../core/breaker/breaker-policy.ts';
+import { type BreakerPolicy, DEFAULT_BREAKER_POLICY } from '../../core/breaker/breaker-policy.ts';
 
 const positive = v.pipe(v.number(), v.gtValue(0));
 
@@ -10,6 +10,7 @@ const breakerConfig = v.object({
   interval_seconds: positive,
   max_interval_seconds: positive,
   drain_per_second: positive,
+  most_per_second: v.exactOptional(positive),
 });
 export type BreakerConfig = v.InferOutput<typeof breakerConfig>;
 
@@ -25,8 +26,10 @@ export function toBreakerPolicy({
   max_interval_seconds,
   ...config
 }: BreakerConfig): BreakerPolicy {
+  const { drain_per_second, most_per_second = DEFAULT_BREAKER_POLICY.most_per_second } = config;
   return {
     ...config,
+    most_per_second: Math.max(drain_per_second, most_per_second),
     window_ms: window_seconds * 1000,
     interval_ms: interval_seconds * 1000,
     max_interval_ms: max_interval_seconds * 1000,

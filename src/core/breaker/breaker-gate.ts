@@ -9,6 +9,7 @@ import { BATCH_WAIT_MS, OutageDetector, type OutageDetectorDeps } from './outage
 import { Probes, type ProbesDeps } from './probes.ts';
 import { isAlive, showsOutage } from './provider-health.ts';
 import { SharedBreakers, type SharedBreakersDeps } from './shared-breakers.ts';
+import { slowStart } from './slow-start.ts';
 
 export interface BreakerGateDeps extends SharedBreakersDeps, OutageDetectorDeps, ProbesDeps {
   /**
@@ -16,6 +17,8 @@ export interface BreakerGateDeps extends SharedBreakersDeps, OutageDetectorDeps,
    * without asking the provider, and takes neither a slot nor the probe. Never rejects.
    */
   readonly mayUse?: (row: NotificationRow) => Promise<boolean>;
+  /** Draws for slow start; absent: Math.random. */
+  readonly random?: () => number;
 }
 
 /** Milliseconds for which a worker trusts what it has read of the breakers. */
@@ -42,7 +45,7 @@ export class BreakerGate implements ProviderGate {
     if (id === undefined) return PASS_THROUGH.admit(row, forced);
     await this.#breakers.refresh(id, FRESH_MS);
     const breaker = this.#openBreaker(id);
-    if (breaker === undefined) return this.#send(id, row);
+    if (breaker === undefined) return this.#sendOrStartSlowly(id, row, forced);
     if ((await this.#deps.mayUse?.(row)) === false) return PASS_THROUGH.admit(row, forced);
     this.#detector.forget(id);
     if (forced) return this.#sendForced(id);
@@ -54,7 +57,20 @@ export class BreakerGate implements ProviderGate {
     return epochMs(breaker.probe_at) > this.#now() ? this.#hold(breaker, row) : this.#probe(breaker, row);
   }
 
-  #send(id: string, { log_id }: NotificationRow): Admission {
+  holds(provider: Parameters<typeof providerKey>[0]): boolean {
+    const id = providerKey(provider);
+    return id !== undefined && this.#openBreaker(id) !== undefined;
+  }
+
+  #sendOrStartSlowly(id: string, row: NotificationRow, forced: boolean): Admission {
+    const breaker = this.#breakers.get(id);
+    if (forced || breaker === undefined || this.#breakers.phase(id) !== 'draining') return this.#send(id, row);
+    const { clock, policy, random = Math.random } = this.#deps;
+    return slowStart(breaker, { now: clock(), policy }, random) ?? this.#send(id, row);
+  }
+
+  #send(id: string, row: NotificationRow): Admission {
+    const { log_id } = row;
     const end = this.#detector.begin(id);
     return {
       do: 'send',
@@ -62,7 +78,7 @@ export class BreakerGate implements ProviderGate {
         this.#detector.observe(id, log_id, result);
         end();
         if (result.ok) await this.#breakers.closeIfDrained(id);
-        else if (showsOutage(result)) await this.#detector.openIfDown(id, result.error_type);
+        else if (showsOutage(result)) await this.#detector.openIfDown(id, result.error_type, row);
         return this.#isExcused(id, result);
       },
     };

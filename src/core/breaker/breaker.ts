@@ -4,8 +4,8 @@ import { epochMs, isoAfter } from '../model/time.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
 
 /**
- * A line of held notifications: slot n is let go at `from` + n / drain rate. Each slot is given out once, and `from`
- * never goes back, so no two notifications of a line are closer than the drain rate allows.
+ * A line of held notifications: slot n is let go at `from` + n / rate. Each slot is given out once, and the next slot
+ * never goes back in time, so no two notifications of a line are closer than its rate allows.
  */
 export interface Line {
   /** ISO-8601 UTC. */
@@ -32,6 +32,12 @@ export interface Breaker {
   readonly probe_at: string;
   /** While draining: when the lines are empty. */
   readonly drained_at?: string;
+  /** Slots of a line per second; absent in breakers of an older version: drain_per_second of the policy. */
+  readonly per_second?: number;
+  /** The largest rate at which slots were given out since it opened. */
+  readonly peak_per_second?: number;
+  /** While draining: when the provider answered. */
+  readonly draining_since?: string;
   /** Slots given out before the breaker opened. */
   readonly slots_before: number;
   readonly lines: Readonly<Record<Lane, Line>>;
@@ -50,9 +56,12 @@ export function phaseOf(breaker: Breaker | undefined, now: Date): Breaker['state
   return drained ? 'closed' : breaker.state;
 }
 
-/** @param before the breaker before; a provider that fails again while its lines are let go is probed less often */
+/**
+ * `per_second` is the provider's budget, where one is known.
+ * @param before the breaker before; a provider that fails again while its lines are let go is probed less often
+ */
 export function opened(
-  { id, error_type }: Pick<Breaker, 'id' | 'error_type'>,
+  { id, error_type, per_second }: Pick<Breaker, 'id' | 'error_type' | 'per_second'>,
   before: Breaker | undefined,
   context: TransitionContext,
 ): Breaker {
@@ -60,8 +69,11 @@ export function opened(
   if (before !== undefined && phaseOf(before, now) === 'draining') return reopened(before, error_type, context);
   const empty = { from: new Date(0).toISOString(), slots: 0 };
   const lines = before?.lines ?? { express: empty, standard: empty };
+  const rate = per_second ?? policy.most_per_second ?? policy.drain_per_second;
   return postponed(
     {
+      // The lines go on where they ended.
+      per_second: lineRate(before, policy),
       id,
       state: 'open',
       version: before?.version ?? 0,
@@ -74,6 +86,7 @@ export function opened(
     },
     policy.interval_ms,
     context,
+    rate,
   );
 }
 
@@ -86,11 +99,18 @@ export function probing(breaker: Breaker, lease_ms: number, context: TransitionC
   return { ...postponed(breaker, breaker.interval_ms, context), probe_at: isoAfter(context.now, lease_ms) };
 }
 
-/** The probe failed, or the provider failed again while the lines were let go. */
+/**
+ * The probe failed, or the provider failed again while the lines were let go. In the second case it gets half of what it
+ * failed at from now on.
+ */
 export function reopened(breaker: Breaker, error_type: ErrorType, context: TransitionContext): Breaker {
-  const interval_ms = Math.min(breaker.interval_ms * 2, context.policy.max_interval_ms);
-  const { drained_at: _, ...open } = breaker;
-  return postponed({ ...open, state: 'open', error_type, interval_ms }, interval_ms, context);
+  const { policy } = context;
+  const interval_ms = Math.min(breaker.interval_ms * 2, policy.max_interval_ms);
+  const { drained_at: _, draining_since: __, ...open } = breaker;
+  const rate = lineRate(breaker, policy);
+  const failed = breaker.state === 'draining' ? Math.min(rate, startedRate(breaker, context)) / 2 : rate;
+  const next = Math.min(rate, Math.max(policy.drain_per_second, failed));
+  return postponed({ ...open, state: 'open', error_type, interval_ms }, interval_ms, context, next);
 }
 
 /** The probe did not reach the provider: the next notification makes it. */
@@ -100,9 +120,11 @@ export function returned(breaker: Breaker, now: Date): Breaker {
 
 /** The provider answered. */
 export function draining(breaker: Breaker, { now, policy }: TransitionContext): Breaker {
-  const ends = LANES.map((lane) => slotTime(breaker.lines[lane], breaker.lines[lane].slots, policy));
+  const rate = lineRate(breaker, policy);
+  const ends = LANES.map((lane) => slotTime(breaker.lines[lane], breaker.lines[lane].slots, rate));
   const drained_at = new Date(Math.max(now.getTime(), ...ends)).toISOString();
-  return { ...breaker, state: 'draining', version: breaker.version + 1, drained_at };
+  const draining_since = now.toISOString();
+  return { ...breaker, state: 'draining', version: breaker.version + 1, drained_at, draining_since };
 }
 
 export function closed(breaker: Breaker): Breaker {
@@ -110,8 +132,29 @@ export function closed(breaker: Breaker): Breaker {
 }
 
 /** When a slot of the line is let go, in epoch milliseconds. */
-export function slotTime({ from }: Line, slot: number, policy: BreakerPolicy): number {
-  return epochMs(from) + Math.ceil((slot * 1000) / policy.drain_per_second);
+export function slotTime({ from }: Line, slot: number, per_second: number): number {
+  return epochMs(from) + Math.ceil((slot * 1000) / per_second);
+}
+
+/** Slots of each line per second. */
+export function lineRate(breaker: Breaker | undefined, policy: BreakerPolicy): number {
+  return breaker?.per_second ?? policy.drain_per_second;
+}
+
+/** How long a provider that is back takes until it gets twice as much. */
+const DOUBLES_EVERY_MS = 5_000;
+
+/** Slow start: what a draining provider gets per second by now, however fast its lines are. */
+export function startedRate({ draining_since }: Breaker, { now, policy }: TransitionContext): number {
+  if (draining_since === undefined) return Number.POSITIVE_INFINITY;
+  const elapsed = Math.max(0, now.getTime() - epochMs(draining_since));
+  return policy.drain_per_second * 2 ** (elapsed / DOUBLES_EVERY_MS);
+}
+
+/** When slow start reaches the rate of the lines, in epoch milliseconds. */
+export function startedAt(breaker: Breaker, { now, policy }: TransitionContext): number {
+  const doublings = Math.max(0, Math.log2(lineRate(breaker, policy) / policy.drain_per_second));
+  return epochMs(breaker.draining_since ?? now.toISOString()) + doublings * DOUBLES_EVERY_MS;
 }
 
 /** Attempts held since the breaker opened. */
@@ -123,16 +166,24 @@ function slotsGiven({ express, standard }: Breaker['lines']): number {
   return express.slots + standard.slots;
 }
 
-/** Moves the probe, and all slots given out from now on, past the interval. */
-function postponed(breaker: Breaker, interval_ms: number, { now, policy }: TransitionContext): Breaker {
+/** Moves the probe, and all slots given out from now on, past the interval. @param rate of the lines from now on */
+function postponed(
+  breaker: Breaker,
+  interval_ms: number,
+  { now, policy }: TransitionContext,
+  rate: number = lineRate(breaker, policy),
+): Breaker {
   const until = now.getTime() + interval_ms;
-  const moved = ({ from, slots }: Line): Line => ({
-    from: new Date(Math.max(epochMs(from), until - Math.floor((slots * 1000) / policy.drain_per_second))).toISOString(),
-    slots,
-  });
+  const before = lineRate(breaker, policy);
+  const moved = (line: Line): Line => {
+    const next = Math.max(slotTime(line, line.slots, before), until);
+    return { from: new Date(next - Math.floor((line.slots * 1000) / rate)).toISOString(), slots: line.slots };
+  };
   const { express, standard } = breaker.lines;
   return {
     ...breaker,
+    per_second: rate,
+    peak_per_second: Math.max(rate, breaker.peak_per_second ?? 0),
     version: breaker.version + 1,
     probe_at: new Date(until).toISOString(),
     lines: { express: moved(express), standard: moved(standard) },

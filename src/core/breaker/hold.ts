@@ -2,7 +2,7 @@ import type { Held } from '../delivery/provider-gate.ts';
 import type { Priority } from '../model/priorities.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import { type Breaker, phaseOf, slotTime } from './breaker.ts';
+import { type Breaker, lineRate, phaseOf, slotTime } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
 import type { BreakerStore, SharedBreakers } from './shared-breakers.ts';
 
@@ -25,9 +25,13 @@ export async function hold(
 ): Promise<Held | undefined> {
   const { lane } = PRIORITY_POLICY[priority];
   const now = clock().getTime();
-  const held = (until: number, error_type: Breaker['error_type']): Held => {
-    return { do: 'hold', until: new Date(until).toISOString(), error_type, by: { breaker: known.id } };
-  };
+  const held = (until: number, soonest: number, error_type: Breaker['error_type']): Held => ({
+    do: 'hold',
+    until: new Date(until).toISOString(),
+    soonest: new Date(soonest).toISOString(),
+    error_type,
+    by: { breaker: known.id },
+  });
   try {
     const taken = await store.takeSlot(known.id, lane);
     if (taken) breakers.learn(taken.breaker);
@@ -35,10 +39,12 @@ export async function hold(
     if (taken === undefined || phaseOf(taken.breaker, clock()) !== 'open') return undefined;
     const { breaker, slot } = taken;
     const soonest = Math.min(epochMs(breaker.probe_at), now + breaker.interval_ms);
-    return held(Math.max(slotTime(breaker.lines[lane], slot, policy), soonest), breaker.error_type);
+    const turn = slotTime(breaker.lines[lane], slot, lineRate(breaker, policy));
+    return held(Math.max(turn, soonest), soonest, breaker.error_type);
   } catch (error) {
     // Held all the same, outside the line: that our storage fails does not bring the provider back.
     onFault?.(error);
-    return held(Math.max(epochMs(known.probe_at), now + known.interval_ms), known.error_type);
+    const next = Math.max(epochMs(known.probe_at), now + known.interval_ms);
+    return held(next, next, known.error_type);
   }
 }

@@ -1,5 +1,6 @@
 import type { SendResult } from '../delivery/sender.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
+import type { NotificationRow } from '../model/notification.ts';
 import type { Clock } from '../model/time.ts';
 import { AttemptsUnderWay } from './attempts-under-way.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
@@ -11,6 +12,8 @@ export interface OutageDetectorDeps {
   readonly policy: BreakerPolicy;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
+  /** Notifications that the row's provider takes per second, where that is known. Never rejects. */
+  readonly budgetOf?: (row: NotificationRow) => Promise<number | undefined>;
 }
 
 /** Milliseconds for which a worker that meets a failure trusts what it has read of the breakers. */
@@ -53,13 +56,16 @@ export class OutageDetector {
     this.#windows.delete(id);
   }
 
-  /** Decides after the other attempts of the batch have ended, and after other workers' transitions are read. */
-  async openIfDown(id: string, error_type: ProviderErrorType): Promise<void> {
+  /**
+   * Decides after the other attempts of the batch have ended, and after other workers' transitions are read.
+   * @param row a notification of the provider, by which its budget is known
+   */
+  async openIfDown(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
     const others = this.#underWay.ended(id);
     if (others !== undefined) await Promise.race([others, this.#deps.pause(BATCH_WAIT_MS)]);
     await this.#breakers.refreshNewest(id, FRESH_AT_A_FAILURE_MS);
     if (this.#breakers.phase(id) === 'open' || !this.#isDown(id)) return;
-    const opening = this.#opening.get(id) ?? this.#open(id, error_type).finally(() => this.#opening.delete(id));
+    const opening = this.#opening.get(id) ?? this.#open(id, error_type, row).finally(() => this.#opening.delete(id));
     this.#opening.set(id, opening);
     await opening;
   }
@@ -71,8 +77,8 @@ export class OutageDetector {
     return samples >= policy.min_samples && failure_share >= policy.failure_share;
   }
 
-  async #open(id: string, error_type: ProviderErrorType): Promise<void> {
-    await this.#breakers.open(id, error_type);
+  async #open(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
+    await this.#breakers.open(id, error_type, row && (await this.#deps.budgetOf?.(row)));
     this.#windows.delete(id);
   }
 }

@@ -83,9 +83,11 @@ export class SharedBreakers {
     await this.#readOnce(`newest ${id}`, max_age_ms, () => this.#read(id, true));
   }
 
-  async open(id: string, error_type: Breaker['error_type']): Promise<void> {
+  /** @param per_second the provider's budget, where one is known */
+  async open(id: string, error_type: Breaker['error_type'], per_second?: number): Promise<void> {
     const { clock, policy, onTransition } = this.#deps;
-    const breaker = opened({ id, error_type }, this.get(id), { now: clock(), policy });
+    const budget = per_second !== undefined && { per_second };
+    const breaker = opened({ id, error_type, ...budget }, this.get(id), { now: clock(), policy });
     if (await this.transition(breaker)) onTransition?.('opened', breaker);
   }
 

@@ -1,5 +1,6 @@
 import type { ErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import type { providerKey } from '../model/provider-key.ts';
 import type { SendResult } from './sender.ts';
 
 /** The provider may be called. */
@@ -17,6 +18,8 @@ export interface Held {
   readonly do: 'hold';
   /** ISO-8601 UTC. */
   readonly until: string;
+  /** When another attempt is worth a try at the soonest: one that must not wait until `until` gets its last chance then. */
+  readonly soonest?: string;
   /** The provider's last failure. */
   readonly error_type: ErrorType;
   readonly by: Holder;
@@ -29,6 +32,8 @@ export type Admission = Admitted | Held;
 export interface ProviderGate {
   /** @param forced an operator forces the attempt: it is sent, and its answer counts like a probe's. */
   admit(row: NotificationRow, forced: boolean): Promise<Admission>;
+  /** Whether it would hold the provider's notifications now, as far as it knows without asking anyone. */
+  holds?(provider: Parameters<typeof providerKey>[0]): boolean;
 }
 
 const send: Admitted = { do: 'send', report: async () => false };

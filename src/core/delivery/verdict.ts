@@ -84,15 +84,25 @@ export function attemptsLeft(max_retries: number, send_attempts: number): number
   return Math.max(0, max_retries + 1 - send_attempts);
 }
 
-/** The attempt is held, as the provider is down. It uses up no retry, but the deadline still bounds it. */
+/** So long before its deadline a notification is due that cannot be held any longer: its lane takes a moment. */
+const LAST_CHANCE_MS = 60_000;
+
+/**
+ * The attempt is held, as the provider is down. It uses up no retry, but the deadline still bounds it: what would be held
+ * for longer gets a last chance right before, because the provider may be back by then.
+ */
 export function heldVerdict(
-  { until, error_type }: Pick<Held, 'until' | 'error_type'>,
+  { until, soonest, error_type }: Pick<Held, 'until' | 'soonest' | 'error_type'>,
   attempt: Attempt,
   policy: RetryPolicy,
 ): Verdict {
-  const late = epochMs(until) > deadlineOf(attempt.first_attempt_at, attempt.row, policy);
-  if (late) return giveUp('EXPIRED', error_type);
-  return { status: 'RETRY', error_type, next_retry_at: until, counted: false };
+  const deadline = deadlineOf(attempt.first_attempt_at, attempt.row, policy);
+  const retry = (at: number): Verdict => {
+    return { status: 'RETRY', error_type, next_retry_at: new Date(at).toISOString(), counted: false };
+  };
+  if (epochMs(until) <= deadline) return retry(epochMs(until));
+  const last = Math.max(deadline - LAST_CHANCE_MS, epochMs(soonest ?? until));
+  return last <= deadline ? retry(last) : giveUp('EXPIRED', error_type);
 }
 
 export function giveUp(failure_reason: ErrorType, error_type: ErrorType): Extract<Verdict, { status: 'FAILED' }> {

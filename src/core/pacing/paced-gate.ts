@@ -81,7 +81,8 @@ export class PacedGate implements ProviderGate {
   /** Before the claim: keeps what may be sent now, and says when the rest may try again. Never rejects. */
   async screen(batch: readonly ReceivedMessage[]): Promise<Screened> {
     if (this.#turns.size > MAX_TURNS) this.#turns.clear();
-    if (this.#deps.receiver !== ACCOUNT) return { now: batch, later: [] };
+    // A breaker holds what is claimed, and sends nothing: it needs no slots of the budget.
+    if (this.#deps.receiver !== ACCOUNT || this.#isHeld(batch)) return { now: batch, later: [] };
     const now = this.#now();
     const due = batch.filter(({ message }) => epochMs(message.due) <= now);
     const groups = Map.groupBy(due, ({ message: { priority, options } }) =>
@@ -111,6 +112,10 @@ export class PacedGate implements ProviderGate {
     );
     const back = new Set(later.map(({ received }) => received));
     return { now: batch.filter((received) => !back.has(received)), later };
+  }
+
+  #isHeld([first]: readonly ReceivedMessage[]): boolean {
+    return first !== undefined && this.#deps.inner.holds?.(first.message) === true;
   }
 
   async admit(row: NotificationRow, forced: boolean): Promise<Admission> {

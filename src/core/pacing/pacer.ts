@@ -70,6 +70,11 @@ export class Pacer {
     }
   }
 
+  /** Sends per second that are planned now for the account, as far as this worker knows. */
+  plannedPerSecond(): number | undefined {
+    return this.#view === undefined ? undefined : plannedRate(this.#view, this.#deps.policy, this.#now());
+  }
+
   /** The provider refused an attempt because one of the account's limits is reached. Never rejects. */
   async exceeded(limit: ExceededLimit): Promise<void> {
     const now = this.#now();

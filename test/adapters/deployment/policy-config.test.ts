@@ -19,7 +19,7 @@ const breaker = (changes: object = {}) =>
     failure_share: 0.8,
     window_seconds: 120,
     interval_seconds: 30,
-    max_interval_seconds: 600,
+    max_interval_seconds: 120,
     drain_per_second: 20,
     ...changes,
   });

@@ -47,7 +47,12 @@ async function play({ workers, notifications, outage, answer_ms, mortal }: Scene
     return breaker?.state === 'open' ? breaker : undefined;
   };
   let openedAt = Number.POSITIVE_INFINITY;
-  const policy = { ...DEFAULT_BREAKER_POLICY, min_samples: 3, drain_per_second: DRAIN_PER_SECOND };
+  const policy = {
+    ...DEFAULT_BREAKER_POLICY,
+    min_samples: 3,
+    drain_per_second: DRAIN_PER_SECOND,
+    most_per_second: DRAIN_PER_SECOND,
+  };
   const gates = Array.from(
     { length: workers },
     () => new BreakerGate({ store, policy, clock: time.clock, pause: time.pause, probe_ms: 25 * SECOND }),

@@ -12,7 +12,13 @@ import { dueRow, T0 } from '../../support/rows.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
 const SECOND = 1_000;
-const POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 3, interval_ms: 30 * SECOND, drain_per_second: 2 };
+const POLICY = {
+  ...DEFAULT_BREAKER_POLICY,
+  min_samples: 3,
+  interval_ms: 30 * SECOND,
+  drain_per_second: 2,
+  most_per_second: 2,
+};
 const ID = 'webhook#IC1';
 const OK: SendResult = { ok: true, response_code: '200' };
 const refused = (error_type: ProviderErrorType, response_code?: string): SendResult => ({

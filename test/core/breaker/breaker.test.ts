@@ -3,7 +3,7 @@ import { type Breaker, opened, phaseOf, reopened, slotTime } from '../../../src/
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { at, T0 } from '../../support/rows.ts';
 
-const policy = { ...DEFAULT_BREAKER_POLICY, interval_ms: 30_000, drain_per_second: 2 };
+const policy = { ...DEFAULT_BREAKER_POLICY, interval_ms: 30_000, drain_per_second: 2, most_per_second: 2 };
 const ID = 'webhook#IC1';
 const open = (): Breaker => opened({ id: ID, error_type: 'UNKNOWN' }, undefined, { now: T0, policy });
 const draining = (changes: Partial<Breaker>): Breaker => ({ ...open(), state: 'draining', ...changes });
@@ -45,8 +45,8 @@ describe('a breaker that opens', () => {
       policy,
     });
     const until = now.getTime() + 60_000;
-    expect(slotTime(again.lines.express, 41, policy)).toBe(until);
-    expect(slotTime(again.lines.standard, 0, policy)).toBe(until);
+    expect(slotTime(again.lines.express, 41, 2)).toBe(until);
+    expect(slotTime(again.lines.standard, 0, 2)).toBe(until);
   });
 
   it('moves no slot of a line back that is longer than its interval', () => {

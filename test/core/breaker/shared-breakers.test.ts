@@ -177,7 +177,7 @@ describe('a hold', () => {
     const probe_at = new Date(T0.getTime() + probe).toISOString();
     const known = open({ probe_at, interval_ms, lines: { express: empty, standard: empty } });
     memory.breakers.set(ID, known);
-    expect(await hold(known, normal, breakers, deps)).toEqual({
+    expect(await hold(known, normal, breakers, deps)).toMatchObject({
       do: 'hold',
       until: new Date(T0.getTime() + expected).toISOString(),
       error_type: 'UNKNOWN',

@@ -71,6 +71,13 @@ describe('the gate of a channel with one budget for all', () => {
     });
   });
 
+  it('asks for nothing while a breaker holds all e-mail: what is held uses no slot', async () => {
+    const { gate, calls } = gateWith(rate, { inner: { ...PASS_THROUGH, holds: () => true } });
+    const batch = [message({ log_id: 'a' })];
+    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    expect(calls.asks).toEqual([]);
+  });
+
   it('asks for nothing for a message that is not due yet', async () => {
     const { gate, calls } = gateWith(rate);
     const early = [message({ log_id: 'a', work_at: at(5_000).toISOString() })];

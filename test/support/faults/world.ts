@@ -32,7 +32,7 @@ const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
 const PROBE_MS = 25_000;
 /** A worker's window lasts one batch here, so a few failures must suffice. */
-const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1 };
+const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1, most_per_second: 1 };
 
 export interface Given {
   readonly log_id: string;

@@ -66,7 +66,10 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
           standard_from: lines.standard.from,
           expires_at: Math.floor(clock().getTime() / 1000) + KEPT_SECONDS,
         },
-        remove: drained_at === undefined ? ['drained_at'] : [],
+        remove: [
+          ...(drained_at === undefined ? ['drained_at'] : []),
+          ...(rest.draining_since === undefined ? ['draining_since'] : []),
+        ],
       });
       return ifConditionHolds(
         client

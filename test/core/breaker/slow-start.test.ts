@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
+import { draining, opened, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
+import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import { slowStart } from '../../../src/core/breaker/slow-start.ts';
+import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const HOUR = 3_600_000;
+const policy = DEFAULT_BREAKER_POLICY;
+const open = (per_second?: number) =>
+  opened({ id: 'email#ses', error_type: 'SERVER_OVERLOAD', ...(per_second && { per_second }) }, undefined, {
+    now: T0,
+    policy,
+  });
+const passing = (breaker: ReturnType<typeof open>, ms: number) =>
+  Array.from({ length: 1_000 }, (_, i) => slowStart(breaker, { now: at(ms), policy }, () => i / 1_000)).filter(
+    (held) => held === undefined,
+  ).length;
+
+describe('the line of a breaker', () => {
+  it.each([
+    ['at the budget of the provider', 280, 280],
+    ['at the most that the policy allows where no budget is known', undefined, 500],
+  ])('lets go %s', (_, budget, per_second) => {
+    const breaker = open(budget);
+    expect(breaker).toMatchObject({ per_second });
+    const [first, second] = [0, 1_000].map((slot) => slotTime(breaker.lines.standard, slot, per_second));
+    expect((second ?? 0) - (first ?? 0)).toBe(Math.ceil(1_000_000 / per_second));
+  });
+
+  it('takes the budget that the gate is told when it opens', async () => {
+    const memory = new MemoryBreakers();
+    const gate = new BreakerGate({
+      ...{ store: memory.store, policy, probe_ms: 25_000, clock: () => T0, pause: async () => {} },
+      budgetOf: async () => 280,
+    });
+    const rows = Array.from({ length: 5 }, (_, i) => dueRow({ log_id: `n-${i}`, channel: 'email' }));
+    await Promise.all(
+      rows.map(async (row) => {
+        const admission = await gate.admit(row, false);
+        if (admission.do === 'send')
+          await admission.report({ ok: false, error_type: 'SERVER_OVERLOAD', message: '503' });
+      }),
+    );
+    expect(memory.breakers.get('email#ses')).toMatchObject({ state: 'open', per_second: 280 });
+    expect(gate.holds({ channel: 'email', tenant_id: 'tenant-1' })).toBe(true);
+    expect(gate.holds({ channel: 'webhook', integration_config_id: 'IC1', tenant_id: 'tenant-1' })).toBe(false);
+  });
+
+  it('goes on where it ended when its rate changes', () => {
+    const breaker = open(280);
+    const lines = { ...breaker.lines, standard: { ...breaker.lines.standard, slots: 28_000 } };
+    const end = slotTime(lines.standard, 28_000, 280);
+    const back = draining({ ...breaker, lines }, { now: at(40_000), policy });
+    const again = reopened(back, 'SERVER_OVERLOAD', { now: at(45_000), policy });
+    expect(again.per_second).toBe(20);
+    expect(Math.abs(slotTime(again.lines.standard, 28_000, 20) - end)).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('slow start', () => {
+  const back = draining(open(320), { now: T0, policy });
+
+  it.each([
+    [0, 20],
+    [5_000, 40],
+    [10_000, 80],
+    [15_000, 160],
+    [20_000, 320],
+    [60_000, 320],
+  ])('after %i ms lets through about %i of 320 per second', (ms, per_second) => {
+    expect(passing(back, ms) / 1_000).toBeCloseTo(per_second / 320, 2);
+  });
+
+  it('brings what it keeps back again soon after it has ended, not at the end of the line', () => {
+    expect(slowStart(back, { now: T0, policy }, () => 0.99)).toMatchObject({
+      do: 'hold',
+      until: at(20_000 + 0.99 * 120_000).toISOString(),
+      soonest: at(1_000).toISOString(),
+    });
+  });
+
+  it('gives a provider that fails again half of what it failed at', () => {
+    const again = reopened(back, 'SERVER_OVERLOAD', { now: at(15_000), policy });
+    expect(again).toMatchObject({ per_second: 80, peak_per_second: 320 });
+    expect(again).not.toHaveProperty('draining_since');
+    const slower = draining(again, { now: at(200_000), policy });
+    expect(passing(slower, 400_000) / 1_000).toBeCloseTo(80 / 320, 2);
+  });
+});
+
+describe('a notification whose turn comes after its deadline', () => {
+  const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at: T0.toISOString(), now: T0 };
+  const late = at(4 * HOUR).toISOString();
+
+  it('gets a last chance right before the deadline', () => {
+    const held = { until: late, soonest: at(30_000).toISOString(), error_type: 'SERVER_OVERLOAD' } as const;
+    expect(heldVerdict(held, attempt, DEFAULT_RETRY_POLICY)).toMatchObject({
+      status: 'RETRY',
+      next_retry_at: at(3 * HOUR - 60_000).toISOString(),
+      counted: false,
+    });
+  });
+
+  it('is given up once no attempt before the deadline can succeed', () => {
+    const held = { until: late, soonest: at(3 * HOUR + 1).toISOString(), error_type: 'SERVER_OVERLOAD' } as const;
+    expect(heldVerdict(held, attempt, DEFAULT_RETRY_POLICY)).toMatchObject({
+      status: 'FAILED',
+      failure_reason: 'EXPIRED',
+    });
+  });
+});
