@@ -12,5 +12,9 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   pause: (ms) => setTimeout(ms),
   newId: randomUUID,
+  stopped: () =>
+    new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    }),
   stateDirectory: join(process.cwd(), '.local', 'ops'),
 });

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addSpoolCommands } from '../client/spool/commands/program.ts';
 import { runCommand, writingTo } from '../terminal/run-command.ts';
+import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop } from './commands/dead-letters/drop.ts';
 import { addDlqList } from './commands/dead-letters/list.ts';
 import { addDlqRedrive } from './commands/dead-letters/redrive.ts';
@@ -52,6 +53,7 @@ Examples:
   npm run ops -- show NL103
   npm run ops -- dlq redrive --channel slack`,
     );
+  addConsole(program, context);
   addStatus(program, context);
   addSweeps(program, context);
   addList(program, context);

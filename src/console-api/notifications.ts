@@ -19,6 +19,8 @@ export const filterFields = {
   error_type: v.optional(v.picklist(ERROR_TYPES)),
   /** The reason for giving up alone. */
   failure_reason: v.optional(v.picklist(ERROR_TYPES)),
+  /** The last error alone. */
+  last_error: v.optional(v.picklist(ERROR_TYPES)),
   /** integration_config_id. */
   integration: v.optional(id),
   /** From `POST /api/recipient-hash`, so that no URL holds an address. It needs `tenant`. */

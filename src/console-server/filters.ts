@@ -8,13 +8,15 @@ const DAY_MS = 86_400_000;
 
 /** A filter of the console as core understands it. */
 export function searchFilter(filter: OperationFilter): SearchFilter {
-  const { channel, priority, tenant, error_type, failure_reason, integration, recipient_hash, from, to } = filter;
+  const { channel, priority, tenant, error_type, failure_reason, last_error, integration, recipient_hash, from, to } =
+    filter;
   return {
     ...(channel && { channel }),
     ...(priority && { priority }),
     ...(tenant && { tenant_id: tenant }),
     ...(error_type && { error_type }),
     ...(failure_reason && { failure_reason }),
+    ...(last_error && { last_error }),
     ...(integration && { integration_config_id: integration }),
     ...(recipient_hash && { recipient_hash }),
     ...((from || to) && { created: { from: from ?? ALWAYS.from, to: to ?? ALWAYS.to } }),

@@ -57,13 +57,13 @@ export function createSealer(keys: DataKeys): Sealer {
     async seal(owner, text) {
       const { encrypt } = await jwe();
       const { key_id, key } = await keys.current(owner);
-      return encrypt({ kid: key_id, tenant: owner.tenant_id, id: owner.id }, text, key);
+      return encrypt({ kid: key_id, tenant: owner.tenant_id, id: owner.id }, text, key.seal);
     },
     async open(owner, sealed) {
       const { headerOf, decrypt } = await jwe();
       const key = await keys.find(owner, keyIdOf(owner, headerOf(sealed)));
       if (key === undefined) throw new SealRefusedError(owner, 'unknown_key');
-      const text = await decrypt(sealed, key);
+      const text = decrypt(sealed, key.open);
       if (text === undefined) throw new SealRefusedError(owner, 'altered');
       return text;
     },

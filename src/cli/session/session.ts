@@ -19,6 +19,8 @@ export interface CliContext {
   readonly newId: () => string;
   /** Directory of the files from which an interrupted command goes on. */
   readonly stateDirectory: string;
+  /** Resolves when the person ends a command that runs until then. */
+  readonly stopped: () => Promise<void>;
   /** Sets the exit code, which is 0 otherwise. */
   readonly exitWith: (code: number) => void;
 }

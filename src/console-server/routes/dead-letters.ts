@@ -29,7 +29,7 @@ function viewOf(group: DeadGroup, tenant: string | undefined, local: boolean): D
     filter: {
       channel,
       failure_reason,
-      ...(error_type !== null && { error_type }),
+      ...(error_type !== null && { last_error: error_type }),
       ...(integration !== null && { integration }),
       ...(tenant !== undefined && { tenant }),
     },

@@ -132,18 +132,16 @@ const FLAGS: Readonly<Record<string, string>> = {
   channel: '--channel',
   priority: '--priority',
   tenant: '--tenant',
-  failure_reason: '--error-type',
   error_type: '--error-type',
+  failure_reason: '--error-type',
   from: '--from',
   to: '--to',
 };
 
-/** Only redrives have a command; where the reason is known, the last error is not named again. */
+/** Only redrives have a command; it knows one error, so the reason is named. */
 function commandOf({ kind, asked, rate }: Operation, local: boolean): string | null {
   if (kind !== 'redrive') return null;
-  const { error_type, ...rest } = asked;
-  const named = asked['failure_reason'] === undefined && error_type !== undefined ? { ...rest, error_type } : rest;
-  const args = Object.entries(named).flatMap(([name, value]) => {
+  const args = Object.entries(asked).flatMap(([name, value]) => {
     const flag = FLAGS[name];
     return flag === undefined ? [] : [flag, value];
   });

@@ -22,6 +22,8 @@ export interface SearchFilter {
   readonly error_type?: ErrorType;
   /** The reason why it was given up, alone. */
   readonly failure_reason?: ErrorType;
+  /** The type of the last error, alone. */
+  readonly last_error?: ErrorType;
   readonly integration_config_id?: string;
   /** Keyed hash: a search needs the address, and the index never contains it. */
   readonly recipient_hash?: string;
@@ -38,7 +40,7 @@ export interface SearchFilter {
 /** Decides by the current row. Indexes only reduce the number of rows that have to be read. */
 export function matches(row: ForeignRow, filter: SearchFilter): boolean {
   const { send_status, channel, priority, tenant_id, error_type, recipient_hash, created } = filter;
-  const { scheduled, sent, send_attempts, failure_reason, integration_config_id } = filter;
+  const { scheduled, sent, send_attempts, failure_reason, last_error, integration_config_id } = filter;
   const type = row['channel'] ?? String(row['notification_type'] ?? '').toLowerCase();
   const attempts = Number(row['send_attempts'] ?? 0);
   return (
@@ -48,6 +50,7 @@ export function matches(row: ForeignRow, filter: SearchFilter): boolean {
     (tenant_id === undefined || row['tenant_id'] === tenant_id) &&
     (error_type === undefined || row['error_type'] === error_type || row['failure_reason'] === error_type) &&
     (failure_reason === undefined || row['failure_reason'] === failure_reason) &&
+    (last_error === undefined || row['error_type'] === last_error) &&
     (integration_config_id === undefined || row['integration_config_id'] === integration_config_id) &&
     (recipient_hash === undefined || row['recipient_hash'] === recipient_hash) &&
     (send_attempts === undefined || (attempts >= send_attempts.least && attempts <= send_attempts.most)) &&

@@ -94,6 +94,7 @@ export async function startOperations(engine?: DynamodbEngine) {
         env: {},
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 50))),
         newId: () => `id-${++serial}`,
+        stopped: async () => {},
         stateDirectory: join(directory, 'state'),
         ...more,
       });

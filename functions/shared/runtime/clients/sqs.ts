@@ -1,5 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STORAGE_LIMITS } from './request-limits.ts';
+import { withoutLog } from './without-log.ts';
 
 /**
  * The endpoint is set explicitly: by default the client uses the host of the queue URL, which need not be the host of
@@ -7,9 +8,11 @@ import { STORAGE_LIMITS } from './request-limits.ts';
  */
 export function createSqs(requestHandler = STORAGE_LIMITS): SQSClient {
   const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
-  return new SQSClient({
-    md5: false,
-    requestHandler,
-    ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }),
-  });
+  return withoutLog(
+    new SQSClient({
+      md5: false,
+      requestHandler,
+      ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }),
+    }),
+  );
 }

@@ -29,6 +29,8 @@ async function ops(
     env: { NOTIFICATION_API_URL: world.api.url, NOTIFICATION_API_KEY: world.api.apiKey, ...env },
     pause: async () => {},
     newId: () => 'id',
+
+    stopped: async () => {},
     stateDirectory: world.directory,
   });
   const { out, err } = written;

@@ -1,0 +1,139 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { contentItem } from '../../src/adapters/dynamodb/delivery/content-store.ts';
+import { deadRow, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
+import { startTestConsole, type TestConsole } from '../support/console.ts';
+
+let ops: Operations;
+let page: TestConsole;
+let viewer: TestConsole;
+beforeAll(async () => {
+  ops = await startOperations();
+  page = await startTestConsole(ops);
+  viewer = await startTestConsole(ops, { role: 'viewer' });
+}, 60_000);
+afterAll(async () => {
+  await page?.stop();
+  await viewer?.stop();
+  await ops?.stop();
+});
+
+let serial = 0;
+const request_id = () => `request-${++serial}`;
+const waiting = (log_id: string) => storedRow(log_id, { work_at: new Date(Date.now() + 3_600_000).toISOString() });
+const act = (action: string, log_ids: string[], more = {}) => ({
+  body: { request_id: request_id(), action, log_ids, ...more },
+});
+
+describe('an action', () => {
+  it('retries, cancels and gives up, and the audit says who did it, on what, with which result', async () => {
+    await ops.put(waiting('A1'), waiting('A2'), deadRow('A3'));
+    const retried = await page.ok('POST /api/actions', act('retry', ['A1', 'nobody']));
+    expect(retried.results.map(({ result }) => result)).toEqual(['queued', 'not_found']);
+    await page.ok('POST /api/actions', act('cancel', ['A2']));
+    await page.ok('POST /api/actions', act('give_up', ['A3']));
+    expect((await ops.takeAll()).map(({ log_id }) => log_id)).toEqual(['A1']);
+    expect(await ops.row('A2')).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
+    const given = await ops.row('A3');
+    expect([given['failure_reason'], given['work_queue']]).toEqual(['MAX_RETRIES', undefined]);
+    const { entries } = await page.ok('GET /api/audit');
+    expect(entries.map(({ who, what, on, result }) => [who, what, on.join(), result])).toEqual([
+      ['mori', 'give_up', 'A3', { given_up: 1 }],
+      ['mori', 'cancel', 'A2', { cancelled: 1 }],
+      ['mori', 'retry', 'A1,nobody', { queued: 1, not_found: 1 }],
+    ]);
+    expect(page.records.map(({ result }) => result === undefined)).toEqual([true, false, true, false, true, false]);
+  });
+
+  it('is done once per request_id, and answered the same', async () => {
+    await ops.put(waiting('R1'));
+    const request = act('retry', ['R1']);
+    const [one, other] = [await page.ok('POST /api/actions', request), await page.ok('POST /api/actions', request)];
+    expect([one.repeated, other.repeated]).toEqual([false, true]);
+    expect(other.results).toEqual(one.results);
+    expect(await ops.takeAll()).toHaveLength(1);
+    const reused = await page.call('POST /api/actions', { body: { ...request.body, log_ids: ['R2'] } });
+    expect(reused.status).toBe(409);
+  });
+
+  it('is done once when it is sent twice at the same time', async () => {
+    await ops.put(waiting('S1'));
+    const request = act('retry', ['S1']);
+    const both = await Promise.all([page.call('POST /api/actions', request), page.call('POST /api/actions', request)]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await ops.takeAll()).toHaveLength(1);
+  });
+
+  it('says in a dry run what it would do, and writes and sends nothing', async () => {
+    await ops.put(waiting('D1'), deadRow('D2'));
+    const before = [await ops.row('D1'), await ops.row('D2')];
+    const audited = page.records.length;
+    for (const [action, log_id, result] of [
+      ['retry', 'D1', 'queued'],
+      ['cancel', 'D1', 'cancelled'],
+      ['give_up', 'D2', 'given_up'],
+    ] as const) {
+      const { results } = await page.ok('POST /api/actions', act(action, [log_id], { dry_run: true }));
+      expect(results).toEqual([{ log_id, result }]);
+    }
+    expect([await ops.row('D1'), await ops.row('D2')]).toEqual(before);
+    expect(await ops.takeAll()).toEqual([]);
+    expect(page.records).toHaveLength(audited);
+  });
+
+  it('shows a recipient to an operator who asks, and writes down that, but not the address', async () => {
+    const row = storedRow('V1');
+    await ops.put(row);
+    const sealer = ops.deployment.sealer(ops.dynamodb);
+    const content = { recipient: 'mori@example.com', body: 'text', format: 'PLAIN' } as const;
+    const Item = await contentItem(sealer, { log_id: 'V1', tenant_id: row.tenant_id, expires_at: 2 ** 31 }, content);
+    await ops.dynamodb.send(new PutItemCommand({ TableName: ops.tables.notification_content, Item }));
+    const request = { path: { log_id: 'V1' }, body: { request_id: request_id() } };
+    for (let i = 0; i < 2; i++) {
+      expect(await page.ok('POST /api/notifications/{log_id}/reveal', request)).toEqual({
+        recipient: 'mori@example.com',
+      });
+    }
+    const { entries } = await page.ok('GET /api/audit', { query: { what: 'reveal' } });
+    expect(entries).toMatchObject([{ on: ['V1'], result: { revealed: 1 } }]);
+    expect(JSON.stringify([entries, page.records])).not.toContain('example.com');
+  });
+
+  it('makes a key that is shown once, and revokes it', async () => {
+    const request = { body: { request_id: request_id(), tenant: 'T1', scopes: ['send'] } };
+    const { key_id, key } = await page.ok('POST /api/keys', request);
+    expect(key).toMatch(/^nrk_/);
+    expect(await page.ok('POST /api/keys', request)).toEqual({ key_id, key: null });
+    await page.ok('POST /api/keys/{key_id}/revoke', { path: { key_id }, body: { request_id: request_id() } });
+    const { keys } = await page.ok('GET /api/keys', { query: { tenant: 'T1' } });
+    expect(keys).toMatchObject([{ key_id, state: 'revoked' }]);
+    expect(JSON.stringify([keys, page.records])).not.toContain(key?.slice(21));
+  });
+});
+
+describe('a viewer', () => {
+  it.each([
+    ['POST /api/actions', { action: 'retry', log_ids: ['W1'] }],
+    ['POST /api/notifications/{log_id}/reveal', {}],
+    ['POST /api/operations', { kind: 'redrive', filter: {} }],
+    ['POST /api/keys', { tenant: 'T1', scopes: ['send'] }],
+    ['POST /api/keys/{key_id}/revoke', {}],
+    ['POST /api/operations/{operation_id}/start', {}],
+    ['POST /api/emails/{email_id}/retry', {}],
+    ['POST /api/emails/{email_id}/resolve', { action: 'resend' }],
+  ] as const)('can change nothing: %s', async (route, body) => {
+    await ops.put(waiting('W1'));
+    const path = { log_id: 'W1', key_id: 'k', operation_id: 'o', email_id: 'e' };
+    const answer = await viewer.call(route, { path, body: { request_id: request_id(), ...body } });
+    expect([answer.status, answer.body]).toEqual([
+      403,
+      expect.objectContaining({ detail: expect.stringContaining('viewer') }),
+    ]);
+    expect(viewer.records).toEqual([]);
+  });
+
+  it('sees what there is', async () => {
+    expect((await viewer.call('GET /api/overview')).status).toBe(200);
+    expect(await viewer.ok('GET /api/session')).toMatchObject({ who: 'mori', role: 'viewer' });
+  });
+});

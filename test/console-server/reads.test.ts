@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recipientHash } from '../../src/adapters/recipient/recipient-hash.ts';
+import { deadRow, HASH_KEY, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
+import { startTestConsole, type TestConsole } from '../support/console.ts';
+
+let ops: Operations;
+let page: TestConsole;
+beforeAll(async () => {
+  ops = await startOperations();
+  page = await startTestConsole(ops);
+}, 60_000);
+afterAll(async () => {
+  await page?.stop();
+  await ops?.stop();
+});
+
+const ids = (list: { notifications: readonly object[] }) =>
+  list.notifications.map((row) => ('log_id' in row ? row.log_id : undefined)).sort();
+const slack = { channel: 'slack', error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' } as const;
+
+describe('the reads of the console', () => {
+  it('count by channel, and dead notifications by cause with the remedy', async () => {
+    await ops.put(deadRow('O1', slack), deadRow('O2', slack), deadRow('O3'), storedRow('O4'));
+    const { channels, causes, causes_complete } = await page.ok('GET /api/overview');
+    expect(channels.find(({ channel }) => channel === 'slack')).toMatchObject({ dead: 2 });
+    expect(causes_complete).toBe(true);
+    expect(causes).toContainEqual({
+      channel: 'slack',
+      failure_reason: 'AUTH_FAILED',
+      error_type: 'AUTH_FAILED',
+      count: 2,
+      remedy: expect.stringContaining('credential'),
+    });
+  });
+
+  it('group dead letters by what one repair brings back, each with the filter of exactly its members', async () => {
+    const tenant_id = 'T-GROUPS';
+    await ops.put(
+      deadRow('G1', { tenant_id, ...slack, integration_config_id: 'a', error_message: 'no right for a@example.com' }),
+      deadRow('G2', { tenant_id, ...slack, integration_config_id: 'a' }),
+      deadRow('G3', { tenant_id, ...slack, integration_config_id: 'b' }),
+      deadRow('G4', { tenant_id, ...slack, error_type: 'SERVER_OVERLOAD', integration_config_id: 'a' }),
+    );
+    const { groups, total, complete } = await page.ok('GET /api/dead-letters', { query: { tenant: tenant_id } });
+    expect([total, complete, groups.length]).toEqual([4, true, 3]);
+    const [largest] = groups;
+    expect(largest).toMatchObject({ count: 2, integration: 'a', error_type: 'AUTH_FAILED' });
+    expect(JSON.stringify(groups)).not.toContain('a@example.com');
+    for (const group of groups) {
+      const query = { status: 'dead', ...(group.filter as Record<string, string>) };
+      const found = await page.ok('GET /api/notifications', { query });
+      expect(ids(found)).toEqual([...group.sample].sort());
+    }
+  });
+
+  it('list page by page, each notification once', async () => {
+    const tenant_id = 'T-PAGES';
+    await ops.put(...Array.from({ length: 25 }, (_, i) => storedRow(`P${i}`, { tenant_id })));
+    for (const status of ['due', 'created'] as const) {
+      const found: unknown[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const query: Record<string, string> = {
+          tenant: tenant_id,
+          limit: '10',
+          ...(status === 'due' && { status }),
+          ...(cursor !== '' && { cursor }),
+        };
+        const list = await page.ok('GET /api/notifications', { query });
+        found.push(...ids(list));
+        cursor = list.next_cursor;
+      }
+      expect(found.sort()).toEqual(Array.from({ length: 25 }, (_, i) => `P${i}`).sort());
+    }
+  });
+
+  it('refuse a cursor of another list', async () => {
+    const { status, body } = await page.call('GET /api/notifications', { query: { cursor: 'bm9uc2Vuc2U' } });
+    expect([status, body]).toEqual([400, expect.objectContaining({ remedy: expect.any(String) })]);
+  });
+
+  it('find a recipient by a hash, so that no URL holds the address', async () => {
+    const tenant = 'T-HASH';
+    const hash = recipientHash(HASH_KEY, tenant, 'mori@example.com');
+    await ops.put(storedRow('H1', { tenant_id: tenant, recipient_hash: hash }), storedRow('H2', { tenant_id: tenant }));
+    const body = { tenant, recipient: 'Mori@example.com ' };
+    const { recipient_hash } = await page.ok('POST /api/recipient-hash', { body });
+    expect(ids(await page.ok('GET /api/notifications', { query: { tenant, recipient_hash } }))).toEqual(['H1']);
+  });
+
+  it('find a notification by its log_id', async () => {
+    await ops.put(storedRow('Q1'));
+    expect(ids(await page.ok('GET /api/notifications', { query: { q: 'Q1' } }))).toEqual(['Q1']);
+    expect(ids(await page.ok('GET /api/notifications', { query: { q: 'nobody' } }))).toEqual([]);
+  });
+
+  it('show a notification with what can be done, why not, and the command that does the same', async () => {
+    await ops.put(deadRow("N'1; rm -rf", slack));
+    const detail = await page.ok('GET /api/notifications/{log_id}', { path: { log_id: "N'1; rm -rf" } });
+    expect(detail.actions).toMatchObject({ retry: { possible: true }, give_up: { possible: true } });
+    expect(detail.remedy).toContain('credential');
+    expect(detail.commands.map(({ command }) => command)).toContain(`npm run ops -- retry 'N'\\''1; rm -rf' --local`);
+  });
+
+  it('answer a poll without news by 304', async () => {
+    const first = await page.call('GET /api/session');
+    const etag = first.headers.get('etag') ?? '';
+    const second = await page.call('GET /api/session', { headers: { 'if-none-match': etag } });
+    expect([first.status, second.status, second.body]).toEqual([200, 304, null]);
+    const third = await page.call('GET /api/session', { headers: { 'if-none-match': 'W/"other"' } });
+    expect(third.status).toBe(200);
+  });
+
+  it('pass stored markup and control characters as JSON', async () => {
+    const hostile = '</script><script>alert(1)</script>\u0000\u202e';
+    await ops.put(deadRow('X1', { tenant_id: hostile, error_message: hostile }));
+    const { headers, body } = await page.call('GET /api/notifications/{log_id}', { path: { log_id: 'X1' } });
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(body.notification).toMatchObject({ tenant_id: hostile, error_message: hostile });
+  });
+});

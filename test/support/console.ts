@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { AnswerOf, RouteKey } from '../../src/console-api/routes.ts';
+import type { Role } from '../../src/console-api/session.ts';
+import { createOwnConsole } from '../../src/console-server/console.ts';
+import { serveConsole } from '../../src/console-server/loopback/serve-console.ts';
+import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
+import type { Operations } from './cli/operations.ts';
+
+export interface ConsoleSettings {
+  readonly role?: Role;
+  readonly token?: boolean;
+  readonly page?: string;
+  readonly clock?: () => Date;
+}
+
+export type TestConsole = Awaited<ReturnType<typeof startTestConsole>>;
+
+/** The console's routes over HTTP, on the tables and queues of operations. */
+export async function startTestConsole(ops: Operations, settings: ConsoleSettings = {}) {
+  const { role = 'operator', token = false, clock = () => new Date() } = settings;
+  const records: AuditRecord[] = [];
+  const faults: unknown[] = [];
+  const own = createOwnConsole({
+    deployment: ops.deployment,
+    dynamodb: ops.dynamodb,
+    sqs: ops.sqs,
+    clock,
+    newId: randomUUID,
+    stage: 'test',
+    region: 'us-east-1',
+    local: true,
+    onRecord: (record) => records.push(record),
+    onFault: (error) => faults.push(error),
+  });
+  const served = await serveConsole({
+    dispatch: own.dispatch,
+    page: settings.page ?? join(ops.directory, 'page'),
+    port: 0,
+    caller: { who: 'mori', role },
+    token,
+    local: true,
+  });
+  const origin = new URL(served.url).origin;
+
+  async function call<K extends RouteKey>(route: K, given: CallOptions = {}): Promise<Called<AnswerOf<K>>> {
+    const [method = 'GET', pattern = ''] = route.split(' ');
+    const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given.path?.[name] ?? ''));
+    const url = new URL(path, origin);
+    for (const [name, value] of Object.entries(given.query ?? {})) url.searchParams.set(name, value);
+    const response = await fetch(url, {
+      method,
+      headers: { ...(method === 'POST' && { 'content-type': 'application/json' }), ...given.headers },
+      ...(method === 'POST' && { body: JSON.stringify(given.body ?? {}) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  return {
+    origin,
+    url: served.url,
+    records,
+    faults,
+    resume: own.resume,
+    call,
+    /** The answer of a route. @throws Error for a refusal */
+    async ok<K extends RouteKey>(route: K, given: CallOptions = {}): Promise<AnswerOf<K>> {
+      const { status, body } = await call(route, given);
+      if (status !== 200) throw new Error(`${route}: ${status} ${JSON.stringify(body)} ${faults.join()}`);
+      return body;
+    },
+    async stop(): Promise<void> {
+      await served.close();
+      await own.stop();
+    },
+  };
+}
+
+export interface CallOptions {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Called<A> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: A;
+}
