@@ -131,6 +131,7 @@ export class World {
 
   /** The work index, as the dispatcher reads it. */
   readonly index: DueIndex = {
+    shards: () => this.tables.index.shards(),
     page: (queue, query) => {
       if (this.isBlackout()) return Promise.reject(new ThrottledError('The region is down.'));
       return this.tables.index.page(queue, query);

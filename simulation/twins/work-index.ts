@@ -1,3 +1,4 @@
+import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import type { DueIndex, WorkPage } from '../../src/core/model/work-index.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { logIdOf, type RowColumns } from './row-columns.ts';
@@ -31,6 +32,11 @@ export class WorkIndex implements DueIndex {
   changed(row: number): void {
     this.#behind.push({ row, from: this.#time.now + LAG_MS });
     if (this.#behind.length - this.#followed > TIDY_AFTER) this.#follow();
+  }
+
+  /** The simulated stage has those of every stage. */
+  async shards(): Promise<number> {
+    return BASE_SHARDS.work;
   }
 
   async page(work_queue: string, query: Parameters<DueIndex['page']>[1]): Promise<WorkPage> {
