@@ -28,11 +28,7 @@ function columns(): readonly Column<AuditEntry>[] {
       title: 'What',
       width: '11rem',
       narrow: 'line',
-      cell: ({ what, dry_run }) => (
-        <span class="truncate">
-          {what.replaceAll(/[._]/g, ' ')} {dry_run && <span class="faint">(preview)</span>}
-        </span>
-      ),
+      cell: ({ what }) => <span class="truncate">{what.replaceAll(/[._]/g, ' ')}</span>,
     },
     { title: 'On', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
     {
@@ -95,7 +91,7 @@ export function AuditScreen() {
   return (
     <ScreenFrame
       title="Audit log"
-      lead="Every change, every preview and every look at a recipient. Entries can be read, never changed."
+      lead="Every change and every look at a recipient. Entries can be read, never changed."
     >
       <div class="filters">
         <Select

@@ -6,7 +6,7 @@ import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { ShellCommands } from '../parts/shell-command.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
-import { causeWord, channelName, stateWord } from '../parts/words.ts';
+import { causeWord, stateWord } from '../parts/words.ts';
 import { Actions } from './notification/actions.tsx';
 import { Facts } from './notification/facts.tsx';
 import { Timeline } from './notification/timeline.tsx';
@@ -69,7 +69,7 @@ function Remedy({ detail: { notification, remedy } }: { readonly detail: Notific
       </h2>
       {answer !== undefined && (
         <p>
-          {channelName(notification['channel'])} answered: <q>{String(answer)}</q>
+          Last answer: <q>{String(answer)}</q>
         </p>
       )}
       <p>

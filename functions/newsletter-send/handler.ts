@@ -17,7 +17,7 @@ import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { withoutLog } from '../shared/runtime/clients/without-log.ts';
+import { lean } from '../shared/runtime/clients/lean.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
@@ -64,7 +64,7 @@ function bind() {
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     // A repeated call could send twice, so the client never repeats one.
     provider: createBulkProvider({
-      client: withoutLog(new SESv2Client({ maxAttempts: 1 })),
+      client: lean(new SESv2Client({ maxAttempts: 1 })),
       configurationSet: env.NEWSLETTER_CONFIGURATION_SET,
     }),
     pacing: bindSendPacing(env, client, observability),

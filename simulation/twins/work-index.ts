@@ -34,7 +34,6 @@ export class WorkIndex implements DueIndex {
     if (this.#behind.length - this.#followed > TIDY_AFTER) this.#follow();
   }
 
-  /** The simulated stage has those of every stage. */
   async shards(): Promise<number> {
     return BASE_SHARDS.work;
   }

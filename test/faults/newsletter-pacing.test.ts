@@ -130,7 +130,9 @@ const weather: fc.Arbitrary<Weather> = fc.record({
   per_day: fc.constantFrom(-1, -1, 300, 5_000),
   senders: fc.integer({ min: 1, max: WORKERS }),
   seed: fc.nat(),
-  outage: fc.tuple(fc.integer({ min: 2, max: SECONDS }), fc.nat({ max: 15 })).map(([from, length]) => [from, from + length] as const),
+  outage: fc
+    .tuple(fc.integer({ min: 2, max: SECONDS }), fc.nat({ max: 15 }))
+    .map(([from, length]) => [from, from + length] as const),
   lost_answers: fc.constantFrom(0, 0, 0.02),
 });
 
@@ -142,7 +144,8 @@ describe('any number of senders on one budget', () => {
         const senders = new PacedSenders(given);
         await senders.run();
         const { rate, quota } = senders.provider.refused;
-        if (senders.storage_failures === 0) expect({ rate, quota }, JSON.stringify(given)).toEqual({ rate: 0, quota: 0 });
+        if (senders.storage_failures === 0)
+          expect({ rate, quota }, JSON.stringify(given)).toEqual({ rate: 0, quota: 0 });
         refused += rate + quota;
         calls += senders.calls;
         if (given.per_day > 0) expect(senders.mails).toBeLessThanOrEqual(given.per_day);
@@ -158,11 +161,14 @@ describe('any number of senders on one budget', () => {
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log({ mails, failures, refused, calls });
   }, 120_000);
 
-  it.each([14, 100, 500])('use a rate of %i per second up to 95 percent, though a call begins with its middle slot', async (per_second) => {
-    const none = { per_day: -1, senders: WORKERS, seed: 7, outage: [0, 0], lost_answers: 0 } as const;
-    const senders = new PacedSenders({ ...none, per_second });
-    await senders.run();
-    expect(senders.provider.refused.rate).toBe(0);
-    expect(senders.mails / (per_second * SECONDS)).toBeGreaterThan(0.95);
-  });
+  it.each([14, 100, 500])(
+    'use a rate of %i per second up to 95 percent, though a call begins with its middle slot',
+    async (per_second) => {
+      const none = { per_day: -1, senders: WORKERS, seed: 7, outage: [0, 0], lost_answers: 0 } as const;
+      const senders = new PacedSenders({ ...none, per_second });
+      await senders.run();
+      expect(senders.provider.refused.rate).toBe(0);
+      expect(senders.mails / (per_second * SECONDS)).toBeGreaterThan(0.95);
+    },
+  );
 });

@@ -14,7 +14,8 @@ interface GroupProps {
 
 export function Group({ group, onAct }: GroupProps) {
   const { role } = useContext(SessionContext);
-  const { channel, failure_reason, error_type, integration, error_message, response_code, remedy, commands } = group;
+  const { channel, failure_reason, error_type, integration, error_message, response_code, remedy, repair, commands } =
+    group;
   const type = error_type ?? failure_reason;
   const heading = `group-${group.group_id}`;
   const answer = [response_code, error_message].filter((part) => part !== null && part !== '').join(' · ');
@@ -66,7 +67,10 @@ export function Group({ group, onAct }: GroupProps) {
       )}
       <div class="group-line">
         <span class="group-label">What to do</span>
-        <p>{remedy}</p>
+        <div class="repair">
+          <p>{remedy}</p>
+          {repair !== null && <Shell {...repair} />}
+        </div>
       </div>
       {role === 'viewer' && <p class="faint group-line">Your role is viewer: only operators redrive.</p>}
       <div class="group-line">

@@ -1,5 +1,4 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import type { CryptoKey } from 'jose';
 import type { SEALED } from '../../core/model/notification.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -35,18 +34,12 @@ export interface KeyWrap {
   unwrap(context: KeyContext, wrapped: Uint8Array): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** A data key in the forms that sealing and opening take. */
-export interface DataKey {
-  readonly seal: CryptoKey;
-  readonly open: KeyObject;
-}
-
 /** The data keys that seal and open texts. */
 export interface DataKeys {
   /** The key of the current month (UTC). The first caller of the month makes it. */
-  current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: DataKey }>;
+  current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: KeyObject }>;
   /** Undefined when there is no such key. */
-  find(owner: KeyOwner, key_id: string): Promise<DataKey | undefined>;
+  find(owner: KeyOwner, key_id: string): Promise<KeyObject | undefined>;
 }
 
 export interface DataKeysDeps {
@@ -59,16 +52,16 @@ export interface DataKeysDeps {
 export function createDataKeys({ store, wrap, clock }: DataKeysDeps): DataKeys {
   const cache = createKeyCache(clock);
 
-  async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<DataKey> {
+  async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<KeyObject> {
     return imported(await wrap.unwrap(context, wrapped));
   }
 
-  async function stored(context: KeyContext): Promise<DataKey | undefined> {
+  async function stored(context: KeyContext): Promise<KeyObject | undefined> {
     const wrapped = await store.find(context.tenant_id, context.key_id);
     return wrapped && unwrap(context, wrapped);
   }
 
-  async function storedOrMade(context: KeyContext): Promise<DataKey> {
+  async function storedOrMade(context: KeyContext): Promise<KeyObject> {
     const found = await stored(context);
     if (found !== undefined) return found;
     const { key, wrapped } = await wrap.make(context);
@@ -95,10 +88,9 @@ function nameOf({ tenant_id, key_id }: KeyContext): string {
   return JSON.stringify([tenant_id, key_id]);
 }
 
-/** The key as the platform's crypto holds it; the bytes are overwritten. */
-async function imported(key: Uint8Array<ArrayBuffer>): Promise<DataKey> {
-  const seal = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt']);
-  const open = createSecretKey(key);
-  key.fill(0);
-  return { seal, open };
+/** The bytes are overwritten, so that only node:crypto has the key. */
+function imported(bytes: Uint8Array): KeyObject {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
 }

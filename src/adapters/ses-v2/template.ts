@@ -43,8 +43,7 @@ export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rend
 }
 
 function findVariables({ subject, html, text }: Rendering): Variable[] {
-  const of = (form: Form, uses: readonly MergeUse[]) =>
-    uses.map((use) => ({ name: variable(use, form), form, use }));
+  const of = (form: Form, uses: readonly MergeUse[]) => uses.map((use) => ({ name: variable(use, form), form, use }));
   return [...of('text', mergeUses(subject, text)), ...of('html', mergeUses(html))];
 }
 

@@ -36,7 +36,15 @@ describe('a sealed text', () => {
     for (const part of parts(sealed)) expect(Buffer.from(part, 'base64url').toString()).not.toContain('taro');
     expect(await open(owner, sealed)).toBe(text);
     const { key } = await keys.current(owner);
-    expect(new TextDecoder().decode((await compactDecrypt(sealed, key.open.export())).plaintext)).toBe(text);
+    expect(new TextDecoder().decode((await compactDecrypt(sealed, key)).plaintext)).toBe(text);
+  });
+
+  it('may come from another implementation of RFC 7516', async () => {
+    const { open, keys } = setUp();
+    const { key, key_id } = await keys.current(owner);
+    const header = { alg: 'dir', enc: 'A256GCM', kid: key_id, tenant: owner.tenant_id, id: owner.id };
+    const sealed = await new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader(header).encrypt(key);
+    expect(await open(owner, sealed)).toBe(text);
   });
 
   it('is different each time', async () => {
@@ -118,6 +126,15 @@ describe('a sealed text is refused for good', () => {
     expect(await refusal(open(owner, altered.join('.')))).toBe('altered');
   });
 
+  it.each([
+    ['a shorter tag', (tag: string) => tag.slice(0, 16)],
+    ['no tag', () => ''],
+  ])('if it has %s', async (_, shortened) => {
+    const { seal, open } = setUp();
+    const [header, , nonce, sealed, tag = ''] = parts(await seal(owner, text));
+    expect(await refusal(open(owner, [header, '', nonce, sealed, shortened(tag)].join('.')))).toBe('altered');
+  });
+
   it.each<[string, object]>([
     ['another algorithm', { enc: 'A256CBC-HS512' }],
     ['a key of its own', { alg: 'A256GCMKW' }],
@@ -148,7 +165,7 @@ describe('a sealed text is refused for good', () => {
     const { open, keys } = setUp();
     const { key } = await keys.current(owner);
     const header = { alg: 'dir', enc: 'A256GCM', kid: 'member#2026-11', tenant: owner.tenant_id, id: owner.id };
-    const sealed = await new CompactEncrypt(Buffer.from(text)).setProtectedHeader(header).encrypt(key.seal);
+    const sealed = await new CompactEncrypt(Buffer.from(text)).setProtectedHeader(header).encrypt(key);
     expect(await refusal(open(owner, sealed))).toBe('other_owner');
   });
 });

@@ -1,12 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { findChromium, NO_CHROMIUM } from '../../../scripts/tools/browser/find-chromium.ts';
-
-/** `npm run test:browser` sets it; elsewhere the tests of this folder are left out. */
-export const WITH_BROWSER = process.env['WITH_BROWSER'] !== undefined;
-
-const AXE = WITH_BROWSER ? readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8') : '';
 
 /** The rules of WCAG 2.2 AA that a program can check, and axe's best practices. */
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -33,7 +27,7 @@ export function startBrowser(): Promise<Browser> {
 
 export async function openTab(browser: Browser, baseURL: string, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({ baseURL, locale: 'en-GB', reducedMotion: 'reduce', ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   const faults: string[] = [];
   const origins = new Set<string>();
@@ -51,7 +45,7 @@ export async function openTab(browser: Browser, baseURL: string, options: Browse
 /** What axe finds on the page as it is shown, one line per rule and element. */
 export async function axeFindings(page: Page): Promise<string[]> {
   // Evaluated from outside, so the page's policy for scripts stays as it is.
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const { violations }: { violations: { id: string; nodes: { target: string[]; failureSummary: string }[] }[] } =
     await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(AXE_TAGS)} })`);
   return violations.flatMap(({ id, nodes }) =>

@@ -75,6 +75,7 @@ export const GROUP: DeadLetterGroup = {
   newest_at: ago(2),
   sample: ['NL1', 'NL2', 'NL3'],
   remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+  repair: { label: 'Put the right credential', command: 'vi /tmp/secrets.json' },
   filter: { channel: 'slack', failure_reason: 'AUTH_FAILED', integration: 'IC1' },
   commands: [{ label: 'Redrive', command: 'npm run ops -- replay --channel slack --local' }],
 };
@@ -292,7 +293,6 @@ export function sampleAnswers(role: Role): FakeAnswers {
           on: ['NL1'],
           targets: 1,
           request_id: 'request-1',
-          dry_run: false,
           result: { revealed: 1 },
         },
         {
@@ -304,7 +304,6 @@ export function sampleAnswers(role: Role): FakeAnswers {
           on: ['OP1'],
           targets: 1,
           request_id: 'request-2',
-          dry_run: false,
         },
       ],
       next_cursor: null,

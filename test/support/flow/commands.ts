@@ -49,6 +49,7 @@ export class Commands {
       clock: () => new Date(),
       env: process.env,
       pause: (ms) => setTimeout(ms),
+      stopped: () => Promise.resolve(),
       newId: randomUUID,
       stateDirectory: join(this.#directory, '.local', 'ops'),
     });

@@ -1,6 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { lean } from './lean.ts';
 import { STORAGE_LIMITS } from './request-limits.ts';
-import { withoutLog } from './without-log.ts';
 
 /**
  * The endpoint is set explicitly: by default the client uses the host of the queue URL, which need not be the host of
@@ -8,7 +8,7 @@ import { withoutLog } from './without-log.ts';
  */
 export function createSqs(requestHandler = STORAGE_LIMITS): SQSClient {
   const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
-  return withoutLog(
+  return lean(
     new SQSClient({
       md5: false,
       requestHandler,

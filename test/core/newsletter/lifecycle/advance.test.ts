@@ -145,7 +145,9 @@ describe('the end of an email', () => {
   it('does not say that nothing was sent where recipients are uncertain', async () => {
     const batch = batchFor([chunkState('.uuu')], { status: 'failed' });
     const email = emailRow({ prepared: { ...prepared(1), recipients: 4 } });
-    expect(endOf(email, [batch], new Date()).set.error).toMatch(/^The email was partially sent: 1 of 4 recipients in 1 batch were not sent\./);
+    expect(endOf(email, [batch], new Date()).set.error).toMatch(
+      /^The email was partially sent: 1 of 4 recipients in 1 batch were not sent\./,
+    );
   });
 
   it('is taken back when a batch has something to send again', async () => {
