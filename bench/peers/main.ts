@@ -115,14 +115,16 @@ async function run(
   const results = candidates.map(({ name }) => ({ name, rounds: [] as PeersReport['results'][number]['rounds'] }));
   for (let round = 0; round < rounds; round++) {
     for (const [i, candidate] of candidates.entries()) {
-      step(`round ${round + 1} of ${rounds}: ${candidate.name}`);
-      results[i]?.rounds.push(await measure(candidate, receiver, count));
+      const measured = await measure(candidate, receiver, count);
+      step(`round ${round + 1} of ${rounds}: ${candidate.name}: ${JSON.stringify(measured)}`);
+      results[i]?.rounds.push(measured);
     }
   }
   const deaths: PeersReport['results'][number]['deaths'][] = [];
   for (const candidate of kills > 0 ? candidates : []) {
-    step(`${kills} deaths: ${candidate.name}`);
-    deaths.push(await measureDeaths(candidate, receiver, { count, kills }));
+    const measured = await measureDeaths(candidate, receiver, { count, kills });
+    step(`${kills} deaths: ${candidate.name}: ${JSON.stringify(measured)}`);
+    deaths.push(measured);
   }
   return { count, results: results.map((result, i) => ({ ...result, deaths: deaths[i] })) };
 }

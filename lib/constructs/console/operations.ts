@@ -4,7 +4,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
 import { HISTORY_INDEX, OPERATION_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
-import { allow, useTableKey } from '../function/permissions.ts';
+import { allow, readShards, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
@@ -51,6 +51,7 @@ export class ConsoleOperations extends Construct {
           [WORK_INDEX, HISTORY_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
         ),
         useOperations(tables.pipelineState, [OPERATION_KIND]),
+        readShards(tables.pipelineState),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage'], [...laneArns(channels), this.queue.queueArn]),
       ],

@@ -5,7 +5,7 @@ import type { Key } from 'aws-cdk-lib/aws-kms';
 import {
   BREAKER_KIND,
   BUDGET_KIND,
-  RATE_KIND,
+  RATE_PREFIX,
   SHARDS_KIND,
   WARMING_KIND,
 } from '../../../src/adapters/dynamodb/schema.ts';
@@ -123,6 +123,6 @@ export function countRequests(pipelineState: Table): PolicyStatement {
   return new PolicyStatement({
     actions: ['dynamodb:UpdateItem'],
     resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [RATE_KIND] } },
+    conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${RATE_PREFIX}*`] } },
   });
 }

@@ -42,8 +42,8 @@ export const HISTORY_INDEX = 'history_index';
 export const BREAKER_KIND = 'breaker';
 /** The partition of pipeline_state that holds the budgets: one item per channel, without an expiry. */
 export const BUDGET_KIND = 'budget';
-/** The partition of pipeline_state that counts the last seconds' requests per API key. */
-export const RATE_KIND = 'rate';
+/** What the partitions of pipeline_state begin with that count the last seconds' requests, one per API key. */
+export const RATE_PREFIX = 'rate#';
 
 /** The partition of pipeline_state that holds how many shards the indexes ever had: one item, without an expiry. */
 export const SHARDS_KIND = 'shards';

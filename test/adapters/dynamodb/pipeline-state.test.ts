@@ -79,7 +79,8 @@ describe('the counts of requests', () => {
     expect(await other?.add('key-1', second, 3)).toBe(7);
     expect(await other?.add('key-2', second, 1)).toBe(1);
     expect(await one?.add('key-1', second + 1, 2)).toBe(2);
-    const Key = { kind: { S: 'rate' }, id: { S: `key-1#${second}` } };
+    // Each key has a partition of its own.
+    const Key = { kind: { S: 'rate#key-1' }, id: { S: String(second) } };
     const { Item } = await dynamodb.client.send(new GetItemCommand({ TableName: table, Key }));
     expect(Item).toEqual({ ...Key, requests: { N: '7' }, expires_at: { N: String(second + 300) } });
   });

@@ -1,6 +1,6 @@
 import { type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { RequestCounts } from '../../../core/intake/rate-limit/shared-limit.ts';
-import { RATE_KIND } from '../schema.ts';
+import { RATE_PREFIX } from '../schema.ts';
 
 /** Seconds until the count of a second expires; no instance adds to it for so long. */
 const KEPT_SECONDS = 300;
@@ -8,14 +8,14 @@ const KEPT_SECONDS = 300;
 /** Milliseconds that a request waits for the count of its key at most; its own work matters more. */
 const LONGEST_MS = 500;
 
-/** RequestCounts on PipelineState: one item per key and second. */
+/** RequestCounts on PipelineState: one item per key and second, in a partition per key (docs/decisions/0140). */
 export function createRequestCounts(client: DynamoDBClient, table: string): RequestCounts {
   return {
     async add(key_id, second, requests) {
       const { Attributes } = await client.send(
         new UpdateItemCommand({
           TableName: table,
-          Key: { kind: { S: RATE_KIND }, id: { S: `${key_id}#${second}` } },
+          Key: { kind: { S: `${RATE_PREFIX}${key_id}` }, id: { S: String(second) } },
           UpdateExpression: 'SET expires_at = :end ADD requests :requests',
           ExpressionAttributeValues: {
             ':end': { N: String(second + KEPT_SECONDS) },

@@ -307,7 +307,7 @@ describe('the API’s functions', () => {
             Match.objectLike({
               Action: 'dynamodb:UpdateItem',
               Resource: { 'Fn::GetAtt': [Match.stringLikeRegexp('TablesPipelineState'), 'Arn'] },
-              Condition: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['rate'] } },
+              Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['rate#*'] } },
             }),
           ]),
         },
@@ -320,7 +320,7 @@ describe('the API’s functions', () => {
         .filter(({ Resource }) => JSON.stringify(Resource).includes('PipelineState'))
         .map(({ Action, Condition }) => [Action, Object.values(Condition ?? {})]);
       expect(kinds).toEqual([
-        ['dynamodb:UpdateItem', [{ 'dynamodb:LeadingKeys': ['rate'] }]],
+        ['dynamodb:UpdateItem', [{ 'dynamodb:LeadingKeys': ['rate#*'] }]],
         ...(onShards === undefined ? [] : [[onShards, [{ 'dynamodb:LeadingKeys': ['shards'] }]]]),
       ]);
     },

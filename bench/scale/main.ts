@@ -1,0 +1,3 @@
+import { settingsTable } from './settings.ts';
+
+process.stdout.write(settingsTable());

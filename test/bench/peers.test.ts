@@ -1,0 +1,56 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverCpu, treeOf } from '../../bench/peers/process-cpu.ts';
+import { type PeersReceiver, startPeersReceiver } from '../../bench/peers/receiver.ts';
+import { renderPeers } from '../../bench/peers/report.ts';
+
+const KEY = Buffer.alloc(24, 7);
+const SECRET = `whsec_${KEY.toString('base64')}`;
+
+describe('the receiver of the peers', () => {
+  let receiver: PeersReceiver;
+  beforeAll(async () => {
+    receiver = await startPeersReceiver(SECRET);
+  });
+  afterAll(() => receiver?.close());
+
+  const post = async (id: string, key = KEY) => {
+    const at = String(Math.floor(Date.now() / 1000));
+    const signature = createHmac('sha256', key).update(`${id}.${at}.body`).digest('base64');
+    const headers = { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': `v1,${signature}` };
+    const { status } = await fetch(receiver.url, { method: 'POST', headers, body: 'body' });
+    return status;
+  };
+
+  it('refuses about one in five once, and counts who is delivered and who twice', async () => {
+    const ids = Array.from({ length: 100 }, (_, i) => `id-${i}`);
+    const first = await Promise.all(ids.map((id) => post(id)));
+    const refused = ids.filter((_, i) => first[i] === 503);
+    expect(refused.length).toBeGreaterThan(10);
+    expect(refused.length).toBeLessThan(30);
+    expect([receiver.delivered(), receiver.doubled()]).toEqual([100 - refused.length, 0]);
+    expect(new Set(await Promise.all(refused.map((id) => post(id))))).toEqual(new Set([200]));
+    await post('id-0');
+    expect([receiver.delivered(), receiver.doubled(), receiver.failed()]).toEqual([100, 1, refused.length]);
+    receiver.reset();
+    expect(receiver.delivered()).toBe(0);
+  });
+
+  it('takes no webhook whose signature is wrong', async () => {
+    expect(await post('id-1', Buffer.alloc(24, 8))).toBe(400);
+  });
+});
+
+it.runIf(process.platform === 'linux')('the CPU of a server counts the work of its process', () => {
+  const before = serverCpu([process.pid]);
+  for (const until = Date.now() + 200; Date.now() < until; );
+  expect(serverCpu([process.pid]) - before).toBeGreaterThanOrEqual(10);
+  expect(treeOf([process.pid])).toContain(process.pid);
+});
+
+it('the table has the medians of the rounds', () => {
+  const round = (worker_ms: number) => ({ worker_ms, server_ms: 1, seconds: 2, records: 3 });
+  const deaths = { killed: 10, missing: 1, doubled: 2, seconds: 3 };
+  const table = renderPeers({ count: 5, results: [{ name: 'one', rounds: [9, 1, 2].map(round), deaths }] });
+  expect(table).toContain('| one | 2.00 | 1.00 | 2.0 | 3 | 10 | 1 | 2 |');
+});
