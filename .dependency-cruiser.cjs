@@ -6,7 +6,7 @@ const onlyTo = (name, from, allowed) => ({
   name,
   severity: 'error',
   from: { path: from },
-  to: { path: '^(bin|lib|functions|src|console|examples)/', pathNot: allowed },
+  to: { path: '^(bin|lib|functions|src|console|simulation|examples)/', pathNot: allowed },
 });
 
 /** Each room of core, and the rooms it may import beside itself. */
@@ -56,6 +56,14 @@ module.exports = {
       from: { path: '^src/processes/' },
       to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
     },
+    onlyTo('console-knows-its-api', '^console/', '^(console|src/console-api|src/core)/'),
+    {
+      name: 'console-types-of-core',
+      comment: 'The page takes data of core into the browser: catalogues and types, no use cases.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^src/core/', pathNot: '^src/core/(model|newsletter/model)/', dependencyTypesNot: ['type-only'] },
+    },
     onlyTo('console-api-knows-core', '^src/console-api/', '^src/(console-api|core)/'),
     onlyTo(
       'console-server-knows-adapters-and-core',
@@ -67,7 +75,7 @@ module.exports = {
     onlyTo(
       'cli-knows-client-adapters-and-core',
       '^src/cli/',
-      '^src/(cli|batch|client|console-server|console-api|terminal|processes|adapters|core)/',
+      '^(src/(cli|batch|client|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$)',
     ),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
     onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|processes|core)/'),
@@ -97,8 +105,20 @@ module.exports = {
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
+    onlyTo(
+      'simulation-knows-adapters-and-core',
+      '^simulation/(?!audit/)',
+      '^(simulation/|src/(adapters|core|terminal)/)',
+    ),
+    {
+      name: 'auditor-stands-alone',
+      comment: 'It checks what the pipeline does, so it shares no code with it.',
+      severity: 'error',
+      from: { path: '^simulation/audit/' },
+      to: { pathNot: '^simulation/audit/' },
+    },
     onlyTo('bin-knows-lib', '^bin/', '^lib/'),
     {
       name: 'types-of-functions-only',

@@ -7,6 +7,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compi
 const FLOWS = 'test/flow/**/*.test.ts';
 /** They build and install the packages, which takes minutes: `npm run test:packages`. */
 const PACKAGES = 'test/packages/**/*.test.ts';
+/** They need a Chromium: `npm run test:browser`. */
+const BROWSER = 'test/browser/**/*.test.ts';
 /** They measure rates, so nothing else may run beside them: `npm run test:realtime`. */
 const REALTIME = 'test/realtime/**/*.test.ts';
 
@@ -24,13 +26,30 @@ export default defineConfig({
     },
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS, PACKAGES, REALTIME] } },
+      {
+        extends: true,
+        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [FLOWS, PACKAGES, REALTIME, BROWSER] },
+      },
       {
         extends: true,
         test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: ['test/support/synthesize-once.ts'] },
       },
       ...(process.env['WITH_PACKAGES']
         ? [{ extends: true as const, test: { name: 'packages', include: [PACKAGES], testTimeout: 120_000 } }]
+        : []),
+      ...(process.env['WITH_BROWSER']
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'browser',
+                include: [BROWSER],
+                testTimeout: 120_000,
+                hookTimeout: 180_000,
+                globalSetup: ['test/support/synthesize-once.ts'],
+              },
+            },
+          ]
         : []),
       ...(process.env['WITH_REALTIME']
         ? [

@@ -5,6 +5,8 @@ import { imports } from './cases/imports.ts';
 import { intake } from './cases/intake.ts';
 import { memory } from './cases/memory.ts';
 import { newsletterCpu } from './cases/newsletter/cpu.ts';
+import { newsletterPreparation } from './cases/newsletter/preparation.ts';
+import { newsletterRate } from './cases/newsletter/rate.ts';
 import { newsletterUsage } from './cases/newsletter/usage.ts';
 import { sealing } from './cases/sealing.ts';
 import { storageCalls } from './cases/storage-calls.ts';
@@ -26,4 +28,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   sealing,
   imports,
   memory,
+  newsletterPreparation,
+  newsletterRate,
 ];

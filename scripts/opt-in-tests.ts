@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from './project-root.ts';
+import { findChromium, NO_CHROMIUM } from './tools/browser/find-chromium.ts';
 
 interface Suite {
   /** The variable that switches the tests on. */
@@ -8,6 +9,8 @@ interface Suite {
   readonly folder: string;
   /** The sentence to print when the suite cannot run here. */
   readonly missing?: () => string | undefined;
+  /** What it needs cannot be had everywhere: without it nothing has failed. */
+  readonly optional?: boolean;
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
@@ -21,6 +24,12 @@ const SUITES: Readonly<Record<string, Suite>> = {
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
   realtime: { variable: 'WITH_REALTIME', folder: 'test/realtime' },
+  browser: {
+    variable: 'WITH_BROWSER',
+    folder: 'test/browser',
+    missing: () => (findChromium() === undefined ? NO_CHROMIUM : undefined),
+    optional: true,
+  },
   packages: { variable: 'WITH_PACKAGES', folder: 'test/packages' },
   tools: { variable: 'WITH_TOOLS', folder: 'test/tools' },
   clients: { variable: 'WITH_CLIENTS', folder: 'test/clients' },
@@ -34,7 +43,7 @@ const missing =
   suite === undefined ? `There is no suite ${name}: ${Object.keys(SUITES).join(', ')}.` : suite.missing?.();
 if (suite === undefined || missing !== undefined) {
   process.stderr.write(`${missing}\n`);
-  process.exit(1);
+  process.exit(suite?.optional === true ? 0 : 1);
 }
 const vitest = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 const { status } = spawnSync(process.execPath, [vitest, 'run', suite.folder, ...rest], {

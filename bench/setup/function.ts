@@ -12,6 +12,8 @@ export interface MeasuredFunction {
    * @throws Error with the function's error, or with the way its process ended
    */
   run(events: readonly unknown[], warm_up?: number): Promise<SeriesOutcome>;
+  /** Ends the process as the kernel does, without a chance to finish. */
+  kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -65,6 +67,10 @@ export async function startFunction(options: FunctionProcess): Promise<MeasuredF
       const outcome = await Promise.race([answered, died]);
       if (outcome.error !== undefined) throw new Error(`${outcome.error}, in ${where}`);
       return outcome;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await died.catch(() => {});
     },
     async stop() {
       if (child.connected) child.disconnect();

@@ -16,7 +16,7 @@ import type { Item } from '../../src/adapters/dynamodb/table/item.ts';
 export async function importTable(
   directory: string,
   table: CreateTableCommandInput,
-  items: Iterable<Item>,
+  items: Iterable<Item> | AsyncIterable<Item>,
 ): Promise<void> {
   const source = join(directory, 'export');
   const data = join(source, table.TableName ?? '', 'data');
@@ -30,9 +30,9 @@ export async function importTable(
 
 const CHUNK = 5_000;
 
-function* lines(items: Iterable<Item>): Generator<string> {
+async function* lines(items: Iterable<Item> | AsyncIterable<Item>): AsyncGenerator<string> {
   let chunk: string[] = [];
-  for (const item of items) {
+  for await (const item of items) {
     chunk.push(JSON.stringify({ Item: item }));
     if (chunk.length < CHUNK) continue;
     yield `${chunk.join('\n')}\n`;

@@ -45,6 +45,8 @@ export interface StartOptions {
 export interface WorldOptions {
   /** Directory of a `dynamodb.sqlite` with rows. */
   readonly dataDir?: string;
+  /** A secrets file that exists, where the rows are encrypted. */
+  readonly secretsFile?: string;
   /** Whether e-mail is sent. */
   readonly email?: boolean;
 }
@@ -71,7 +73,7 @@ export async function startWorld(context: BenchContext, options: WorldOptions = 
 async function start(
   { stack, profiles }: BenchContext,
   directory: string,
-  { dataDir, email = false }: WorldOptions,
+  { dataDir, secretsFile = join(directory, 'secrets.json'), email = false }: WorldOptions,
   teardown: Teardown,
 ): Promise<World> {
   const log = (name: string) => join(directory, `${name}.log`);
@@ -89,7 +91,6 @@ async function start(
   teardown.add('clients', async () => clients.destroy());
   await createTables(clients.dynamodb, [...plan.tables.map(withoutStream), ...PLAIN_TABLE_INPUTS]);
   await createQueues(clients.sqs, sqs.endpoint, [...plan.queues, { name: PLAIN_QUEUE, attributes: {} }]);
-  const secretsFile = join(directory, 'secrets.json');
   prepareSecrets(secretsFile, receiver.url);
   const services: ServiceEndpoints = {
     dynamodb: dynamodb.endpoint,

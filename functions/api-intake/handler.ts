@@ -1,6 +1,8 @@
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createReportStore } from '../../src/adapters/dynamodb/intake/report-store.ts';
+import { shardsForWriting } from '../../src/core/model/work/index-shards.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
 import { type IntakeRouteDeps, intakeRoutes } from '../shared/api/intake-routes.ts';
@@ -27,6 +29,7 @@ function bind() {
     store: createIntakeStore(storage),
     reports: createReportStore(storage, shared.clock),
     records: createRecordStore(client, env.NOTIFICATION_RETRY_LOG_TABLE),
+    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(client, env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
   };
   return withObservability(createHandler(deps, observability), observability);

@@ -1,4 +1,5 @@
 import { createList } from '../../src/adapters/api/list-notifications.ts';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
@@ -15,10 +16,11 @@ function bind() {
   const env = parseEnv(apiNotificationsEnv, process.env);
   const observability = createObservability();
   const { client, ...shared } = bindApi(env);
+  const mark = createShardMark(client, env.PIPELINE_STATE_TABLE);
   const deps: NotificationRouteDeps & ApiDeps = {
     ...shared,
     rows: createOperatorRows(client, env.NOTIFICATION_LOG_TABLE, shared.clock),
-    list: createList(client, env.NOTIFICATION_LOG_TABLE, shared.clock),
+    list: createList(client, env.NOTIFICATION_LOG_TABLE, shared.clock, mark.read),
     policy: env.RETRY_POLICY,
   };
   return withObservability(createHandler(deps, observability), observability);

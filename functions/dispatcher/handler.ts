@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Context } from 'aws-lambda';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
@@ -9,6 +10,7 @@ import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
+import { shardsForReading } from '../../src/core/model/work/index-shards.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { isWalked, type ShortLanes, type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
 import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
@@ -88,8 +90,9 @@ function bind() {
   const lambda = new LambdaClient({});
   const dynamodb = createDynamoDb();
   const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
+  const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(dynamodb, env.PIPELINE_STATE_TABLE));
   const deps: DispatcherDeps = {
-    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
+    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE, async () => (await shards()).work),
     malformed: createMalformedEntries(dynamodb, env.NOTIFICATION_LOG_TABLE, () => new Date()),
     log: createSweepLog(dynamodb, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {

@@ -1,20 +1,28 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/indexing/index-row.ts';
+import { type IndexShards, shardsForWriting } from '../../src/core/model/work/index-shards.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
+export interface DueIndexerDeps extends Omit<IndexDeps, 'shards'> {
+  /** Over how many partitions new entries are spread. */
+  readonly shards: () => Promise<IndexShards>;
+}
+
 /**
  * Adds rows that other systems wrote to the work index. A malformed row is set aside and stops no other row. When
  * storage fails, the stream is read again from that record on.
  */
-export function createHandler(deps: IndexDeps, { logger, metrics }: Observability) {
+export function createHandler(deps: DueIndexerDeps, { logger, metrics }: Observability) {
   return async (event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
-    const results = await Promise.all(newestImages(event.Records).map((record) => indexRecord(record, deps, logger)));
+    const known = { ...deps, shards: await deps.shards() };
+    const results = await Promise.all(newestImages(event.Records).map((record) => indexRecord(record, known, logger)));
     for (const [outcome, metric] of COUNTED) {
       const rows = results.filter((result) => result.outcome === outcome).length;
       if (rows > 0) count(metrics, metric, rows);
@@ -74,8 +82,9 @@ function bind() {
     sealer,
     hashKey,
   });
-  const deps: IndexDeps = {
+  const deps: DueIndexerDeps = {
     store,
+    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(client, env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
     time_zone: env.TIME_ZONE,
     clock: () => new Date(),

@@ -1,5 +1,6 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createNoticeMark } from '../../src/adapters/dynamodb/monitor/notice-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
@@ -61,8 +62,9 @@ function bind() {
   const clock = () => new Date();
   const breakers = createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock);
   const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
+  const mark = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE);
   const deps: MonitorDeps = {
-    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE),
+    index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE, async () => (await mark.read()).work),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
     openBreakers: async (now) => openByChannel(await breakers.list(), now),

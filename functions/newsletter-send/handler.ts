@@ -7,6 +7,7 @@ import { createMemberSealing } from '../../src/adapters/recipient/member-sealing
 import { createBulkProvider } from '../../src/adapters/ses-v2/bulk-provider.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
+import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/late-exclusions.ts';
 import { recordLate } from '../../src/core/newsletter/sending/record-late.ts';
@@ -16,6 +17,7 @@ import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { lean } from '../shared/runtime/clients/lean.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
@@ -29,8 +31,14 @@ export function createHandler(
 ) {
   const { logger, metrics } = observability;
   const run = async (message: SendMessage, remaining_ms: () => number): Promise<void> => {
-    const { email_id, batch_id, kind } = message;
-    if (kind === 'record') {
+    const { email_id } = message;
+    if (message.kind === 'resolve') {
+      const { resolved = 0, continued = false } = (await continueResolve(message, deps)) ?? {};
+      logger.info('decision', { email_id, action: message.action, resolved, continued });
+      return;
+    }
+    const { batch_id } = message;
+    if (message.kind === 'record') {
       await recordLate(message, deps);
       logger.info('late outcome recorded', { email_id, batch_id, chunk: message.chunk });
       return;
@@ -56,7 +64,7 @@ function bind() {
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     // A repeated call could send twice, so the client never repeats one.
     provider: createBulkProvider({
-      client: new SESv2Client({ maxAttempts: 1 }),
+      client: lean(new SESv2Client({ maxAttempts: 1 })),
       configurationSet: env.NEWSLETTER_CONFIGURATION_SET,
     }),
     pacing: bindSendPacing(env, client, observability),

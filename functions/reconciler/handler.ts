@@ -4,6 +4,7 @@ import type { Context } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createScanProgress } from '../../src/adapters/dynamodb/indexing/scan-progress.ts';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import {
   parseReconcileEvent,
   type ReconcileAnswer,
@@ -11,13 +12,17 @@ import {
 } from '../../src/adapters/lambda/reconcile-event.ts';
 import { type ReconcileCounts, type ReconcileDeps, reconcile } from '../../src/core/indexing/reconcile.ts';
 import { type ProgressStore, scheduledScan } from '../../src/core/indexing/scheduled-scan.ts';
+import { type IndexShards, shardsForWriting } from '../../src/core/model/work/index-shards.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv, reconcilerEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
-export interface ReconcilerDeps extends Omit<ReconcileDeps, 'outOfTime' | 'onMissed' | 'onFailed' | 'onProgress'> {
+export interface ReconcilerDeps
+  extends Omit<ReconcileDeps, 'outOfTime' | 'onMissed' | 'onFailed' | 'onProgress' | 'shards'> {
+  /** Over how many partitions new entries are spread. */
+  readonly shards: () => Promise<IndexShards>;
   readonly progress: ProgressStore;
   /** Invokes this function again, without waiting for the result. */
   readonly continueWith: (event: { readonly continued: true }) => Promise<void>;
@@ -40,7 +45,7 @@ export function createHandler(deps: ReconcilerDeps, { logger, metrics }: Observa
     const outOfTime = () => late() || deps.clock().getTime() >= until;
     return reconcile(
       { dry_run, ...(after && { after }) },
-      { ...deps, outOfTime, onFailed, ...(!dry_run && { onMissed }) },
+      { ...deps, shards: await deps.shards(), outOfTime, onFailed, ...(!dry_run && { onMissed }) },
     );
   };
 
@@ -52,7 +57,13 @@ export function createHandler(deps: ReconcilerDeps, { logger, metrics }: Observa
       report(counts, !asked.part.dry_run);
       return { ...counts, ...(next && { next: { ...next } }) };
     }
-    const done = await scheduledScan(asked, { ...deps, outOfTime: late, onMissed, onFailed });
+    const done = await scheduledScan(asked, {
+      ...deps,
+      shards: await deps.shards(),
+      outOfTime: late,
+      onMissed,
+      onFailed,
+    });
     if (done === undefined) logger.info('another scan is under way');
     if (done?.reached.next) await deps.continueWith({ continued: true });
     const counts = done?.counts ?? NOTHING;
@@ -79,6 +90,7 @@ function bind() {
     scan: createRowScan(client, tables),
     store: createIndexStore({ client, tables, sealer, hashKey }),
     progress: createScanProgress(client, env.PIPELINE_STATE_TABLE),
+    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(client, env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
     time_zone: env.TIME_ZONE,
     units_per_second: env.READ_UNITS_PER_SECOND,

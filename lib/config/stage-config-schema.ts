@@ -4,9 +4,11 @@ import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/mode
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
+import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
+import { FUNCTION_MEMORY_MB, FUNCTION_NAMES } from './function-memory.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
 import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
 
@@ -64,6 +66,12 @@ const newsletter = section({
     [],
   ),
 });
+
+const partitions = (base: number) => v.optional(wholeBetween(base, MOST_SHARDS, 'partitions'), base);
+const indexShards = section({ work: partitions(BASE_SHARDS.work), history: partitions(BASE_SHARDS.history) });
+const memoryMb = sectionOf(FUNCTION_NAMES, (name) =>
+  v.optional(wholeBetween(128, 10_240, 'megabytes'), FUNCTION_MEMORY_MB[name]),
+);
 
 const alarms = section({
   deadLettersPerHour: v.optional(wholeBetween(0, 1_000_000, 'messages'), 10),
@@ -141,6 +149,8 @@ const KEYS = section({
   pacing: v.optional(pacing, {}),
   newsletter: v.optional(newsletter, {}),
   concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
+  indexShards: v.optional(indexShards, {}),
+  memoryMb: v.optional(memoryMb, {}),
   reservedConcurrency: v.exactOptional(reservedConcurrency),
   webhookPorts: v.optional(v.array(wholeBetween(1, 65_535, 'port'), explain('must be a list of ports')), []),
   monitorSchedule: scheduleExpression('rate(5 minutes)'),

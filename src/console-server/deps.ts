@@ -4,6 +4,7 @@ import type { Deployment } from '../adapters/deployment/deployment.ts';
 import { createAuditLog } from '../adapters/dynamodb/console/audit-log.ts';
 import { createOperationStore } from '../adapters/dynamodb/console/operation-store.ts';
 import { createRecordStore } from '../adapters/dynamodb/delivery/record-store.ts';
+import { createShardMark } from '../adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../adapters/dynamodb/operator/operator-rows.ts';
 import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
@@ -29,10 +30,13 @@ export interface ConsoleBinding {
 /** What all routes share: a deployment, and the use cases' stores on it. */
 export function consoleDeps(binding: ConsoleBinding) {
   const { deployment, dynamodb, sqs, clock } = binding;
+  const shards = createShardMark(dynamodb, deployment.tables.pipeline_state).read;
   return {
     ...binding,
     rows: createOperatorRows(dynamodb, deployment.tables.notification_log, clock),
-    index: createDueIndex(dynamodb, deployment.tables.notification_log),
+    index: createDueIndex(dynamodb, deployment.tables.notification_log, async () => (await shards()).work),
+    /** The partitions of the indexes: as many as the stage ever had. */
+    shards,
     records: createRecordStore(dynamodb, deployment.tables.notification_retry_log) as RecordStore,
     audit: createAuditLog(dynamodb, deployment.tables.audit, clock),
     operations: createOperationStore(dynamodb, deployment.tables.pipeline_state),

@@ -39,6 +39,7 @@ export async function listNotifications(input: ListInput, deps: ConsoleDeps): Pr
   const filter = filterOf(input, source === 'created' ? period : undefined);
   const search = createOperatorSearch(deps.dynamodb, deps.deployment.tables.notification_log, deps.clock, {
     consistent: false,
+    shards: deps.shards,
   });
   try {
     const parts = partsOf(search, { source, period }, filter, cursor);
@@ -80,6 +81,7 @@ async function findExactly(q: string, input: ListInput, deps: ConsoleDeps): Prom
     const copies = readCopies(deps.dynamodb, deps.deployment.tables.notification_log, {
       tenant_id: tenant,
       notification_id: q,
+      shards: (await deps.shards()).work,
     });
     found.push(...(await readPage(copies, limit, () => true)).rows);
   }

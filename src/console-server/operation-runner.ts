@@ -28,7 +28,7 @@ export function createOperationRunner(
     ...deps,
     send: deps.lanes.send,
     policy: deps.deployment.retry_policy,
-    candidates: createOperationRows(deps.dynamodb, deps.deployment.tables.notification_log, deps.clock),
+    candidates: createOperationRows(deps.dynamodb, deps.deployment.tables.notification_log, deps.clock, deps.shards),
     pause,
   };
 

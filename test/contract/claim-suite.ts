@@ -36,12 +36,20 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(after).toMatchObject({ work_queue: row.work_queue, work_at: row.work_at });
   });
 
+  it('claims a due row in whichever shard it is', async () => {
+    const row = await put({ work_queue: 'due#normal#63' });
+    const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
+    expect(claimed).toBe(true);
+    expect(after).toMatchObject({ work_queue: 'due#normal#63' });
+  });
+
   it.each([
     ['another worker has claimed', { send_status: 'SENDING', claim_until: UNTIL } as const],
     ['is delivered, and stays in the index because it owes its record', { send_status: 'SUCCESS' } as const],
     ['has no attempt left', { attempts_left: 0 }],
     ['has moved to another time', { work_at: at(1).toISOString() }],
     ['is dead', { work_queue: 'dead#normal#0' }],
+    ['has another priority than its message says', { work_queue: 'due#info#0' }],
   ])('does not claim a row that %s, and returns it unchanged', async (_, changes) => {
     const row = await put(changes);
     const answer = await store().rows.claim(messageFor(row, { due: T0.toISOString() }), UNTIL, 'claim-1');

@@ -22,7 +22,7 @@ export function memberSuite(store: () => MemberStore): void {
     const member = storedMember(tenant(), 'm-1', { labels: ['vip', '大阪 店'], newsletters: ['weekly'] });
     await store().upsert([member]);
     expect(await store().read(member.tenant_id, 'm-1')).toEqual(member);
-    expect(await store().readMany(member.tenant_id, ['m-1', 'm-2', 'm-1'])).toEqual([member]);
+    expect((await store().find(member.tenant_id, ['m-1', 'm-2', 'm-1'])).members).toEqual([member]);
     expect(await all(member.tenant_id)).toEqual([{ email_hash: member.email_hash, members: [member] }]);
     expect(await store().address(member.tenant_id, member.email_hash)).toEqual({
       email_hash: member.email_hash,
@@ -164,7 +164,7 @@ export function memberSuite(store: () => MemberStore): void {
     for (const tenant_id of tenants) await store().upsert([storedMember(tenant_id, 'm-1', { email: 'a@example.com' })]);
     for (const tenant_id of tenants) {
       expect(await membersOf(tenant_id)).toMatchObject([{ tenant_id }]);
-      expect(await store().readMany(tenant_id, ['m-1'])).toMatchObject([{ tenant_id }]);
+      expect((await store().find(tenant_id, ['m-1'])).members).toMatchObject([{ tenant_id }]);
     }
   });
 

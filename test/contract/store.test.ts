@@ -7,6 +7,7 @@ import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-sto
 import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { claimSuite } from './claim-suite.ts';
 import { contentSuite } from './content-suite.ts';
 import { failoverSuite } from './failover-suite.ts';
@@ -40,7 +41,7 @@ describeOnDynamoDb<StoreUnderTest>(
     rows: createClaimStore(client, tables.notification_log, () => new Date()),
     records: createRecordStore(client, tables.notification_retry_log),
     contents: createContentStore(client, tables.notification_content, sealer),
-    dueIndex: createDueIndex(client, tables.notification_log),
+    dueIndex: createDueIndex(client, tables.notification_log, async () => BASE_SHARDS.work),
     indexStore: createIndexStore({ client, tables, sealer, hashKey }),
     scan: createRowScan(client, tables),
     successors: createSuccessorStore(client, tables),

@@ -14,7 +14,10 @@ const member = fc.record({
 });
 
 const members: fc.Arbitrary<GivenMember[]> = fc.array(member, { maxLength: 30, size: 'max' }).map((list) =>
-  list.map(({ kind, paid }, i) => {
+  list.map(({ kind: drawn, paid }, i) => {
+    // Three who are refused alone, with nobody accepted, would be the fault of the post, which no retry mends.
+    const before = list.slice(0, i).filter(({ kind }) => kind === 'content').length;
+    const kind = drawn === 'content' && before >= 2 ? 'ok' : drawn;
     const address = `${kind}-${i}@example.com`;
     return kind === 'suppressed' || kind === 'repeated_address' ? { address, excluded: kind, paid } : { address, paid };
   }),
@@ -142,6 +145,7 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
       resent: 0,
       late_unsubscriptions: 0,
       late_records: 0,
+      continued_decisions: 0,
     };
     await fc.assert(
       fc.asyncProperty(
@@ -165,6 +169,7 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
           seen.storage_retries += world.log.some((line) => line.startsWith('[BULK_EMAIL_DB_RETRY]')) ? 1 : 0;
           seen.resent += auditor.resent;
           seen.late_records += world.late_records;
+          seen.continued_decisions += world.continued_decisions;
           seen.late_unsubscriptions += await auditor.lateUnsubscriptions();
         },
       ),

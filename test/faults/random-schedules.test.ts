@@ -165,35 +165,41 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
       let owing = 0;
       const breakers = { opened: 0, drained: 0, held: 0 };
       await fc.assert(
-        fc.asyncProperty(notifications, fc.array(step, { maxLength: 25 }), fc.boolean(), async (given, steps, busy) => {
-          const world = await World.of(given);
-          world.alwaysBusy = busy;
-          await world.sweep();
-          for (const action of steps) {
-            await take(world, action);
-            expect(world.provider.violations).toEqual([]);
-          }
-          owing += world.rows().filter(({ record_due }) => record_due !== undefined).length;
-          world.recordsRefused = false;
-          // A producer repeats its request until the answer says that its notification is accepted.
-          for (const key of new Set(steps.flatMap((action) => (action.do === 'hand_over' ? action.key : [])))) {
-            world.advance(IN_FLIGHT_MS);
-            expect(await world.handOver(key)).toBe(true);
-            handedOver += 1;
-          }
-          deaths += world.deaths;
-          duplicates += world.excused.size;
-          breakers.opened += world.breakers.breakers.size;
-          await world.settleDown();
-          assertInvariants(world);
-          breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
-          breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
-          failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
-          for (const { send_status, failure_reason } of world.rows()) {
-            const end = failure_reason ?? send_status;
-            ends.set(end, (ends.get(end) ?? 0) + 1);
-          }
-        }),
+        fc.asyncProperty(
+          notifications,
+          fc.array(step, { maxLength: 25 }),
+          fc.boolean(),
+          fc.constantFrom(8, 19, 64),
+          async (given, steps, busy, work) => {
+            const world = await World.of(given, { work, history: 4 });
+            world.alwaysBusy = busy;
+            await world.sweep();
+            for (const action of steps) {
+              await take(world, action);
+              expect(world.provider.violations).toEqual([]);
+            }
+            owing += world.rows().filter(({ record_due }) => record_due !== undefined).length;
+            world.recordsRefused = false;
+            // A producer repeats its request until the answer says that its notification is accepted.
+            for (const key of new Set(steps.flatMap((action) => (action.do === 'hand_over' ? action.key : [])))) {
+              world.advance(IN_FLIGHT_MS);
+              expect(await world.handOver(key)).toBe(true);
+              handedOver += 1;
+            }
+            deaths += world.deaths;
+            duplicates += world.excused.size;
+            breakers.opened += world.breakers.breakers.size;
+            await world.settleDown();
+            assertInvariants(world);
+            breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
+            breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
+            failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
+            for (const { send_status, failure_reason } of world.rows()) {
+              const end = failure_reason ?? send_status;
+              ends.set(end, (ends.get(end) ?? 0) + 1);
+            }
+          },
+        ),
         { numRuns: RUNS },
       );
       // The property says something only if the schedules reach the interesting ends.

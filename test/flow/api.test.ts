@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
-import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const flow = new Flow();
-const run = promisify(execFile);
 let key: string;
 
 interface Answer {
@@ -40,13 +35,8 @@ const until = (log_id: string, status: string) =>
 
 beforeAll(async () => {
   await flow.start({ baseIntervalSeconds: 0.5 });
-  const command = join(PROJECT_ROOT, 'src', 'cli', 'main.ts');
   const scopes = ['send', 'read', 'operate'].flatMap((scope) => ['--scope', scope]);
-  const tsx = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsx');
-  const { stdout } = await run(tsx, [command, 'keys', 'create', '--tenant', 'T1', ...scopes, '--json', '--local'], {
-    cwd: flow.directory,
-  });
-  ({ key } = JSON.parse(stdout));
+  ({ key } = await flow.opsJson<{ key: string }>('keys', 'create', '--tenant', 'T1', ...scopes));
 }, 180_000);
 afterAll(async () => {
   await flow.stop();

@@ -3,7 +3,7 @@ import type { LaneStatus } from '../../src/core/operator/views/lane-status.ts';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
-// Each command runs in its own process, which takes a second or more to start.
+// Some commands run in a process of their own, which takes a second or more to start.
 vi.setConfig({ testTimeout: 90_000 });
 const flow = new Flow();
 const at = (path: string) => `${flow.endpoints.endpoints.simulator}${path}`;
@@ -44,7 +44,7 @@ describe('an operator', () => {
     ]);
     const { notifications } = await flow.opsJson<{ notifications: object[] }>('list', '--status', 'dead');
     expect(notifications).toMatchObject([{ log_id: 'o-dead', failure_reason: 'MAX_RETRIES' }]);
-    const shown = await flow.ops('show', 'o-dead', '--json');
+    const shown = await flow.opsProcess('show', 'o-dead', '--json');
     expect(JSON.parse(shown.stdout)).toMatchObject({
       notification: { log_id: 'o-dead', send_status: 'FAILED', state: 'dead' },
       attempts: [{ retry_attempt: 0, retry_status: 'FAILED', error_type: 'SERVER_OVERLOAD' }],
@@ -119,7 +119,8 @@ describe('an operator', () => {
     const child = flow.startOps(...args, '--yes', '--json');
     const ended = new Promise((resolve) => child.once('close', resolve));
     const rows = () => Promise.all(ids.map((log_id) => flow.row(log_id)));
-    await eventually(async () => ((await rows()).some((one) => one['replay_id']) ? true : undefined));
+    // Its process alone may take many seconds to start beside other work.
+    await eventually(async () => ((await rows()).some((one) => one['replay_id']) ? true : undefined), 60_000);
     child.kill('SIGKILL');
     await ended;
     const sent = (await rows()).filter((one) => one['replay_id']).length;
@@ -137,7 +138,7 @@ describe('an operator', () => {
 
   it('gets messages that say what to do when something is wrong', async () => {
     expect(await flow.ops('show', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('ops -- list') });
-    expect(await flow.ops('status', '--now')).toMatchObject({
+    expect(await flow.opsProcess('status', '--now')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("unknown option '--now'"),
     });

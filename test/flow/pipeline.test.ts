@@ -58,7 +58,9 @@ describe('rows that have only the specs’ columns', () => {
       }),
       row('f-pending', { send_status: 'PENDING', send_attempts: 0 }),
     ]);
-    const result = await flow.job('--wait');
+    const { code, stdout, stderr } = await flow.jobProcess('--local', '--wait', '--json');
+    expect(code, stderr).toBe(0);
+    const result = JSON.parse(stdout);
     expect(result).toMatchObject({ dry_run: false, due: 5, dispatched: 5, skipped: 0, outcomes: { SUCCESS: 5 } });
     expect(result.by_channel).toEqual({ email: 1, slack: 1, teams: 1, webhook: 2 });
     for (const log_id of ['f-webhook', 'f-email', 'f-slack', 'f-teams']) {
@@ -211,7 +213,7 @@ describe('the job’s options', () => {
   });
 
   it('are refused with exit code 2 when they are wrong', async () => {
-    const { code, stderr, stdout } = await flow.run('--local', '--channel=fax', '--now');
+    const { code, stderr, stdout } = await flow.jobProcess('--local', '--channel=fax', '--now');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--now: unknown option\n--channel=fax: must be one of email, slack, teams, webhook/);
   });

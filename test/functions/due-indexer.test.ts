@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { RowUnstorableError } from '../../src/core/indexing/index-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { baseShards } from '../support/index-shards.ts';
 import { T0 } from '../support/rows.ts';
 
 const text = (S: string) => ({ S });
@@ -33,6 +34,8 @@ describe('the due-indexer', () => {
       NOTIFICATION_LOG_TABLE: 'log',
       NOTIFICATION_CONTENT_TABLE: 'content',
       DATA_KEYS_TABLE: 'data-keys',
+      PIPELINE_STATE_TABLE: 'pipeline-state',
+      INDEX_SHARDS: '{"work":8,"history":4}',
       LOCAL_SECRETS_FILE: '/none',
       RETRY_POLICY: JSON.stringify({
         base_interval_seconds: 300,
@@ -48,7 +51,7 @@ describe('the due-indexer', () => {
     const put = (row: Image) =>
       tables.log.set(row.log_id.S, Object.fromEntries(Object.entries(row).map(([name, { S }]) => [name, S])));
     const handle = (store: Pick<MemoryTables, 'index' | 'putContent' | 'hasContent'> = tables) =>
-      createHandler({ store, policy: DEFAULT_RETRY_POLICY, clock: () => T0 }, quiet);
+      createHandler({ store, shards: baseShards, policy: DEFAULT_RETRY_POLICY, clock: () => T0 }, quiet);
     return { tables, put, handle };
   }
 

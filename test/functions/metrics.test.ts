@@ -14,6 +14,7 @@ import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../src/core/sweep/sweep-record.ts';
 import { type Emitted, emittedBy, valuesOf } from '../support/emf.ts';
+import { baseShards } from '../support/index-shards.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { at, CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
 
@@ -193,7 +194,7 @@ async function dueIndexer(): Promise<Emitted[]> {
   }
   return emittedBy('due-indexer', {}, (observability) =>
     createHandler(
-      { store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
+      { store: tables, shards: baseShards, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
       observability,
     )({
       Records: images.map((NewImage, i) => ({
@@ -288,7 +289,7 @@ describe('the due-indexer', () => {
     };
     const metrics = await emittedBy('due-indexer', {}, (observability) =>
       createHandler(
-        { store, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
+        { store, shards: baseShards, policy: DEFAULT_RETRY_POLICY, clock: () => T0 },
         observability,
       )({ Records: [{ dynamodb: { Keys: { log_id: NewImage.log_id }, NewImage, SequenceNumber: '1' } }] }),
     );
@@ -309,6 +310,7 @@ describe('the reconciler', () => {
       const handle = createHandler(
         {
           ...{ scan: tables.scan, store: tables, policy: DEFAULT_RETRY_POLICY, clock: () => T0, pause: async () => {} },
+          shards: baseShards,
           units_per_second: 50,
           progress: {
             read: async () => stored,
@@ -350,7 +352,7 @@ describe('the monitor', () => {
       const broken = () => Promise.reject(new Error(`${part} is away`));
       const metrics = await emittedBy('monitor', {}, async (observability) => {
         const deps = {
-          index: { page: part === 'index' ? broken : async () => ({ items: [] }) },
+          index: { shards: async () => 8, page: part === 'index' ? broken : async () => ({ items: [] }) },
           rows: { read: async () => undefined },
           mark: { read: part === 'mark' ? broken : async () => undefined, write: async () => {} },
           publish: async () => {},

@@ -95,6 +95,8 @@ describe.each(availableEngines().slice(0, 1))('hostile rows among good ones, on 
       NOTIFICATION_LOG_TABLE: 'log',
       NOTIFICATION_CONTENT_TABLE: 'content',
       DATA_KEYS_TABLE: 'data-keys',
+      PIPELINE_STATE_TABLE: 'pipeline-state',
+      INDEX_SHARDS: '{"work":8,"history":4}',
       LOCAL_SECRETS_FILE: '/none',
       RETRY_POLICY: JSON.stringify({
         base_interval_seconds: 300,

@@ -16,6 +16,7 @@ import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { sweep } from '../../src/core/sweep/sweep.ts';
 import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import { streamRecord } from '../../src/local/emulator/sources/stream-event.ts';
@@ -53,7 +54,7 @@ export class HostileWorld {
     this.#tables = tables;
     const sealer = sealerOn(client, tables);
     const store = createIndexStore({ client, tables, sealer, hashKey: async () => 'key' });
-    this.#indexer = createIndexer({ store, policy, clock }, quiet);
+    this.#indexer = createIndexer({ store, shards: async () => BASE_SHARDS, policy, clock }, quiet);
     const deliver = {
       rows: createClaimStore(client, tables.notification_log, clock),
       records: createRecordStore(client, tables.notification_retry_log),
@@ -139,7 +140,7 @@ export class HostileWorld {
       {},
       { run_id },
       {
-        index: createDueIndex(this.#client, this.#tables.notification_log),
+        index: createDueIndex(this.#client, this.#tables.notification_log, async () => BASE_SHARDS.work),
         malformed: createMalformedEntries(this.#client, this.#tables.notification_log, clock),
         sweeps: { lastCompleted: async () => undefined },
         lanes: {

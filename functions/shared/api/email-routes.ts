@@ -135,7 +135,7 @@ export function emailRoutes(deps: EmailRouteDeps): Routes {
     };
 
   async function test(request: ApiRequest): Promise<ApiAnswer> {
-    const { to } = body(request, testSchema);
+    const { to } = checkedBody(request, testSchema);
     const email = await find(request);
     const content = await emails.content(email.email_id);
     if (content === undefined) throw new Problem('not-found', 'The email has no content any more.');
@@ -144,10 +144,11 @@ export function emailRoutes(deps: EmailRouteDeps): Routes {
   }
 
   async function resolve(request: ApiRequest): Promise<ApiAnswer> {
-    const { action } = body(request, resolveSchema);
+    const { action } = checkedBody(request, resolveSchema);
     const { email_id } = await find(request);
-    const { email, resolved } = await resolveEmail(email_id, action, deps);
-    return { status: 202, body: { email_id, status: email.status, resolved }, log: { email_id, resolved } };
+    const { email, resolved, continued } = await resolveEmail(email_id, action, deps);
+    const body = { email_id, status: email.status, resolved, ...(continued && { continued }) };
+    return { status: 202, body, log: { email_id, resolved } };
   }
 
   const read = (handle: Route['handle']): Route => ({ scope: 'newsletters:read', max_bytes: MAX_BYTES, handle });
@@ -171,7 +172,7 @@ export function emailRoutes(deps: EmailRouteDeps): Routes {
   };
 }
 
-function body<S extends v.GenericSchema>({ headers, json }: ApiRequest, schema: S): v.InferOutput<S> {
+function checkedBody<S extends v.GenericSchema>({ headers, json }: ApiRequest, schema: S): v.InferOutput<S> {
   readOptionalIdempotencyKey(headers['idempotency-key']);
   return check(schema, json());
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-config.ts';
+import { indexShardsFromJson } from '../../../src/adapters/deployment/index-shards-config.ts';
 import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
 import { isTimeZone } from '../../../src/core/model/time.ts';
@@ -21,11 +22,16 @@ export const dispatcherEnv = v.object({
   SWEEP_INTERVAL_SECONDS: seconds,
   /** A scheduled sweep fills a lane with what it takes in this time. */
   LANE_SECONDS: seconds,
+  INDEX_SHARDS: indexShardsFromJson,
 });
 
 export const dueIndexerEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
+  /** Holds how many shards the indexes ever had. */
+  PIPELINE_STATE_TABLE: name,
+  /** Over how many partitions new entries of the indexes are spread. */
+  INDEX_SHARDS: indexShardsFromJson,
   /** The tenants' data keys, by which recipients are encrypted. */
   DATA_KEYS_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
@@ -40,7 +46,6 @@ export const dueIndexerEnv = v.object({
 
 export const reconcilerEnv = v.object({
   ...dueIndexerEnv.entries,
-  PIPELINE_STATE_TABLE: name,
   /** Read units that the scan of NotificationLog may use per second. */
   READ_UNITS_PER_SECOND: v.pipe(
     v.string(),
@@ -112,6 +117,7 @@ export const deliveryEventsEnv = v.object({
 });
 
 export const apiIntakeEnv = v.object({
+  INDEX_SHARDS: indexShardsFromJson,
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,

@@ -2,7 +2,13 @@ import { Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
-import { BREAKER_KIND, BUDGET_KIND, RATE_KIND, WARMING_KIND } from '../../../src/adapters/dynamodb/schema.ts';
+import {
+  BREAKER_KIND,
+  BUDGET_KIND,
+  RATE_KIND,
+  SHARDS_KIND,
+  WARMING_KIND,
+} from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
@@ -71,13 +77,9 @@ export function useBreakersAndBudgets(pipelineState: Table): PolicyStatement {
   });
 }
 
-/** The right to read the budgets, and no other item of PipelineState. */
-export function readBudgets(pipelineState: Table): PolicyStatement {
-  return new PolicyStatement({
-    actions: ['dynamodb:GetItem'],
-    resources: [pipelineState.tableArn],
-    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [BUDGET_KIND] } },
-  });
+/** The right to read the budgets and the number of index shards, and no other item of PipelineState. */
+export function readBudgetsAndShards(pipelineState: Table): PolicyStatement {
+  return readKinds(pipelineState, [BUDGET_KIND, SHARDS_KIND]);
 }
 
 /** The rights to read and change the budgets, and no other item of PipelineState. */
@@ -88,6 +90,24 @@ export function useBudgets(pipelineState: Table): PolicyStatement {
 /** The rights to read and change the warming of sending domains, and no other item of PipelineState. */
 export function useWarming(pipelineState: Table): PolicyStatement {
   return useKind(pipelineState, WARMING_KIND);
+}
+
+/** The rights to read and raise the number of index shards, and no other item of PipelineState. */
+export function useShards(pipelineState: Table): PolicyStatement {
+  return useKind(pipelineState, SHARDS_KIND);
+}
+
+/** The right to read the number of index shards, and no other item of PipelineState. */
+export function readShards(pipelineState: Table): PolicyStatement {
+  return readKinds(pipelineState, [SHARDS_KIND]);
+}
+
+function readKinds(pipelineState: Table, kinds: readonly string[]): PolicyStatement {
+  return new PolicyStatement({
+    actions: ['dynamodb:GetItem'],
+    resources: [pipelineState.tableArn],
+    conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': kinds } },
+  });
 }
 
 function useKind(pipelineState: Table, kind: string): PolicyStatement {

@@ -3,6 +3,7 @@ import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-ia
 import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import type { FunctionName } from '../../config/function-memory.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
 import { functionBundle } from './function-bundle.ts';
@@ -15,11 +16,9 @@ export function metricNamespace({ stage }: Pick<StageConfig, 'stage'>): string {
 export interface ServiceFunctionProps {
   readonly config: StageConfig;
   /** The handler's folder in functions/, which is also the service name in logs and metrics. */
-  readonly name: string;
+  readonly name: FunctionName;
   readonly description: string;
   readonly timeout: Duration;
-  /** Megabytes; 256. Lambda gives CPU in proportion. */
-  readonly memorySize?: number;
   /** The function's messages may start it again, as often as the domain allows (docs/decisions/0031). */
   readonly allowRecursion?: boolean;
   /** Invocations that are kept for this function, and its most at once; none are kept unless given. */
@@ -53,7 +52,7 @@ export class ServiceFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: props.memorySize ?? 256,
+      memorySize: config.memoryMb[name],
       timeout: props.timeout,
       // Lambda stops a chain of 16 invocations, because it takes the chain for a defect: a notification that a
       // provider's rate limit delays more often would end in the DLQ. Deadline and limit end these chains

@@ -6,11 +6,12 @@ import { Construct } from 'constructs';
 import type { DueIndexerEnv } from '../../../functions/shared/runtime/env.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
-import { allow, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
+import { allow, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { failureQueue } from '../lanes/dead-letters.ts';
 import type { Encryption } from '../storage/encryption.ts';
+import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 import { FOREIGN_ROWS } from './indexer-stream-filter.ts';
 
@@ -39,6 +40,8 @@ export class DueIndexer extends Construct {
         NOTIFICATION_LOG_TABLE: tables.log.tableName,
         NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
         DATA_KEYS_TABLE: tables.dataKeys.tableName,
+        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        INDEX_SHARDS: indexShardsJson(config),
         RETRY_POLICY: retryPolicyJson(config),
         TIME_ZONE: config.timeZone,
         RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
@@ -49,6 +52,7 @@ export class DueIndexer extends Construct {
         allow(['dynamodb:ListStreams'], ['*']),
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
+        useShards(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...sealRecipients(encryption, tables),
         readSecrets(encryption),

@@ -4,9 +4,10 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReconcilerEnv } from '../../../functions/shared/runtime/env.ts';
-import { allow, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
+import { allow, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
+import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { DueIndexerProps } from './due-indexer.ts';
 
 /** Walks NotificationLog slowly, and takes in the rows that the due-indexer missed (docs/decisions/0080). */
@@ -26,6 +27,7 @@ export class Reconciler extends Construct {
         NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
         DATA_KEYS_TABLE: tables.dataKeys.tableName,
         PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+        INDEX_SHARDS: indexShardsJson(config),
         RETRY_POLICY: retryPolicyJson(config),
         TIME_ZONE: config.timeZone,
         READ_UNITS_PER_SECOND: String(config.reconcileReadUnits),
@@ -35,6 +37,7 @@ export class Reconciler extends Construct {
       permissions: [
         allow(['dynamodb:Scan', 'dynamodb:GetItem', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn, tables.pipelineState.tableArn]),
+        useShards(tables.pipelineState),
         useTableKey(encryption.dataKey),
         ...sealRecipients(encryption, tables),
         readSecrets(encryption),

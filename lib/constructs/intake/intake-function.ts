@@ -1,10 +1,11 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ApiIntakeEnv } from '../../../functions/shared/runtime/env.ts';
-import { allow, countRequests, readSecrets, sealRecipients, useTableKey } from '../function/permissions.ts';
+import { allow, countRequests, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
+import { indexShardsJson } from '../storage/index-shards-config.ts';
 import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes that accept notifications and reported failures. */
@@ -24,6 +25,7 @@ export function intakeFunction(
       PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
       DATA_KEYS_TABLE: tables.dataKeys.tableName,
       LANE_QUEUES: Stack.of(scope).toJsonString(laneUrls(channels)),
+      INDEX_SHARDS: indexShardsJson(config),
       RETRY_POLICY: retryPolicyJson(config),
       RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
@@ -36,6 +38,7 @@ export function intakeFunction(
       allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
       allow(['dynamodb:BatchWriteItem', 'dynamodb:Query'], [tables.retryLog.tableArn]),
       countRequests(tables.pipelineState),
+      useShards(tables.pipelineState),
       useTableKey(encryption.dataKey),
       ...sealRecipients(encryption, tables),
       readSecrets(encryption),

@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ApiNotificationsEnv } from '../../../functions/shared/runtime/env.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
-import { allow, countRequests, useTableKey } from '../function/permissions.ts';
+import { allow, countRequests, readShards, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
@@ -33,6 +33,7 @@ export function notificationsFunction(
         [HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
       ),
       countRequests(tables.pipelineState),
+      readShards(tables.pipelineState),
       useTableKey(encryption.dataKey),
       allow(['sqs:SendMessage'], laneArns(channels)),
     ],

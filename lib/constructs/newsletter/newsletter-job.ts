@@ -62,7 +62,6 @@ export class NewsletterJob extends Construct {
       name: 'newsletter-prepare',
       description: 'Freezes the recipients of an email and divides them into batches',
       timeout: JOB_TIMEOUT,
-      memorySize: 512,
       allowRecursion: true,
       environment: {
         ...jobEnvironment(props),
@@ -98,7 +97,6 @@ export class NewsletterJob extends Construct {
       name: 'newsletter-send',
       description: 'Sends the batches of emails',
       timeout: JOB_TIMEOUT,
-      memorySize: 512,
       // An email of a million members is a chain of a thousand batches, each of which gives its slot to the next one.
       allowRecursion: true,
       environment: {

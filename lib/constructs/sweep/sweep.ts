@@ -8,11 +8,12 @@ import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
-import { allow, readBudgets, useTableKey } from '../function/permissions.ts';
+import { allow, readBudgetsAndShards, useTableKey } from '../function/permissions.ts';
 import { dispatcherReservation } from '../function/reserved-concurrency.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
+import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
 export interface SweepProps {
@@ -82,6 +83,7 @@ export class Sweep extends Construct {
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         SWEEP_INTERVAL_SECONDS: String(sweepIntervalSeconds(config.schedule)),
         LANE_SECONDS: String(config.laneMinutes * 60),
+        INDEX_SHARDS: indexShardsJson(config),
       } satisfies DispatcherEnv,
       permissions: [
         allow(['dynamodb:Query'], [`${tables.log.tableArn}/index/${WORK_INDEX}`]),
@@ -89,7 +91,7 @@ export class Sweep extends Construct {
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         // Each sweep records itself, and looks for the last one that was completed.
         allow(['dynamodb:UpdateItem', 'dynamodb:Query'], [tables.pipelineState.tableArn]),
-        readBudgets(tables.pipelineState),
+        readBudgetsAndShards(tables.pipelineState),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], laneArns(channels)),
       ],

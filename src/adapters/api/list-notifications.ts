@@ -3,6 +3,7 @@ import { publicState } from '../../core/intake/public-state.ts';
 import { asNotification, type ForeignRow } from '../../core/model/foreign-row.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { isGone } from '../../core/model/work/history-index.ts';
+import type { IndexShards } from '../../core/model/work/index-shards.ts';
 import { matches } from '../../core/operator/search-filter.ts';
 import { CrowdedKeyError, readCopies } from '../dynamodb/operator/notification-copies.ts';
 import { createOperatorSearch, ForeignPositionError } from '../dynamodb/operator/operator-search.ts';
@@ -22,9 +23,12 @@ export interface Listing {
   readonly next_cursor: string | null;
 }
 
-/** Lists a tenant's notifications, newest day first. The copies of one notification have no order. */
-export function createList(client: DynamoDBClient, table: string, clock: Clock) {
-  const search = createOperatorSearch(client, table, clock, { consistent: false });
+/**
+ * Lists a tenant's notifications, newest day first. The copies of one notification have no order.
+ * @param shards the partitions of the indexes: as many as the stage ever had
+ */
+export function createList(client: DynamoDBClient, table: string, clock: Clock, shards: () => Promise<IndexShards>) {
+  const search = createOperatorSearch(client, table, clock, { consistent: false, shards });
 
   async function read<Position>(
     parts: AsyncIterable<Part<Position>>,
@@ -39,7 +43,8 @@ export function createList(client: DynamoDBClient, table: string, clock: Clock) 
   return async (request: ListRequest | CopiesRequest): Promise<Listing> => {
     try {
       if ('notification_id' in request) {
-        return await read(readCopies(client, table, request), request, (after) => encodeCopiesCursor(request, after));
+        const copies = readCopies(client, table, { ...request, shards: (await shards()).work });
+        return await read(copies, request, (after) => encodeCopiesCursor(request, after));
       }
       const { period, tenant_id, channel, after } = request;
       const parts = search.createdParts(period, { tenant_id, ...(channel && { channel }) }, after);

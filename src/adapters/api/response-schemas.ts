@@ -61,6 +61,12 @@ const summaryEntries = {
   errorMessage: v.optional(v.pipe(v.string(), v.description('For people'))),
   retry_count: count,
   next_retry_at: v.optional(time),
+  error_details: v.optional(
+    v.pipe(
+      v.string(),
+      v.description('The last failure while it fails or has failed: JSON, except on rows of other writers'),
+    ),
+  ),
   created_at: v.optional(time),
   scheduled_at: v.optional(v.string()),
   sent_at: v.optional(v.string()),
@@ -84,6 +90,12 @@ const attempt = v.object({
   status: v.picklist(['SUCCESS', 'FAILED', 'SKIPPED']),
   error_type: v.optional(v.picklist(ERROR_TYPES)),
   response_code: v.optional(v.string()),
+  error_details: v.optional(
+    v.pipe(
+      v.string(),
+      v.description("JSON: the provider's answer, or what held the attempt; shortened, addresses masked"),
+    ),
+  ),
 });
 
 export const notificationState = v.object({ ...summaryEntries, attempts: v.array(attempt) });

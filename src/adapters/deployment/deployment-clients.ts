@@ -14,7 +14,7 @@ export function createDeploymentClients(
   { clients }: Deployment,
   limits: Pick<DynamoDBClientConfig, 'requestHandler'> = {},
 ): DeploymentClients {
-  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, ...limits, retryMode: 'adaptive', maxAttempts: 5 });
+  const dynamodb = new DynamoDBClient({ ...clients.dynamodb, ...limits, retryMode: 'standard', maxAttempts: 5 });
   // By default the client calls the host of a queue's URL, which is not the endpoint of a stand-in.
   const sqs = new SQSClient({
     ...clients.sqs,

@@ -39,6 +39,8 @@ export interface Deployment {
   readonly caughtUp?: () => Promise<boolean>;
   /** Name of the function that `ops reconcile` invokes; absent from a stack that was deployed before it. */
   readonly reconciler?: string;
+  /** File with the credentials of the integrations; absent on AWS, where Secrets Manager has them. */
+  readonly secrets_file?: string;
   /** The URL of the intake API, if known. */
   readonly api?: string;
   /** Options of the SDK's clients; empty on AWS, where the SDK's own defaults apply. */

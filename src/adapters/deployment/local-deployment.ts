@@ -85,6 +85,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
     newsletter_queues: file.stack.NewsletterQueues,
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
+    secrets_file: file.secrets_file,
     recipientHashKey: () => secret('recipient_hash_key'),
     sealer: openSealer(
       createLocalKeyWrap(async () => Buffer.from(await secret('recipient_key'), 'base64')),

@@ -45,6 +45,8 @@ export const BUDGET_KIND = 'budget';
 /** The partition of pipeline_state that counts the last seconds' requests per API key. */
 export const RATE_KIND = 'rate';
 
+/** The partition of pipeline_state that holds how many shards the indexes ever had: one item, without an expiry. */
+export const SHARDS_KIND = 'shards';
 /** The partition of pipeline_state that holds the warming of newsletters' sending domains. */
 export const WARMING_KIND = 'warming';
 

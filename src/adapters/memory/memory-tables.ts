@@ -18,9 +18,10 @@ import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-cha
 import { setAside } from '../../core/model/set-aside.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { readEntries } from '../../core/model/work/work-rules.ts';
-import { type DueIndex, type DueItem, type PageCursor, workQueueOf } from '../../core/model/work-index.ts';
+import { type DueIndex, type DueItem, type PageCursor, workQueuePrefix } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { MemoryShards } from './memory-shards.ts';
 
 type StoredRow = Record<string, unknown>;
 
@@ -32,6 +33,7 @@ export class MemoryTables implements IndexStore {
     string,
     NotificationContent & { readonly tenant_id: string; readonly sequence?: string }
   >();
+  readonly shards = new MemoryShards();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -48,7 +50,7 @@ export class MemoryTables implements IndexStore {
       const row = this.row(log_id);
       if (row === undefined) return { claimed: false };
       const claimable =
-        row.work_queue === workQueueOf('due', priority, log_id) &&
+        row.work_queue?.startsWith(workQueuePrefix('due', priority)) === true &&
         row.work_at === due &&
         row.send_status !== 'SENDING' &&
         row.send_status !== 'SUCCESS' &&
@@ -143,6 +145,7 @@ export class MemoryTables implements IndexStore {
   };
 
   readonly dueIndex: DueIndex = {
+    shards: async () => (await this.shards.read()).work,
     page: async (work_queue, { until, limit, from = '', after }) => {
       const inside = (work_at: string) => work_at >= from && work_at <= until;
       const items = [...this.log.values()]

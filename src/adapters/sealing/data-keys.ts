@@ -1,4 +1,4 @@
-import type { CryptoKey } from 'jose';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { SEALED } from '../../core/model/notification.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -37,9 +37,9 @@ export interface KeyWrap {
 /** The data keys that seal and open texts. */
 export interface DataKeys {
   /** The key of the current month (UTC). The first caller of the month makes it. */
-  current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: CryptoKey }>;
+  current(owner: KeyOwner): Promise<{ readonly key_id: string; readonly key: KeyObject }>;
   /** Undefined when there is no such key. */
-  find(owner: KeyOwner, key_id: string): Promise<CryptoKey | undefined>;
+  find(owner: KeyOwner, key_id: string): Promise<KeyObject | undefined>;
 }
 
 export interface DataKeysDeps {
@@ -52,16 +52,16 @@ export interface DataKeysDeps {
 export function createDataKeys({ store, wrap, clock }: DataKeysDeps): DataKeys {
   const cache = createKeyCache(clock);
 
-  async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<CryptoKey> {
+  async function unwrap(context: KeyContext, wrapped: Uint8Array): Promise<KeyObject> {
     return imported(await wrap.unwrap(context, wrapped));
   }
 
-  async function stored(context: KeyContext): Promise<CryptoKey | undefined> {
+  async function stored(context: KeyContext): Promise<KeyObject | undefined> {
     const wrapped = await store.find(context.tenant_id, context.key_id);
     return wrapped && unwrap(context, wrapped);
   }
 
-  async function storedOrMade(context: KeyContext): Promise<CryptoKey> {
+  async function storedOrMade(context: KeyContext): Promise<KeyObject> {
     const found = await stored(context);
     if (found !== undefined) return found;
     const { key, wrapped } = await wrap.make(context);
@@ -88,9 +88,9 @@ function nameOf({ tenant_id, key_id }: KeyContext): string {
   return JSON.stringify([tenant_id, key_id]);
 }
 
-/** A key that cannot be exported from this process's crypto any more; the bytes are overwritten. */
-async function imported(key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
-  const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt']);
-  key.fill(0);
-  return imported;
+/** The bytes are overwritten, so that only node:crypto has the key. */
+function imported(bytes: Uint8Array): KeyObject {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
 }

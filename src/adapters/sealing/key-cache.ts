@@ -1,4 +1,4 @@
-import type { CryptoKey } from 'jose';
+import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../core/model/time.ts';
 
 /** So long a key is used after KMS was asked for it: who loses the right to it, or the key itself, can read no longer. */
@@ -8,9 +8,9 @@ const MAX_KEYS = 10_000;
 
 export interface KeyCache {
   /** The key of a name, loaded when it is not known; undefined when `load` finds none. */
-  get(name: string, load: () => Promise<CryptoKey | undefined>): Promise<CryptoKey | undefined>;
+  get(name: string, load: () => Promise<KeyObject | undefined>): Promise<KeyObject | undefined>;
   /** The same for a `make` that always has a key. */
-  getOrMake(name: string, make: () => Promise<CryptoKey>): Promise<CryptoKey>;
+  getOrMake(name: string, make: () => Promise<KeyObject>): Promise<KeyObject>;
 }
 
 /**
@@ -19,15 +19,15 @@ export interface KeyCache {
  */
 export function createKeyCache(clock: Clock): KeyCache {
   /** In the order of their expiry, as all live equally long. */
-  const keys = new Map<string, { readonly key: CryptoKey; readonly until: number }>();
-  const underWay = new Map<string, Promise<CryptoKey | undefined>>();
+  const keys = new Map<string, { readonly key: KeyObject; readonly until: number }>();
+  const underWay = new Map<string, Promise<KeyObject | undefined>>();
 
-  function known(name: string): CryptoKey | undefined {
+  function known(name: string): KeyObject | undefined {
     const entry = keys.get(name);
     return entry !== undefined && clock().getTime() < entry.until ? entry.key : undefined;
   }
 
-  function remember(name: string, key: CryptoKey): void {
+  function remember(name: string, key: KeyObject): void {
     const now = clock().getTime();
     keys.delete(name);
     for (const [oldest, { until }] of keys) {
@@ -37,7 +37,7 @@ export function createKeyCache(clock: Clock): KeyCache {
     keys.set(name, { key, until: now + TTL_MS });
   }
 
-  function begin<T extends CryptoKey | undefined>(name: string, load: () => Promise<T>): Promise<T> {
+  function begin<T extends KeyObject | undefined>(name: string, load: () => Promise<T>): Promise<T> {
     const loading = load()
       .then((key) => {
         if (key !== undefined) remember(name, key);

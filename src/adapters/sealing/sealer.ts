@@ -1,4 +1,5 @@
 import type { DataKeys, SealPurpose } from './data-keys.ts';
+import { decrypt, encrypt, headerOf } from './jwe.ts';
 
 /** What a sealed text belongs to. It opens for this owner only. */
 export interface SealOwner {
@@ -41,13 +42,6 @@ type SealFault = keyof typeof FAULTS;
 /** `<purpose>#<month>`: no other id is looked up. */
 const KEY_ID = /^([a-z]+)#\d{4}-\d{2}$/;
 
-/** Loaded on first use, so that cold starts do without it. */
-let loading: Promise<typeof import('./jwe.ts')> | undefined;
-const jwe = () => {
-  loading ??= import('./jwe.ts');
-  return loading;
-};
-
 /**
  * Seals with the data key of the owner's tenant, purpose and month. The protected header names key and owner. It is
  * authenticated with the text, so neither can be exchanged.
@@ -55,15 +49,13 @@ const jwe = () => {
 export function createSealer(keys: DataKeys): Sealer {
   return {
     async seal(owner, text) {
-      const { encrypt } = await jwe();
       const { key_id, key } = await keys.current(owner);
       return encrypt({ kid: key_id, tenant: owner.tenant_id, id: owner.id }, text, key);
     },
     async open(owner, sealed) {
-      const { headerOf, decrypt } = await jwe();
       const key = await keys.find(owner, keyIdOf(owner, headerOf(sealed)));
       if (key === undefined) throw new SealRefusedError(owner, 'unknown_key');
-      const text = await decrypt(sealed, key);
+      const text = decrypt(sealed, key);
       if (text === undefined) throw new SealRefusedError(owner, 'altered');
       return text;
     },

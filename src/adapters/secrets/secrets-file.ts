@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import * as v from 'valibot';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretSource, SecretUnavailableError } from './secret-source.ts';
@@ -19,15 +19,28 @@ const fileShape = v.object({
 });
 type SecretsFile = v.InferOutput<typeof fileShape>;
 
+/** Pause between two looks at the file's time of change, which is looked at on every send. */
+const LOOK_MS = 1_000;
+
 /**
  * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, `recipient_key`,
- * `recipient_hash_key` and `unsubscribe_key`. The file is read on first use, and again for every fresh value. A missing file holds no
- * secrets.
+ * `recipient_hash_key` and `unsubscribe_key`. The file is read on first use, for every fresh value, and within a second
+ * after it changed: who repairs a credential redrives at once. A missing file holds no secrets.
  */
-export function createSecretsFileSource(path: string): SecretSource {
+export function createSecretsFileSource(path: string, now: () => number = Date.now): SecretSource {
   let content: Promise<SecretsFile> | undefined;
+  let changed = 0;
+  let looked = Number.NEGATIVE_INFINITY;
+  async function forgetIfChanged(): Promise<void> {
+    if (now() - looked < LOOK_MS) return;
+    looked = now();
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: 0 }));
+    if (mtimeMs !== changed) content = undefined;
+    changed = mtimeMs;
+  }
   return {
     async get(name, { fresh = false } = {}) {
+      await forgetIfChanged();
       if (fresh) content = undefined;
       content ??= readSecretsFile(path).catch((error: unknown) => {
         content = undefined;

@@ -20,12 +20,31 @@ export function templateOf({ subject, html, text }: Rendering): Template {
   return { Subject: filled(subject, 'text'), Html: filled(html, 'html'), Text: filled(text, 'text') };
 }
 
+/** A variable of a template, and the use of a field that it stands for. */
+interface Variable {
+  readonly name: string;
+  readonly form: Form;
+  readonly use: MergeUse;
+}
+
+/** Found once per rendering: looking for them in the whole post for each member would be most of a call's work. */
+const variablesOf = new WeakMap<Rendering, readonly Variable[]>();
+
 /** The variables of an entry: each use of a field in each of the two forms that the rendering needs. */
-export function entryData({ values }: Pick<BulkEntry, 'values'>, { subject, html, text }: Rendering): string {
+export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rendering): string {
+  const variables = variablesOf.get(rendering) ?? findVariables(rendering);
+  variablesOf.set(rendering, variables);
   const data: Record<string, string> = {};
-  for (const use of mergeUses(subject, text)) data[variable(use, 'text')] = filledIn(use, values);
-  for (const use of mergeUses(html)) data[variable(use, 'html')] = escapeHtml(filledIn(use, values));
+  for (const { name, form, use } of variables) {
+    const value = filledIn(use, values);
+    data[name] = form === 'html' ? escapeHtml(value) : value;
+  }
   return JSON.stringify(data);
+}
+
+function findVariables({ subject, html, text }: Rendering): Variable[] {
+  const of = (form: Form, uses: readonly MergeUse[]) => uses.map((use) => ({ name: variable(use, form), form, use }));
+  return [...of('text', mergeUses(subject, text)), ...of('html', mergeUses(html))];
 }
 
 type Form = 'text' | 'html';

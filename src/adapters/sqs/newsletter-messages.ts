@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { PrepareMessage, SendMessage } from '../../core/newsletter/model/email-message.ts';
+import { type PrepareMessage, RESOLUTIONS, type SendMessage } from '../../core/newsletter/model/email-message.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -17,6 +17,14 @@ const entryOutcome = v.object({
 
 const sendMessage = v.variant('kind', [
   v.object({ version: v.literal(1), kind: v.literal('batch'), email_id: id, batch_id: id, slot: id }),
+  v.object({
+    version: v.literal(1),
+    kind: v.literal('resolve'),
+    email_id: id,
+    action: v.picklist(RESOLUTIONS),
+    seen_at: v.pipe(v.string(), v.isoTimestamp()),
+    after: id,
+  }),
   v.object({
     version: v.literal(1),
     kind: v.literal('record'),

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import type { RecipientPlace } from '../../core/newsletter/events/unsubscribe.ts';
 
@@ -8,7 +8,7 @@ const MAC_CHARACTERS = 22;
 interface KeyRing {
   readonly current: string;
   /** Keys that sign, or signed, by id. */
-  readonly keys: ReadonlyMap<string, Buffer>;
+  readonly keys: ReadonlyMap<string, KeyObject>;
 }
 
 const ringShape = v.object({
@@ -62,10 +62,11 @@ function readRing(secret: string): KeyRing {
 }
 
 /** A key of its own, derived from the stage's: no hash of an address is a valid signature. */
-function derived(key: string): Buffer {
-  return createHmac('sha256', key).update('unsubscribe links').digest();
+function derived(key: string): KeyObject {
+  // As a KeyObject, because Node takes ten times as long for each signature with the bytes of a key.
+  return createSecretKey(createHmac('sha256', key).update('unsubscribe links').digest());
 }
 
-function macOf(key: Buffer, place: string): string {
+function macOf(key: KeyObject, place: string): string {
   return createHmac('sha256', key).update(place).digest('base64url').slice(0, MAC_CHARACTERS);
 }

@@ -7,7 +7,7 @@ import type { IntegrationCredentials } from '../secrets/integration-credentials.
 import { WEBHOOK_RULES } from './classification.ts';
 import { webhookCredential } from './credential.ts';
 import { webhookPayload } from './payload.ts';
-import type { WebhookSigner } from './signature.ts';
+import { createWebhookSigner, type WebhookSigner } from './signature.ts';
 
 interface WebhookSenderOptions extends TargetPosterOptions {
   readonly credentials: IntegrationCredentials;
@@ -20,12 +20,7 @@ interface WebhookSenderOptions extends TargetPosterOptions {
  */
 export function createWebhookSender({ credentials, ...http }: WebhookSenderOptions): Sender {
   const poster = createTargetPoster(http);
-  let loading: Promise<WebhookSigner> | undefined;
-  // Loaded on first use: many endpoints have no secret, and so no signature.
-  const signer = () => {
-    loading ??= import('./signature.ts').then((module) => module.createWebhookSigner());
-    return loading;
-  };
+  const signer = createWebhookSigner();
   return {
     async send(delivery, signal) {
       const loaded = await credentials.load(webhookCredential, delivery);
@@ -49,7 +44,7 @@ const NO_TARGET: Refused = {
 
 interface Posting {
   readonly poster: TargetPoster;
-  readonly signer: () => Promise<WebhookSigner>;
+  readonly signer: WebhookSigner;
   readonly delivery: Delivery;
   readonly target: string;
   readonly secrets: readonly string[];
@@ -66,7 +61,7 @@ async function post({ poster, signer, delivery, target, secrets, ports, signal }
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(delivery.at.getTime() / 1000)),
   };
-  if (secrets.length > 0) headers['webhook-signature'] = (await signer()).sign(secrets, id, delivery.at, body);
+  if (secrets.length > 0) headers['webhook-signature'] = signer.sign(secrets, id, delivery.at, body);
   try {
     const answer = await poster.post(target, { headers, body, ports }, signal);
     if (answer.status >= 200 && answer.status < 300) return { ok: true, response_code: String(answer.status) };

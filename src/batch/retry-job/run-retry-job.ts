@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Deployment } from '../../adapters/deployment/deployment.ts';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { createClaimStore } from '../../adapters/dynamodb/delivery/claim-store.ts';
+import { createShardMark } from '../../adapters/dynamodb/indexing/shard-mark.ts';
 import { createDueIndex } from '../../adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../adapters/dynamodb/sweep/sweep-log.ts';
 import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
@@ -44,6 +45,7 @@ export async function runRetryJob(
   const { tables, lane_queues, sweep_interval_seconds } = deployment;
   const { progress, signal } = options;
   const { dynamodb, sqs, destroy } = createDeploymentClients(deployment, { requestHandler: REQUEST_LIMITS });
+  const mark = createShardMark(dynamodb, tables.pipeline_state);
   const clock = () => new Date();
   const dispatched: QueueMessage[] = [];
   try {
@@ -52,7 +54,7 @@ export async function runRetryJob(
       request,
       { run_id: newRunId('manual', randomUUID()) },
       {
-        index: createDueIndex(dynamodb, tables.notification_log),
+        index: createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work),
         lanes: createSweepLanes(sqs, lane_queues, {
           onRefused: (reason, count) =>
             progress.note(`SQS refused ${count} messages: ${reason}. They stay due for the next run.`),

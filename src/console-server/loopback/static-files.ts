@@ -19,13 +19,17 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Names of built assets contain the hash of their content. */
 const HASHED = /^\/assets\//;
 
+/** Below a screen lies an id, and an id may look like the name of a file. */
+const BELOW_A_SCREEN = /^\/(?!assets\/)[^/]+\//;
+
 /**
- * The file for a path of the page. A path without an extension is a route of the page itself: index.html.
+ * The file for a path of the page. A path without an extension, or below a screen, is a route of the page itself:
+ * index.html.
  * @returns undefined when there is no such file
  */
 export async function staticFile(directory: string, path: string): Promise<StaticFile | undefined> {
-  const extension = extname(path);
-  const name = extension === '' ? '/index.html' : decoded(path);
+  const isRoute = extname(path) === '' || BELOW_A_SCREEN.test(path);
+  const name = isRoute ? '/index.html' : decoded(path);
   const file = normalize(join(directory, name));
   if (!file.startsWith(directory + sep)) return undefined;
   const body = await readFile(file).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type DeadLetterGroup, deadLettersQuery } from '../../console-api/dead-letters.ts';
 import { type DeadGroup, groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
+import { credentialRepair } from '../credential-repair.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';
@@ -14,18 +15,20 @@ export function deadLetterRoutes(deps: ConsoleDeps): RouteTable {
   return {
     'GET /api/dead-letters': route('GET /api/dead-letters', deadLettersQuery, async ({ input }) => {
       const { rows, total, complete } = await readDead({ ...input, most: MOST_ROWS }, deps);
-      return { groups: groupDead(rows).map((group) => viewOf(group, input.tenant, deps.local)), total, complete };
+      return { groups: groupDead(rows).map((group) => viewOf(group, input.tenant, deps)), total, complete };
     }),
   };
 }
 
-function viewOf(group: DeadGroup, tenant: string | undefined, local: boolean): DeadLetterGroup {
+function viewOf(group: DeadGroup, tenant: string | undefined, deps: ConsoleDeps): DeadLetterGroup {
+  const { local } = deps;
   const { channel, failure_reason, error_type, integration, sample } = group;
   const key = JSON.stringify([channel, failure_reason, error_type, integration, tenant]);
   const chosen = ['--channel', channel, '--error-type', failure_reason, ...(tenant ? ['--tenant', tenant] : [])];
   return {
     group_id: createHash('sha256').update(key).digest('base64url').slice(0, 16),
     ...group,
+    repair: credentialRepair(group, deps),
     filter: {
       channel,
       failure_reason,

@@ -11,7 +11,7 @@ import { queuedFor } from '../model/queue-message.ts';
 import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { epochMs } from '../model/time.ts';
-import { workQueueOf } from '../model/work-index.ts';
+import { movedQueue } from '../model/work-index.ts';
 import type { DeliveryEvent, Feedback } from './delivery-event.ts';
 import { deliveredRecord, failedRecord } from './event-record.ts';
 
@@ -162,7 +162,7 @@ function planFailure(
       error_message: clip(refused.message, ROW_TEXT),
       ...(refused.response_code !== undefined && { response_code: refused.response_code }),
       ...(verdict.status === 'FAILED' && { give_up: verdict.failure_reason }),
-      work_queue: workQueueOf('due', row.priority, row.log_id),
+      work_queue: movedQueue('due', row),
       work_at: due,
       next_retry_at: due,
       ...queuedFor(due, now),

@@ -4,7 +4,7 @@ import { type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
-import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
+import { movedQueue, parseWorkQueue } from '../model/work-index.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
 
 /** The terms of a claim: what its attempt may do. */
@@ -155,7 +155,7 @@ function redrive(row: NotificationRow, claim: ClaimTerms, policy: RetryPolicy): 
 
 /** Moves a dead notification to the due work, so that a sweep finds it again if the worker dies in the attempt. */
 function dueNow(row: NotificationRow, now: Date): Partial<NotificationRow> {
-  return { work_queue: workQueueOf('due', row.priority, row.log_id), work_at: now.toISOString() };
+  return { work_queue: movedQueue('due', row), work_at: now.toISOString() };
 }
 
 const straggler: ClaimPlan = { do: 'drop', because: 'the notification has moved on since the message was written' };

@@ -7,7 +7,7 @@ import { messageFor, type QueueMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { expiresAt, historyKeys } from '../model/work/history-index.ts';
-import { fnv1a, workQueueOf } from '../model/work-index.ts';
+import { fnv1a, movedQueue } from '../model/work-index.ts';
 import { limitOf, type Verdict } from './verdict.ts';
 
 /** How the fallback recipient is reached, without the address. */
@@ -134,7 +134,7 @@ function successorOf(
     attempts_left: limitOf(row, policy) + 1,
     retry_count: 0,
     last_attempt: -1,
-    work_queue: workQueueOf('due', priority, log_id),
+    work_queue: movedQueue('due', row),
     work_at: at,
     created_at: at,
     updated_at: at,

@@ -2,7 +2,7 @@ import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
 import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
-import { workQueueOf } from '../model/work-index.ts';
+import { movedQueue } from '../model/work-index.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
 import { errorDetails } from './policy/error-details.ts';
 import { recordDue } from './repair-record.ts';
@@ -92,7 +92,7 @@ function stateAfter(attempt: EndedAttempt, queued: boolean): RowChange {
       return {
         set: {
           ...failed,
-          work_queue: workQueueOf('dead', row.priority, row.log_id),
+          work_queue: movedQueue('dead', row),
           work_at: attempt.ended.toISOString(),
           dead_message_id: attempt.message_id,
           dead_run_id: attempt.run_id,

@@ -2,7 +2,7 @@ import { arrived } from '../model/delivery-by-attempt.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
-import { workQueueOf } from '../model/work-index.ts';
+import { movedQueue } from '../model/work-index.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
 import type { DeliveryOutcome } from './delivery-report.ts';
 import type { RecordStore } from './ports.ts';
@@ -77,7 +77,7 @@ async function settleAsDied(
   else if (!(await records.putIfAbsent(died))) return 'changed';
   // A row with a failure_reason is dead: its attempt was the one that an operator forced, and there is no other.
   if (row.failure_reason !== undefined && !arrived(row.delivery_by_attempt)) {
-    const work_queue = workQueueOf('dead', row.priority, row.log_id);
+    const work_queue = movedQueue('dead', row);
     const set = { send_status: 'FAILED', work_queue, work_at: now.toISOString() } as const;
     if (!(await rows.change(row, { set }))) return 'changed';
     return { outcome: { disposition: { do: 'done' }, dropped: 'its forced attempt died' } };

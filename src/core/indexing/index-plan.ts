@@ -1,20 +1,25 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
-import {
-  type MessageFormat,
-  type NotificationContent,
-  type NotificationRow,
-  UPDATED_BY,
-} from '../model/notification.ts';
+import { type NotificationContent, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { setAside } from '../model/set-aside.ts';
 import { parseTime } from '../model/time.ts';
 import { historyKeys } from '../model/work/history-index.ts';
+import { BASE_SHARDS, type IndexShards } from '../model/work/index-shards.ts';
 import { workFaults } from '../model/work/work-rules.ts';
-import { workQueueOf } from '../model/work-index.ts';
+import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
+import { hasContent, isContent, moveContent, NOTES } from './inline-content.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
+
+/** What a stage adds to the rules. */
+export interface IndexTerms {
+  /** Of times without one; UTC unless given. */
+  readonly time_zone?: string | undefined;
+  /** Over how many partitions new entries are spread. */
+  readonly shards?: IndexShards | undefined;
+}
 
 /** What the indexer does with a row. */
 export type IndexPlan =
@@ -32,13 +37,6 @@ export type IndexPlan =
     }
   | { readonly do: 'ignore' };
 
-const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
-/** The fallback recipient (failover.ts); few rows have one. */
-const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
-
-/** TEXT columns that may be as long as a body, and would make every write of the row as expensive. */
-const NOTES = ['response_message', 'error_details'] as const;
-
 /** Columns that a writer sets to NULL because they have no value yet, and that the plan does not set itself. */
 const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NOTES] as const;
 
@@ -47,13 +45,17 @@ const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NO
  * others"). The content always moves out of the row, because the recipient must not stay in the clear
  * (his-notification-log-table.md: 暗号化必須); only faulty content stays, for its writer to correct. A delivered row is
  * never set aside: SUCCESS is final.
- * @param time_zone of times without one; UTC unless given
  */
-export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy, time_zone?: string): IndexPlan {
+export function planIndex(
+  row: ForeignRow,
+  now: Date,
+  policy: RetryPolicy,
+  { time_zone, shards = BASE_SHARDS }: IndexTerms = {},
+): IndexPlan {
   const { log_id, tenant_id } = row;
   if (typeof log_id !== 'string' || row['is_deleted'] === true || isGivenUp(row)) return { do: 'ignore' };
-  const inline = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);
-  if (!inline && row['work_queue'] !== undefined) return planIndexed(row, now);
+  const inline = hasContent(row);
+  if (!inline && row['work_queue'] !== undefined) return planIndexed(row, now, shards);
   // Someone else sends it.
   if (row['send_status'] === 'SENDING') return { do: 'ignore' };
   const delivered = row['send_status'] === 'SUCCESS';
@@ -63,10 +65,13 @@ export function planIndex(row: ForeignRow, now: Date, policy: RetryPolicy, time_
   if (typeof tenant_id !== 'string' || nameless) {
     return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
-  const taking = { now, policy, time_zone };
+  const taking = { now, policy, time_zone, shards };
   const created = timeOf(row, 'created_at', time_zone) ?? now;
   const history = {
-    ...historyKeys({ ...row, log_id, tenant_id }, created, delivered ? created : keptFrom(row, taking)),
+    ...historyKeys({ ...row, log_id, tenant_id }, created, {
+      kept_from: delivered ? created : keptFrom(row, taking),
+      shards,
+    }),
     ...inUtc(row, time_zone),
   };
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
@@ -104,12 +109,16 @@ function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: ForeignR
 
 /**
  * A row without content that is in the work index: ours as a rule, changed by another writer since. If it is
- * malformed, it leaves the index; its writer's keys may lie where no sweep looks.
+ * malformed, it leaves the index; if its writer's keys lie where no sweep looks yet, it moves to where one does.
  */
-function planIndexed(row: ForeignRow, now: Date): IndexPlan {
+function planIndexed(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan {
   if (row['send_status'] === 'SUCCESS') return { do: 'ignore' };
   const faults = workFaults(row);
-  return faults.length === 0 ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
+  if (faults.length > 0) return { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
+  const queue = parseWorkQueue(String(row['work_queue']));
+  if (queue === undefined || queue.shard < shards.work) return { do: 'ignore' };
+  const { log_id, priority } = row as unknown as NotificationRow;
+  return { do: 'index', set: { work_queue: workQueueOf(queue.state, priority, log_id, shards.work) }, remove: [] };
 }
 
 /** Times that others read again: the stage's zone is known here only. */
@@ -123,20 +132,12 @@ function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRow {
   return Object.fromEntries(read(time_zone).filter(([column, time]) => time !== asUtc.get(column)));
 }
 
-function isContent(column: string): boolean {
-  return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((candidate) => candidate === column);
-}
-
-function moveContent(row: ForeignRow) {
-  const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
-  return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
-}
-
 /** When a row is taken in, and by which rules. */
 interface Taking {
   readonly now: Date;
   readonly policy: RetryPolicy;
   readonly time_zone: string | undefined;
+  readonly shards: IndexShards;
 }
 
 function workKeys(row: ForeignRow, log_id: string, taking: Taking): Partial<NotificationRow> {
@@ -153,7 +154,7 @@ function workKeys(row: ForeignRow, log_id: string, taking: Taking): Partial<Noti
     retry_count: Math.max(0, send_attempts - 1),
     last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
     ...(first_attempt_at !== undefined && { first_attempt_at }),
-    work_queue: workQueueOf('due', priority, log_id),
+    work_queue: workQueueOf('due', priority, log_id, taking.shards.work),
     work_at: dueTime(row, begun, taking).toISOString(),
   };
 }
@@ -203,24 +204,6 @@ function channelOf(row: ForeignRow): Channel {
   const channel = CHANNELS.find((candidate) => candidate === named);
   if (channel === undefined) throw new Error('A row passed its rules without a channel.');
   return channel;
-}
-
-function contentOf(row: ForeignRow): NotificationContent {
-  const { subject } = row;
-  return {
-    recipient: String(row['recipient_address']),
-    ...(typeof subject === 'string' && subject !== '' && { subject }),
-    body: String(row['message_body']),
-    format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
-    ...fallbackOf(row),
-    ...Object.fromEntries(NOTES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
-  };
-}
-
-function fallbackOf(row: ForeignRow): Pick<NotificationContent, 'fallback'> {
-  const { fallback_channel, fallback_recipient: recipient, fallback_integration_config_id: integration } = row;
-  if (typeof fallback_channel !== 'string' || typeof recipient !== 'string') return {};
-  return { fallback: { recipient, ...(typeof integration === 'string' && { integration_config_id: integration }) } };
 }
 
 function timeOf(row: ForeignRow, column: string, time_zone: string | undefined): Date | undefined {

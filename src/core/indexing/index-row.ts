@@ -3,6 +3,7 @@ import type { NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { setAside } from '../model/set-aside.ts';
 import type { Clock } from '../model/time.ts';
+import type { IndexShards } from '../model/work/index-shards.ts';
 import { type IndexPlan, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 
@@ -47,6 +48,8 @@ export interface IndexDeps {
   readonly policy: RetryPolicy;
   /** The zone of times without one, such as `Asia/Tokyo`; UTC unless given. */
   readonly time_zone?: string;
+  /** Over how many partitions new entries are spread; the numbers that every stage has unless given. */
+  readonly shards?: IndexShards;
   readonly clock: Clock;
 }
 
@@ -72,9 +75,9 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
 }
 
 /** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */
-function planned(row: ForeignRow, now: Date, { policy, time_zone }: IndexDeps): IndexPlan {
+function planned(row: ForeignRow, now: Date, { policy, time_zone, shards }: IndexDeps): IndexPlan {
   try {
-    return planIndex(row, now, policy, time_zone);
+    return planIndex(row, now, policy, { time_zone, shards });
   } catch (cause) {
     throw new RowUnstorableError('a value that cannot be read', { cause });
   }
@@ -126,7 +129,8 @@ async function carryOut(plan: IndexPlan, { row, sequence }: RowImage, store: Ind
 
 /** A row without content is valid only if its content was moved before, as when a writer corrects a row set aside. */
 async function withContentChecked(plan: IndexPlan, row: ForeignRow, now: Date, store: IndexStore): Promise<IndexPlan> {
-  const waits = plan.do === 'index' && plan.content === undefined;
+  // A row that only moves to another partition was checked when it was taken in.
+  const waits = plan.do === 'index' && plan.content === undefined && plan.set['work_at'] !== undefined;
   if (!waits || (await store.hasContent(String(row['log_id'])))) return plan;
   return { do: 'set_aside', ...setAside(contentFaults(row), now), remove: [] };
 }

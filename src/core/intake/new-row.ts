@@ -4,6 +4,7 @@ import { INTAKE_API, type NotificationContent, type NotificationRow } from '../m
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { withChange } from '../model/row-change.ts';
 import { describeFaults } from '../model/set-aside.ts';
+import type { IndexShards } from '../model/work/index-shards.ts';
 import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 
@@ -29,6 +30,7 @@ export function newNotification(
   { log_id, tenant_id, accepted_at }: Identity,
   request: NotificationRequest,
   policy: RetryPolicy,
+  shards?: IndexShards,
 ): NewNotification {
   const { recipient, subject, body, format, fallback, failed_attempt, ...columns } = request;
   const inline = {
@@ -51,7 +53,7 @@ export function newNotification(
       fallback_integration_config_id: fallback.integration_config_id,
     }),
   };
-  const plan = planIndex(inline, accepted_at, policy);
+  const plan = planIndex(inline, accepted_at, policy, { shards });
   if (plan.do !== 'index' || plan.content === undefined) {
     throw new Error(`A request passed validation but breaks row rules: ${describeFaults(rowFaults(inline))}`);
   }

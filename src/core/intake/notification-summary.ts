@@ -3,6 +3,7 @@ import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
 import { priorityOf } from '../model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
+import { withoutAddresses } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
 import { failedAt } from '../model/work/failed-at.ts';
 import { createdAt } from '../model/work/history-index.ts';
@@ -19,6 +20,8 @@ export interface NotificationSummary {
   readonly errorMessage?: string;
   readonly retry_count: number;
   readonly next_retry_at?: string;
+  /** Only while `status` is failed or retrying: the last failure, JSON where we wrote it, addresses masked. */
+  readonly error_details?: string;
   /** Absent if the row, which its writer put itself, has no time that exists. */
   readonly created_at?: string;
   readonly scheduled_at?: string;
@@ -38,13 +41,15 @@ export interface NotificationSummary {
   readonly retryable?: boolean;
 }
 
-/** The producer's view of an attempt, without the provider's own words. */
+/** The producer's view of an attempt. Only `error_details` holds the provider's own words, and none of its addresses. */
 export interface AttemptSummary {
   readonly attempt: number;
   readonly at: string;
   readonly status: RetryRecord['retry_status'];
   readonly error_type?: string;
   readonly response_code?: string;
+  /** JSON: what the provider answered, or what held the attempt; shortened. */
+  readonly error_details?: string;
 }
 
 /** Copied from the row if present. */
@@ -72,6 +77,7 @@ export function summaryOf(row: NotificationRow & { readonly [column: string]: un
     ...(message !== undefined && { errorMessage: message }),
     retry_count: countOf(row.retry_count),
     ...(status === 'retrying' && row.next_retry_at !== undefined && { next_retry_at: row.next_retry_at }),
+    ...((status === 'failed' || status === 'retrying') && detailsOf(row)),
     ...createdOf(row),
     ...(typeof row['template_id'] === 'string' && { job_type: row['template_id'] }),
     ...(status === 'failed' && failureOf(row, now)),
@@ -100,13 +106,21 @@ function createdOf(row: Readonly<Record<string, unknown>>): { readonly created_a
   return created === undefined ? {} : { created_at: created };
 }
 
-export function attemptOf({ retry_attempt, retry_at, retry_status, error_type, response_code }: RetryRecord) {
+function detailsOf({ error_details }: { readonly error_details?: unknown }): { readonly error_details?: string } {
+  return typeof error_details === 'string' && error_details !== ''
+    ? { error_details: withoutAddresses(error_details) }
+    : {};
+}
+
+export function attemptOf(record: RetryRecord) {
+  const { retry_attempt, retry_at, retry_status, error_type, response_code } = record;
   const attempt: AttemptSummary = {
     attempt: retry_attempt,
     at: retry_at,
     status: retry_status,
     ...(error_type !== undefined && { error_type }),
     ...(response_code !== undefined && { response_code }),
+    ...detailsOf(record),
   };
   return attempt;
 }

@@ -2,6 +2,7 @@ import type { NotificationContent, NotificationRow, RetryRecord } from '../model
 import type { Routing } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
+import type { IndexShards } from '../model/work/index-shards.ts';
 import type { PublicState } from './public-state.ts';
 
 /** What the content's item keeps of the request that put it: the idempotency record (docs/decisions/0051). */
@@ -45,6 +46,8 @@ export interface IntakeDeps {
   readonly store: IntakeStore;
   readonly records: { put(record: RetryRecord): Promise<void> };
   readonly policy: RetryPolicy;
+  /** Over how many partitions new rows are spread. */
+  readonly shards: () => Promise<IndexShards>;
   readonly clock: Clock;
   /** Makes a new id for each request and for the run of each message. */
   readonly newId: () => string;

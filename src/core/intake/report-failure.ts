@@ -5,6 +5,7 @@ import { asNotification, type ForeignRow } from '../model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
+import type { IndexShards } from '../model/work/index-shards.ts';
 import { stateOf } from '../model/work/row-state.ts';
 import type { Acceptance } from './accept.ts';
 import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
@@ -25,6 +26,8 @@ export interface ReportDeps {
   /** All records of a notification. */
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
   readonly policy: RetryPolicy;
+  /** Over how many partitions new rows are spread. */
+  readonly shards: () => Promise<IndexShards>;
   readonly clock: Clock;
   /** Makes a new id for the run of each message. */
   readonly newId: () => string;
@@ -124,12 +127,12 @@ async function takeIn(
   image: ForeignRow,
   at: Date,
   now: Date,
-  { reports, policy }: ReportDeps,
+  { reports, policy, shards }: ReportDeps,
 ): Promise<NotificationRow | undefined> {
   const log_id = String(image['log_id']);
   const first_attempt_at = image['first_attempt_at'] ?? at.toISOString();
   const failed = { ...image, send_status: 'FAILED', next_retry_at: undefined, first_attempt_at };
-  const plan = planIndex(failed, now, policy);
+  const plan = planIndex(failed, now, policy, { shards: await shards() });
   if (plan.do !== 'index')
     throw conflict(plan.do === 'set_aside' ? (plan.why ?? 'the row is malformed') : 'the row is deleted');
   const stored = await reports.hasContent(log_id);

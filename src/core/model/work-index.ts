@@ -1,13 +1,8 @@
 import type { Channel } from './channels.ts';
 import type { RowFault } from './column-rules.ts';
+import type { NotificationRow } from './notification.ts';
 import { PRIORITIES, type Priority } from './priorities.ts';
-
-/**
- * Partitions per priority and state. A partition takes 1,000 writes per second, and time-ordered keys do not split
- * well (facts: DynamoDB), so eight partitions take a burst of 8,000 per second. A sweep that finds nothing pays one
- * small read for each.
- */
-export const WORK_SHARDS = 8;
+import { BASE_SHARDS, MOST_SHARDS } from './work/index-shards.ts';
 
 export type WorkState = 'due' | 'dead';
 
@@ -22,9 +17,36 @@ export function workQueueName({ state, priority, shard }: WorkQueue): string {
   return `${state}#${priority}#${shard}`;
 }
 
-/** The partition of a notification. Its shard never changes. */
-export function workQueueOf(state: WorkState, priority: Priority, log_id: string): string {
-  return workQueueName({ state, priority, shard: shardOf(log_id, WORK_SHARDS) });
+/**
+ * The partition in which a notification enters the work index.
+ * @param shards partitions per state and priority, as the writer knows them (index-shards.ts)
+ */
+export function workQueueOf(
+  state: WorkState,
+  priority: Priority,
+  log_id: string,
+  shards: number = BASE_SHARDS.work,
+): string {
+  return workQueueName({ state, priority, shard: shardOf(log_id, shards) });
+}
+
+/**
+ * The partition of a row that changes its state. It keeps its shard, whatever number of shards is configured now; a row
+ * that has left the index enters one that everyone reads.
+ */
+export function movedQueue(
+  state: WorkState,
+  { work_queue, priority, log_id }: Pick<NotificationRow, 'work_queue' | 'priority' | 'log_id'>,
+): string {
+  const shard = work_queue === undefined ? undefined : parseWorkQueue(work_queue)?.shard;
+  return shard === undefined || shard >= MOST_SHARDS
+    ? workQueueOf(state, priority, log_id)
+    : workQueueName({ state, priority, shard });
+}
+
+/** What all partitions of a state and priority begin with. */
+export function workQueuePrefix(state: WorkState, priority: Priority): string {
+  return `${state}#${priority}#`;
 }
 
 export function parseWorkQueue(name: string): WorkQueue | undefined {
@@ -35,8 +57,9 @@ export function parseWorkQueue(name: string): WorkQueue | undefined {
   return { state, priority: known, shard: Number(shard) };
 }
 
-export function allShards(state: WorkState, priority: Priority): string[] {
-  return Array.from({ length: WORK_SHARDS }, (_, shard) => workQueueName({ state, priority, shard }));
+/** @param shards as many as the stage ever had */
+export function allShards(state: WorkState, priority: Priority, shards: number): string[] {
+  return Array.from({ length: shards }, (_, shard) => workQueueName({ state, priority, shard }));
 }
 
 export function shardOf(id: string, shards: number): number {
@@ -94,5 +117,7 @@ export interface WorkPage {
 }
 
 export interface DueIndex {
+  /** Partitions per state and priority that hold rows: as many as the stage ever had. */
+  shards(): Promise<number>;
   page(work_queue: string, query: PageQuery): Promise<WorkPage>;
 }

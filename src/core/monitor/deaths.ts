@@ -16,7 +16,8 @@ export interface Deaths {
  * skipped.
  */
 export async function deathsBetween(index: DueIndex, from: string, until: string): Promise<Deaths> {
-  const { pages } = await readPartitions(index, workPartitions('dead'), { from, until, limit: PAGE_SIZE });
+  const partitions = workPartitions('dead', await index.shards());
+  const { pages } = await readPartitions(index, partitions, { from, until, limit: PAGE_SIZE });
   const reached = pages
     .filter(({ next }) => next !== undefined)
     .map(({ items }) => items.at(-1)?.work_at ?? until)

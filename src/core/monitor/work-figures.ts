@@ -11,11 +11,11 @@ export interface WorkFigures {
 
 /** Items read per partition, oldest first: enough to show every channel, unless one channel floods the others. */
 const OLDEST_READ = 100;
-/** Dead items counted per partition at most: beyond 32,000 dead in total, the figure is a lower bound. */
+/** Dead items counted per partition at most: beyond 32,000 dead in total at eight shards, the figure is a lower bound. */
 const DEAD_READ = 1_000;
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
-/** Measures the work index by one page per partition, however large it is: at most 64 queries. */
+/** Measures the work index by one page per partition, however large it is: 64 queries at eight shards. */
 export async function workFigures(index: DueIndex, now: Date): Promise<Record<Channel, WorkFigures>> {
   const due = await firstPages('due', index, { until: now.toISOString(), limit: OLDEST_READ });
   const dead = await firstPages('dead', index, { until: END_OF_TIME, limit: DEAD_READ });
@@ -34,6 +34,6 @@ export async function workFigures(index: DueIndex, now: Date): Promise<Record<Ch
 }
 
 async function firstPages(state: 'due' | 'dead', index: DueIndex, page: { until: string; limit: number }) {
-  const { pages } = await readPartitions(index, workPartitions(state), page);
+  const { pages } = await readPartitions(index, workPartitions(state, await index.shards()), page);
   return pages.flatMap(({ items }) => items);
 }

@@ -2,7 +2,7 @@ import { limitOf } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
-import { workQueueOf } from '../model/work-index.ts';
+import { movedQueue } from '../model/work-index.ts';
 
 /**
  * The change that makes a notification that was given up due now, as an operator's redrive does (design §6.5). Its
@@ -21,7 +21,7 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
       retry_count: 0,
       first_attempt_at: due,
       redrive_count: (row.redrive_count ?? 0) + 1,
-      work_queue: workQueueOf('due', row.priority, row.log_id),
+      work_queue: movedQueue('due', row),
       work_at: due,
       next_retry_at: due,
       // Set to empty: a batched statement removes at most one attribute (decision 0005).

@@ -75,7 +75,7 @@ export async function sweep(
     unmet: Object.fromEntries(unmet),
     ...(rooms && { rooms: rooms.state() }),
   });
-  const queues = queuesOf(request);
+  const queues = queuesOf(request, await deps.index.shards());
   const window = windowOf(now, request);
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
@@ -160,12 +160,12 @@ function lastCompleted({ sweeps }: SweepDeps): Promise<string | undefined> {
 }
 
 /** The partitions in the order to walk them; those of one priority and state together. */
-function queuesOf(request: SweepRequest): string[][] {
+function queuesOf(request: SweepRequest, shards: number): string[][] {
   const states: WorkState[] = request.force_retry ? ['due', 'dead'] : ['due'];
   const { priority: wanted, express_minutes } = request;
   return PRIORITIES.filter((priority) => wanted === undefined || priority === wanted)
     .filter((priority) => express_minutes === undefined || PRIORITY_POLICY[priority].lane === 'express')
-    .flatMap((priority) => states.map((state) => allShards(state, priority)));
+    .flatMap((priority) => states.map((state) => allShards(state, priority, shards)));
 }
 
 interface Walk {

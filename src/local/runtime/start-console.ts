@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
 import { createOwnConsole } from '../../console-server/console.ts';
@@ -8,7 +8,6 @@ import { serveConsole } from '../../console-server/loopback/serve-console.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import type { Log } from '../support/log.ts';
 import type { Endpoints } from './endpoints-file.ts';
-import { PROJECT_ROOT } from './paths.ts';
 
 export interface ConsoleStart {
   readonly endpoints: Endpoints;
@@ -33,9 +32,10 @@ export async function startConsole({ endpoints, port, log, teardown }: ConsoleSt
       log(`audit: ${who} ${what} ${on.join(' ')} ${JSON.stringify(result ?? 'begun')}`),
     onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
   });
+  buildConsole(CONSOLE_PAGE);
   const served = await serveConsole({
     dispatch: own.dispatch,
-    page: join(PROJECT_ROOT, 'console', 'dist'),
+    page: CONSOLE_PAGE,
     port,
     caller: { who: userInfo().username, role: 'operator' },
     token: false,

@@ -5,6 +5,7 @@ import { readListRequest } from '../../../src/adapters/api/list-request.ts';
 import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { historyKeys, notificationKey } from '../../../src/core/model/work/history-index.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../support/dynamodb.ts';
+import { baseShards } from '../../support/index-shards.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
 import { createTables } from '../../support/tables.ts';
 
@@ -19,7 +20,7 @@ beforeAll(async () => {
   dynamodb = await startTestDynamoDb();
   table = (await createTables(dynamodb.client, 'list')).notification_log;
   countQueries(dynamodb.client);
-  list = createList(dynamodb.client, table, () => T0);
+  list = createList(dynamodb.client, table, () => T0, baseShards);
 });
 afterAll(() => dynamodb?.stop());
 beforeEach(() => {
@@ -99,6 +100,35 @@ describe('the copies of a notification whose key is another tenant’s as well',
       extras: { errors: [{ path: 'notification_id', message: expect.stringContaining('from and to') }] },
     });
     expect(queries).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('the copies of a broadcast', () => {
+  it('are all listed, once each, over all partitions that the stage ever had and the one from before', async () => {
+    const broadcast = { tenant_id: 'tenant-wide', notification_id: 'N-wide' };
+    const spread = { work: 16, history: 4 };
+    const rows = Array.from({ length: 120 }, (_, i) => dueRow({ ...broadcast, log_id: `wide-${i}` }));
+    for (const [i, row] of rows.entries()) {
+      const keys = historyKeys(row, T0, { shards: spread });
+      const before = { ...keys, notification_key: notificationKey(row.tenant_id, broadcast.notification_id) };
+      const Item = toItem({ ...row, ...(i % 4 === 0 ? before : keys) });
+      await dynamodb.client.send(new PutItemCommand({ TableName: table, Item }));
+    }
+    const wide = createList(
+      dynamodb.client,
+      table,
+      () => T0,
+      async () => spread,
+    );
+    const log_ids: unknown[] = [];
+    let cursor: string | null = null;
+    do {
+      const asked = { notification_id: 'N-wide', limit: '7', ...(cursor !== null && { cursor }) };
+      const page: Awaited<ReturnType<typeof wide>> = await wide(readListRequest(asked, 'tenant-wide', T0));
+      log_ids.push(...page.rows.map(({ log_id }) => log_id));
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect(log_ids.sort()).toEqual(rows.map(({ log_id }) => log_id).sort());
   });
 });
 

@@ -39,6 +39,14 @@ describe('a sealed text', () => {
     expect(new TextDecoder().decode((await compactDecrypt(sealed, key)).plaintext)).toBe(text);
   });
 
+  it('may come from another implementation of RFC 7516', async () => {
+    const { open, keys } = setUp();
+    const { key, key_id } = await keys.current(owner);
+    const header = { alg: 'dir', enc: 'A256GCM', kid: key_id, tenant: owner.tenant_id, id: owner.id };
+    const sealed = await new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader(header).encrypt(key);
+    expect(await open(owner, sealed)).toBe(text);
+  });
+
   it('is different each time', async () => {
     const { seal } = setUp();
     const sealed = await Promise.all(Array.from({ length: 100 }, () => seal(owner, text)));
@@ -116,6 +124,15 @@ describe('a sealed text is refused for good', () => {
     altered[part] =
       part === 0 ? encoded({ ...decodeProtectedHeader(altered.join('.')), x: 1 }) : bytes.toString('base64url');
     expect(await refusal(open(owner, altered.join('.')))).toBe('altered');
+  });
+
+  it.each([
+    ['a shorter tag', (tag: string) => tag.slice(0, 16)],
+    ['no tag', () => ''],
+  ])('if it has %s', async (_, shortened) => {
+    const { seal, open } = setUp();
+    const [header, , nonce, sealed, tag = ''] = parts(await seal(owner, text));
+    expect(await refusal(open(owner, [header, '', nonce, sealed, shortened(tag)].join('.')))).toBe('altered');
   });
 
   it.each<[string, object]>([

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -29,13 +29,20 @@ describe('the secrets file', () => {
     expect(await source.get('other')).toBeUndefined();
   });
 
-  it('is read again only for a fresh value', async () => {
+  it('is read again for a fresh value, and a second after it changed', async () => {
+    let now = 0;
     await writeFile(path, '{"integrations":{"a":{"v":1}}}');
-    const source = createSecretsFileSource(path);
+    const source = createSecretsFileSource(path, () => now);
     await source.get('integrations/a');
     await writeFile(path, '{"integrations":{"a":{"v":2}}}');
+    await utimes(path, 1_000, 1_000);
     expect(await source.get('integrations/a')).toBe('{"v":1}');
     expect(await source.get('integrations/a', { fresh: true })).toBe('{"v":2}');
+    await writeFile(path, '{"integrations":{"a":{"v":3}}}');
+    await utimes(path, 2_000, 2_000);
+    expect(await source.get('integrations/a')).toBe('{"v":2}');
+    now = 1_000;
+    expect(await source.get('integrations/a')).toBe('{"v":3}');
   });
 
   it('holds no secrets when it does not exist', async () => {

@@ -5,7 +5,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { describeFaults } from '../../../src/core/model/set-aside.ts';
 import { historyKeys } from '../../../src/core/model/work/history-index.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, T0 } from '../../support/rows.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
 
 /** The second sample of his-notification-log-table.md, abridged: a row as BATCH-951 leaves it. */
 const sample = {
@@ -100,7 +100,7 @@ describe('times without a zone', () => {
     sent_at: '2030-01-01T00:00:00Z',
   };
   const set = (time_zone?: string) => {
-    const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, time_zone);
+    const plan = planIndex(row, T0, DEFAULT_RETRY_POLICY, { time_zone });
     return plan.do === 'index' ? plan.set : plan;
   };
 
@@ -277,10 +277,32 @@ describe('a row of another writer', () => {
     expect(index({ ...rest, priority: 'urgent', send_attempts: 1 })).toMatchObject({ set: { attempts_left: 10 } });
   });
 
+  it('is spread over as many partitions as its stage has', () => {
+    const shards = { work: 64, history: 64 };
+    const all = Array.from({ length: 2_000 }, (_, i) =>
+      planIndex({ ...sample, log_id: `log-${i}` }, T0, DEFAULT_RETRY_POLICY, { shards }),
+    ).map((plan) => (plan.do === 'index' ? plan.set : {}));
+    for (const key of ['work_queue', 'history_bucket', 'notification_key']) {
+      expect(new Set(all.map((set) => set[key])).size).toBe(64);
+    }
+  });
+
+  it('whose keys lie where no sweep looks yet moves to where one does, and stays where one does', () => {
+    const indexed = { ...dueRow(), work_queue: 'due#normal#20' };
+    expect(index({ ...indexed })).toEqual({
+      do: 'index',
+      set: { work_queue: workQueueOf('due', 'normal', indexed.log_id) },
+      remove: [],
+    });
+    const shards = { work: 21, history: 4 };
+    expect(planIndex({ ...indexed }, T0, DEFAULT_RETRY_POLICY, { shards })).toEqual({ do: 'ignore' });
+    expect(index({ ...indexed, work_queue: 'due#normal#64' })).toMatchObject({ do: 'set_aside' });
+  });
+
   it('that is delivered only becomes findable', () => {
     expect(index({ ...sample, send_status: 'SUCCESS' })).toMatchObject({
       do: 'history',
-      set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[0-9a-f]{8}$/) },
+      set: { history_bucket: expect.any(String), notification_key: expect.stringMatching(/^[0-9a-f]{8}#[0-7]$/) },
       remove: expect.arrayContaining(['recipient_address']),
     });
   });

@@ -201,7 +201,28 @@ describe('the summary of a notification', () => {
   });
 });
 
-it('an attempt is shown without the words of the provider', () => {
+describe('the details of the last failure', () => {
+  const error_details = '{"type":"UNKNOWN","message":"no someone@example.com at https://in.example/x"}';
+  const masked = '{"type":"UNKNOWN","message":"no … at …"}';
+
+  it.each([
+    ['failed', dead, masked],
+    ['retrying', dueRow(), masked],
+    ['processing', dueRow({ last_attempt: -1 }), undefined],
+    ['done', dueRow({ send_status: 'SUCCESS' }), undefined],
+  ])('of a notification that is %s', (status, row, expected) => {
+    const summary = summaryOf({ ...row, error_details }, T0);
+    expect([summary.status, summary.error_details]).toEqual([status, expected]);
+    expect('error_details' in summary).toBe(expected !== undefined);
+  });
+
+  it.each(['', 7, undefined])('are absent if the row says %j', (nothing) => {
+    const row = { ...dueRow(), error_details: nothing } as unknown as NotificationRow & Record<string, unknown>;
+    expect(summaryOf(row, T0)).not.toHaveProperty('error_details');
+  });
+});
+
+it('an attempt is shown with the words of the provider in its details only, without addresses', () => {
   const record = {
     retry_attempt: 2,
     retry_at: T0.toISOString(),
@@ -210,9 +231,11 @@ it('an attempt is shown without the words of the provider', () => {
   } as unknown as RetryRecord;
   const shown = { attempt: 2, at: T0.toISOString(), status: 'FAILED' };
   expect(attemptOf(record)).toEqual(shown);
-  expect(attemptOf({ ...record, error_type: 'UNKNOWN', response_code: '500' })).toEqual({
+  const failed = { ...record, error_type: 'UNKNOWN', response_code: '500', error_details: '{"to":"a@b.example"}' };
+  expect(attemptOf(failed as RetryRecord)).toEqual({
     ...shown,
     error_type: 'UNKNOWN',
     response_code: '500',
+    error_details: '{"to":"…"}',
   });
 });

@@ -5,6 +5,7 @@ import { type ReportDeps, type ReportStore, reportFailure } from '../../../src/c
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { baseShards } from '../../support/index-shards.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const FAILURE = { error_type: 'NETWORK_TIMEOUT' } as const;
@@ -25,6 +26,7 @@ function setUp() {
     records: tables.records,
     recordsOf: async () => [...tables.retryLog.values()],
     policy: DEFAULT_RETRY_POLICY,
+    shards: baseShards,
     clock,
     newId: () => '1',
   };

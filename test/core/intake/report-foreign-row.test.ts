@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { reportFailure } from '../../../src/core/intake/report-failure.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { baseShards } from '../../support/index-shards.ts';
 import { at, T0 } from '../../support/rows.ts';
 
 const ROW = {
@@ -38,6 +39,7 @@ function reportOn(row: Readonly<Record<string, unknown>>, attempted_at?: Date) {
       records: tables.records,
       recordsOf: async () => [...tables.retryLog.values()],
       policy: DEFAULT_RETRY_POLICY,
+      shards: baseShards,
       clock,
       newId: () => '1',
     });

@@ -26,6 +26,7 @@ describe('the figures of the work index', () => {
   it('cost one page a partition, whatever there is', async () => {
     let pages = 0;
     const endless: DueIndex = {
+      shards: async () => 8,
       async page(_, { limit }) {
         pages += 1;
         const item = { ...dueRow(), work_at: at(-1_000).toISOString() };

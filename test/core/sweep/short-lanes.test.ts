@@ -85,6 +85,7 @@ describe('a scheduled sweep', () => {
     const urgent = row('normal', { work_at: at(30 * SECOND).toISOString() });
     const page = deps.index.page;
     const index: SweepDeps['index'] = {
+      ...deps.index,
       page: async (queue, query) => {
         const found = await page(queue, query);
         return queue === urgent.work_queue ? { ...found, items: [urgent as never, ...found.items] } : found;

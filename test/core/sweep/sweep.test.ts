@@ -292,6 +292,7 @@ describe('a sweep', () => {
     const { deps, ids } = setUp([row('a')]);
     const pages = deps.index.page;
     const index = {
+      ...deps.index,
       page: async (queue: string, options: Parameters<typeof pages>[1]) => {
         const dead = dueRow({
           log_id: 'a',

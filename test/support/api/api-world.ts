@@ -12,6 +12,7 @@ import { createList } from '../../../src/adapters/api/list-notifications.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
+import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createIntakeStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createReportStore } from '../../../src/adapters/dynamodb/intake/report-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
@@ -88,6 +89,7 @@ export async function startApiWorld() {
         recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
         send,
         policy: DEFAULT_RETRY_POLICY,
+        shards: createShardMark(client, tables.pipeline_state).read,
         clock,
         newId: randomUUID,
       },
@@ -100,7 +102,7 @@ export async function startApiWorld() {
     notificationRoutes({
       rows: createOperatorRows(client, tables.notification_log, clock),
       recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
-      list: createList(client, tables.notification_log, clock),
+      list: createList(client, tables.notification_log, clock, createShardMark(client, tables.pipeline_state).read),
       send,
       policy: DEFAULT_RETRY_POLICY,
       clock,

@@ -26,6 +26,7 @@ export function memoryIntake() {
     store: createMemoryIntake(tables),
     records: tables.records,
     policy: DEFAULT_RETRY_POLICY,
+    shards: () => tables.shards.read(),
     clock,
     newId: () => String(++ids),
   };

@@ -18,6 +18,7 @@ import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { Priority } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { BASE_SHARDS, MOST_SHARDS, shardsForWriting } from '../../../src/core/model/work/index-shards.ts';
 import { workPartitions } from '../../../src/core/model/work/work-partitions.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
@@ -84,9 +85,13 @@ export class World {
     );
   }
 
-  /** Starts with indexed rows of BATCH-951. */
-  static async of(given: readonly Given[]): Promise<World> {
+  /**
+   * Starts with indexed rows of BATCH-951.
+   * @param configured the shards of the stage while it took them in; later rows are spread over those that are marked
+   */
+  static async of(given: readonly Given[], configured = BASE_SHARDS): Promise<World> {
     const world = new World(given);
+    const shards = await shardsForWriting(configured, world.tables.shards)();
     for (const { log_id, priority, fallback } of given) {
       const row = {
         log_id,
@@ -102,7 +107,15 @@ export class World {
         message_body: 'body',
       };
       world.tables.log.set(log_id, row);
-      await indexRow({ row, sequence: '1' }, { store: world.tables, policy: DEFAULT_RETRY_POLICY, clock: world.clock });
+      await indexRow(
+        { row, sequence: '1' },
+        {
+          store: world.tables,
+          shards,
+          policy: DEFAULT_RETRY_POLICY,
+          clock: world.clock,
+        },
+      );
     }
     return world;
   }
@@ -156,6 +169,7 @@ export class World {
           store: through(worker, 'intake', this.#intake),
           records: through(worker, 'records', this.tables.records),
           policy: DEFAULT_RETRY_POLICY,
+          shards: shardsForWriting(BASE_SHARDS, this.tables.shards),
           clock: this.clock,
           newId: () => String(++this.#runs),
         },
@@ -232,7 +246,7 @@ export class World {
   }
 
   inIndex(state: 'due' | 'dead', log_id: string): boolean {
-    return workPartitions(state).includes(this.tables.row(log_id)?.work_queue ?? '');
+    return workPartitions(state, MOST_SHARDS).includes(this.tables.row(log_id)?.work_queue ?? '');
   }
 
   /**

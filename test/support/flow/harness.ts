@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,20 +18,16 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
-import type { SweepResult } from '../../../src/core/sweep/sweep-result.ts';
+import type { RetryJobResult } from '../../../src/batch/retry-job/run-retry-job.ts';
 import type { Endpoints } from '../../../src/local/runtime/endpoints-file.ts';
 import type { LocalRuntimeOptions } from '../../../src/local/runtime/runtime.ts';
 import { synthesize } from '../../../src/local/runtime/synthesize.ts';
 import { PROJECT_ROOT } from '../project-root.ts';
+import { Commands, type Ended } from './commands.ts';
 
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
-const TSX = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsx');
-const JOB = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
-const OPS = join(PROJECT_ROOT, 'src', 'cli', 'main.ts');
 
-export type JobOutput = SweepResult & { readonly outcomes?: Record<string, number> };
 type Row = Record<string, unknown>;
-type Ended = { code: number; stdout: string; stderr: string };
 
 /** A request as the simulator lists it. */
 export interface ReceivedRequest {
@@ -46,6 +42,7 @@ export interface ReceivedRequest {
 export class Flow {
   readonly directory = mkdtempSync(join(tmpdir(), 'notification-retry-flow-'));
   readonly #workDir = join(this.directory, '.local');
+  readonly #commands = new Commands(this.directory);
   #process: ChildProcess | undefined;
 
   /**
@@ -92,16 +89,14 @@ export class Flow {
     return JSON.parse(readFileSync(join(this.#workDir, 'endpoints.json'), 'utf8'));
   }
 
-  /** Runs BATCH-952 and parses its output. */
-  async job(...args: string[]): Promise<JobOutput> {
-    const { code, stdout, stderr } = await this.#command(process.execPath, [JOB, '--local', '--json', ...args]);
-    if (code !== 0) throw new Error(`the job ended with ${code}: ${stderr}`);
-    return JSON.parse(stdout);
+  /** Runs BATCH-952 in this process. */
+  job(...args: string[]): Promise<RetryJobResult> {
+    return this.#commands.job(args);
   }
 
-  /** Runs BATCH-952 as `npm run` does on any Node. */
-  run(...args: string[]): Promise<Ended> {
-    return this.#command(TSX, [JOB, ...args]);
+  /** Runs BATCH-952 in a process of its own, as `npm run` does. */
+  jobProcess(...args: string[]): Promise<Ended> {
+    return this.#commands.jobProcess(args);
   }
 
   /** Invokes a function as EventBridge does. @param service the folder under functions/ */
@@ -111,9 +106,14 @@ export class Flow {
     return (await fetch(url, { method: 'POST', body: JSON.stringify(event) })).json() as Promise<T>;
   }
 
-  /** Runs an operator's command as a user does. */
+  /** Runs an operator's command in this process. */
   ops(...args: string[]): Promise<Ended> {
-    return this.#command(process.execPath, [OPS, ...args, '--local']);
+    return this.#commands.ops(args);
+  }
+
+  /** Runs an operator's command as a user does. */
+  opsProcess(...args: string[]): Promise<Ended> {
+    return this.#commands.opsProcess(args);
   }
 
   async opsJson<T = Row>(...args: string[]): Promise<T> {
@@ -124,15 +124,7 @@ export class Flow {
 
   /** Starts an operator's command that the test interrupts. */
   startOps(...args: string[]): ChildProcess {
-    return spawn(process.execPath, [OPS, ...args, '--local'], { cwd: this.directory, stdio: 'ignore' });
-  }
-
-  #command(program: string, args: readonly string[]): Promise<Ended> {
-    return new Promise((resolve) => {
-      execFile(program, args, { cwd: this.directory }, (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
-      });
-    });
+    return this.#commands.startOps(args);
   }
 
   /** Puts rows as BATCH-951 does, with the specs' columns only. */

@@ -53,7 +53,7 @@ export class LocalProducerApi implements ProducerApi {
   async delivered(): Promise<string[]> {
     let rows = await this.#flow.rows();
     for (; rows.some(({ send_status }) => send_status !== 'SUCCESS'); rows = await this.#flow.rows()) {
-      await this.#flow.job();
+      await this.#flow.invoke('dispatcher', {});
       await setTimeout(500);
     }
     this.#attempts = rows.reduce((sum, { send_attempts }) => sum + Number(send_attempts), 0);

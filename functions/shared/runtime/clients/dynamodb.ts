@@ -1,12 +1,22 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { lean } from './lean.ts';
 import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
-/** The client retries by itself and slows down when DynamoDB throttles it: failing early gains nothing. */
+/**
+ * The client retries by itself: failing early gains nothing. Each call backs off for itself (`standard`): the adaptive
+ * mode would slow all calls of the instance down because of one hot key (docs/decisions/0127).
+ */
 export function createDynamoDb(): DynamoDBClient {
-  return new DynamoDBClient({ retryMode: 'adaptive', maxAttempts: 5, requestHandler: STORAGE_LIMITS });
+  return lean(
+    new DynamoDBClient({ retryMode: 'standard', maxAttempts: 5, requestHandler: STORAGE_LIMITS }),
+    IGNORED_BY_DYNAMODB,
+  );
 }
 
 /** For the API: its caller waits, and an early "try again later" is better for the caller than no answer. */
 export function createApiDynamoDb(): DynamoDBClient {
-  return new DynamoDBClient({ maxAttempts: 3, requestHandler: limits(2_000) });
+  return lean(new DynamoDBClient({ maxAttempts: 3, requestHandler: limits(2_000) }), IGNORED_BY_DYNAMODB);
 }
+
+/** The trace id, by which AWS notices loops, is read by Lambda, SQS and SNS, not by DynamoDB. */
+const IGNORED_BY_DYNAMODB = 'recursionDetectionMiddleware';

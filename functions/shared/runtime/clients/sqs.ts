@@ -1,4 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { lean } from './lean.ts';
 import { STORAGE_LIMITS } from './request-limits.ts';
 
 /**
@@ -7,9 +8,11 @@ import { STORAGE_LIMITS } from './request-limits.ts';
  */
 export function createSqs(requestHandler = STORAGE_LIMITS): SQSClient {
   const endpoint = process.env['AWS_ENDPOINT_URL_SQS'] ?? process.env['AWS_ENDPOINT_URL'];
-  return new SQSClient({
-    md5: false,
-    requestHandler,
-    ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }),
-  });
+  return lean(
+    new SQSClient({
+      md5: false,
+      requestHandler,
+      ...(endpoint && { endpoint, useQueueUrlAsEndpoint: false }),
+    }),
+  );
 }

@@ -1,12 +1,21 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
+import type { IndexShards } from '../../../core/model/work/index-shards.ts';
 import type { OperationRows } from '../../../core/operator/operations/operation.ts';
 import { createOperatorSearch, type SearchPosition } from '../operator/operator-search.ts';
 import { readPage } from '../operator/read-page.ts';
 
-/** OperationRows on the indexes of NotificationLog. */
-export function createOperationRows(client: DynamoDBClient, table: string, clock: Clock): OperationRows {
-  const search = createOperatorSearch(client, table, clock, { consistent: true });
+/**
+ * OperationRows on the indexes of NotificationLog.
+ * @param shards the partitions of the indexes: as many as the stage ever had
+ */
+export function createOperationRows(
+  client: DynamoDBClient,
+  table: string,
+  clock: Clock,
+  shards: () => Promise<IndexShards>,
+): OperationRows {
+  const search = createOperatorSearch(client, table, clock, { consistent: true, shards });
   return {
     async page({ source, period, filter, after, limit }) {
       // Only this adapter makes positions.

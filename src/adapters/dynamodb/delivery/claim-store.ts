@@ -3,7 +3,7 @@ import type { ClaimStore } from '../../../core/delivery/ports.ts';
 import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
 import { type RowChange, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { workQueueOf } from '../../../core/model/work-index.ts';
+import { workQueuePrefix } from '../../../core/model/work-index.ts';
 import { gather, SETTLE_WAIT_MS, SETTLEMENT_HOLD_MS } from '../../batching/gather.ts';
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
@@ -36,7 +36,7 @@ export function createClaimStore(
   const Statement =
     `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +
     'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
-    "WHERE log_id=? AND work_queue=? AND work_at=? AND send_status<>'SENDING' AND send_status<>'SUCCESS' AND attempts_left>0 RETURNING ALL NEW *";
+    "WHERE log_id=? AND begins_with(work_queue, ?) AND work_at=? AND send_status<>'SENDING' AND send_status<>'SUCCESS' AND attempts_left>0 RETURNING ALL NEW *";
   const executeClaim = gather<Claim, StatementResult>(
     (claims) =>
       executeStatements(
@@ -63,7 +63,7 @@ export function createClaimStore(
 
   return {
     async claim({ log_id, priority, due }, claim_until, claim_id) {
-      const values = [claim_until, claim_id, clock().toISOString(), log_id, workQueueOf('due', priority, log_id), due];
+      const values = [claim_until, claim_id, clock().toISOString(), log_id, workQueuePrefix('due', priority), due];
       const result = await executeClaim({ log_id, values });
       if (result.applied && result.item) return { claimed: true, row: toNotificationRow(result.item) };
       // Emulators do not return the item of a failed condition; AWS does.

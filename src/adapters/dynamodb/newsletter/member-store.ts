@@ -1,4 +1,5 @@
 import {
+  type BatchStatementRequest,
   type DynamoDBClient,
   PutItemCommand,
   TransactionCanceledException,
@@ -7,9 +8,10 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
-import type { MemberStore } from '../../../core/newsletter/model/ports.ts';
+import type { MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
+import { chunks } from '../../batching/chunks.ts';
 import { GatheredError } from '../../batching/gather.ts';
-import { executeStatements, getItems, type StatementResult } from '../table/batch.ts';
+import { executeStatements, getItems, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { createAddressFacts } from './address-facts.ts';
 import { readAddress, readAddresses } from './address-pages.ts';
@@ -19,7 +21,6 @@ import {
   markItem,
   memberItem,
   memberItemKey,
-  type Pointer,
   pointerItem,
   putMember,
   replacePointer,
@@ -44,7 +45,7 @@ interface Placed {
  * later version of it, or its mark, is there (docs/decisions/0101).
  */
 export function createMemberStore(client: DynamoDBClient, table: string, clock: Clock): MemberStore {
-  async function pointersOf(tenant_id: string, member_ids: readonly string[]): Promise<Map<string, Pointer>> {
+  async function pointersOf(tenant_id: string, member_ids: readonly string[]): Promise<Map<string, MemberPlace>> {
     const keys = [...new Set(member_ids)].map((member_id) => toKey(pointerKey(tenant_id, member_id)));
     const found = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
     return new Map(found.map(toPointer).map(({ member_id, ...pointer }) => [member_id, pointer]));
@@ -61,10 +62,10 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     }
   }
 
-  const later = ({ version }: Pick<Pointer, 'version'>) => Math.max(version + 1, clock().getTime());
+  const later = ({ version }: Pick<MemberPlace, 'version'>) => Math.max(version + 1, clock().getTime());
 
   /** Moves a member that exists to another address: three items in one transaction. */
-  async function move(member: StoredMember, from: Pointer): Promise<boolean> {
+  async function move(member: StoredMember, from: MemberPlace): Promise<boolean> {
     const { tenant_id, member_id, email_hash } = member;
     const { member_uuid, created_at } = from;
     const version = later(from);
@@ -78,7 +79,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
   }
 
   /** Brings back a member that was deleted, as a new one. */
-  async function revive(member: StoredMember, gone: Pointer): Promise<Placed | undefined> {
+  async function revive(member: StoredMember, gone: MemberPlace): Promise<Placed | undefined> {
     const { tenant_id, member_id, email_hash, member_uuid, created_at } = member;
     const version = later(gone);
     const item = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version });
@@ -86,8 +87,13 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     return (await ifConditionHolds(put, undefined)) && { member, version, kept: false };
   }
 
+  async function executeAll(statements: readonly BatchStatementRequest[]) {
+    const groups = chunks(statements, MAX_STATEMENTS);
+    return (await Promise.all(groups.map((group) => executeStatements(client, group)))).flat();
+  }
+
   /** Writes the pointers. Members that are missing in the answer met another change, or are stored already. */
-  async function place(members: readonly StoredMember[], pointers: ReadonlyMap<string, Pointer>) {
+  async function place(members: readonly StoredMember[], pointers: ReadonlyMap<string, MemberPlace>) {
     const placed: Placed[] = [];
     const done: string[] = [];
     const fresh: { readonly member: StoredMember; readonly version: number }[] = [];
@@ -109,7 +115,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
         pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version }),
       );
     });
-    const results = await executeStatements(client, inserts);
+    const results = await executeAll(inserts);
     for (const [i, one] of fresh.entries()) if (applied(results[i])) placed.push({ ...one, kept: false });
     return { placed, done };
   }
@@ -119,7 +125,7 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     const statements = placed.map(({ member, version, kept }) =>
       kept ? replaceStatement(table, member, version) : insertStatement(table, memberItem(member, version)),
     );
-    const results = await executeStatements(client, statements);
+    const results = await executeAll(statements);
     const stored = await Promise.all(
       placed.map(async ({ member, version }, i) => {
         if (applied(results[i])) return [member.member_id];
@@ -136,32 +142,33 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash),
     addresses: (tenant_id, after) => readAddresses(client, table, tenant_id, after),
 
-    async upsert(members) {
+    async upsert(members, found) {
       const [first] = members;
       let open = [...members];
       for (let round = 1; open.length > 0 && first !== undefined; round++) {
         if (round > ROUNDS) throw new Error(`${open.length} members are changed by many at once: upsert them again.`);
-        const pointers = await pointersOf(
-          first.tenant_id,
-          open.map(({ member_id }) => member_id),
-        );
+        const ids = open.map(({ member_id }) => member_id);
+        // What was found before the first round may be old: then a version refuses the write, and the next round reads.
+        const known = round === 1 ? found?.places : undefined;
+        const pointers = known ?? (await pointersOf(first.tenant_id, ids));
         const { placed, done } = await place(open, pointers);
         const stored = new Set([...done, ...(await putItems(placed))]);
         open = open.filter(({ member_id }) => !stored.has(member_id));
       }
     },
 
-    async readMany(tenant_id, member_ids) {
-      const pointers = [...(await pointersOf(tenant_id, member_ids))].filter(([, { gone }]) => !gone);
-      const keys = pointers.map(([member_id, pointer]) => memberItemKey(tenant_id, member_id, pointer));
+    async find(tenant_id, member_ids) {
+      const places = await pointersOf(tenant_id, member_ids);
+      const present = [...places].filter(([, { gone }]) => !gone);
+      const keys = present.map(([member_id, pointer]) => memberItemKey(tenant_id, member_id, pointer));
       const items = keys.length === 0 ? [] : await getItems(client, table, keys, { consistent: true });
-      return items.flatMap((item) => toMember(item) ?? []);
+      return { members: items.flatMap((item) => toMember(item) ?? []), places };
     },
 
     async read(tenant_id, member_id) {
       // A move between the two reads leaves a mark where the item was: the second look finds where it went.
-      const [found] = await store.readMany(tenant_id, [member_id]);
-      return found ?? (await store.readMany(tenant_id, [member_id]))[0];
+      const [found] = (await store.find(tenant_id, [member_id])).members;
+      return found ?? (await store.find(tenant_id, [member_id])).members[0];
     },
 
     async remove(tenant_id, member_id) {

@@ -19,7 +19,8 @@ export function expiresAt(now: Date): number {
 export interface VersionedItem<T> {
   readonly table: string;
   readonly key: Item;
-  readonly was: { readonly version: number };
+  /** The whole item as it was read. */
+  readonly was: T;
   readonly change: Change<T>;
   /** Attributes of the change, as they are stored. */
   readonly stored?: { readonly set: Readonly<Record<string, unknown>>; readonly remove: readonly string[] };
@@ -37,7 +38,7 @@ export async function changeVersioned<T extends { readonly version: number }>(
   const { set, remove } = stored ?? { set: change.set, remove: (change.remove ?? []).map(String) };
   const update = updateExpression({ set: { ...set, version: was.version + 1 }, remove });
   try {
-    const { Attributes } = await client.send(
+    await client.send(
       new UpdateItemCommand({
         TableName: table,
         Key: key,
@@ -48,11 +49,10 @@ export async function changeVersioned<T extends { readonly version: number }>(
           ...update.values,
           ...(was.version > 0 && { ':was': { N: String(was.version) } }),
         },
-        ReturnValues: 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     );
-    return Attributes && fromItem(Attributes);
+    return changedItem(was, change);
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
     // Emulators do not return the item of a failed condition; AWS does.
@@ -60,6 +60,14 @@ export async function changeVersioned<T extends { readonly version: number }>(
     const found = item && fromItem(item);
     return found && isOwnWrite(found, was, change) ? found : undefined;
   }
+}
+
+/** What the version proves: the item was the one that was read, so nobody has to send it back. */
+function changedItem<T extends { readonly version: number }>(was: T, { set, remove = [] }: Change<T>): T {
+  const kept = Object.entries(set).filter(([, value]) => value !== undefined);
+  const next: Record<string, unknown> = { ...was, ...Object.fromEntries(kept), version: was.version + 1 };
+  for (const name of remove) delete next[String(name)];
+  return next as T;
 }
 
 /** Reads an item consistently. */

@@ -14,11 +14,12 @@ export function createWarmingStore(client: DynamoDBClient, table: string, clock:
       const item = await readVersioned(client, table, keyOf(domain));
       return item && toWarming(item);
     },
-    async write({ domain, version, ...set }) {
+    async write(warming) {
+      const { domain, version: _, ...set } = warming;
       const changed = await changeVersioned(client, {
         table,
         key: keyOf(domain),
-        was: { version },
+        was: warming,
         change: { set },
         stored: { set: { ...set, expires_at: expiresAt(clock()) }, remove: [] },
         fromItem: toWarming,

@@ -1,12 +1,10 @@
 import type { QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { notificationKey } from '../../../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import { HISTORY_INDEX, NOTIFICATION_INDEX, WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 
-/** Reads the copies of a tenant's notification from notification_index, and perhaps rows that share its key. */
-export function notificationQuery(table: string, tenant_id: string, notification_id: string): QueryCommandInput {
-  const key = notificationKey(tenant_id, notification_id);
+/** Reads one partition of a notification's copies from notification_index, and perhaps rows that share its key. */
+export function notificationQuery(table: string, key: string): QueryCommandInput {
   return onIndex(table, NOTIFICATION_INDEX, 'notification_key = :key', { ':key': { S: key } });
 }
 

@@ -7,7 +7,7 @@ import { notificationQuery } from './index-queries.ts';
 
 export interface Copy {
   readonly row: ForeignRow;
-  /** The log_id of the copy. The next page starts after it. */
+  /** Partition and log_id of the copy. The next page starts after it. */
   readonly position: string;
 }
 
@@ -19,37 +19,69 @@ export class CrowdedKeyError extends Error {
   override readonly name = 'CrowdedKeyError';
 }
 
+export interface CopiesOf {
+  readonly tenant_id: string;
+  readonly notification_id: string;
+  /** The position after which to start. */
+  readonly after?: string | undefined;
+  /** Partitions of a notification: as many as the stage ever had. */
+  readonly shards: number;
+}
+
 /**
  * Reads the copies of a notification, up to a hundred at a time, in the order of the index, which has no meaning. Rows
  * of other tenants can share the index key, by chance or on purpose. They are skipped, and neither their ids nor their
  * number is revealed.
- * @param after the log_id after which to start
  * @throws CrowdedKeyError
  */
 export async function* readCopies(
   client: DynamoDBClient,
   table: string,
-  { tenant_id, notification_id, after }: { tenant_id: string; notification_id: string; after?: string | undefined },
+  { tenant_id, notification_id, after, shards }: CopiesOf,
 ): AsyncGenerator<{ readonly found: readonly Copy[] }> {
-  const query = { ...notificationQuery(table, tenant_id, notification_id), Limit: MAX_GETS };
-  const notification_key = { S: notificationKey(tenant_id, notification_id) };
-  let ExclusiveStartKey: Item | undefined =
-    after === undefined ? undefined : { log_id: { S: after }, notification_key };
+  const from = after === undefined ? undefined : parsePosition(after);
   let foreignPages = 0;
-  do {
-    const page = await client.send(new QueryCommand({ ...query, ...(ExclusiveStartKey && { ExclusiveStartKey }) }));
-    const log_ids = (page.Items ?? []).flatMap(({ log_id }) => log_id?.S ?? []);
+  for (let partition = from?.partition ?? UNSPREAD; partition < shards; partition++) {
+    const key = notificationKey(tenant_id, notification_id, partition === UNSPREAD ? undefined : partition);
+    const query = { ...notificationQuery(table, key), Limit: MAX_GETS };
+    let ExclusiveStartKey: Item | undefined =
+      partition === from?.partition ? { log_id: { S: from.log_id }, notification_key: { S: key } } : undefined;
+    do {
+      const page = await client.send(new QueryCommand({ ...query, ...(ExclusiveStartKey && { ExclusiveStartKey }) }));
+      const rows = await readRows(page.Items ?? []);
+      const found = rows.flatMap(({ log_id, row }) =>
+        row['tenant_id'] === tenant_id && row['notification_id'] === notification_id
+          ? [{ row, position: positionOf(partition, log_id) }]
+          : [],
+      );
+      if (found.length > 0) yield { found };
+      foreignPages = found.length > 0 ? 0 : foreignPages + (rows.length > 0 ? 1 : 0);
+      ExclusiveStartKey = page.LastEvaluatedKey;
+      if (ExclusiveStartKey !== undefined && foreignPages === MAX_FOREIGN_PAGES) throw new CrowdedKeyError();
+    } while (ExclusiveStartKey !== undefined);
+  }
+
+  async function readRows(entries: readonly Item[]): Promise<{ log_id: string; row: ForeignRow }[]> {
+    const log_ids = entries.flatMap(({ log_id }) => log_id?.S ?? []);
+    if (log_ids.length === 0) return [];
     const keys = log_ids.map((log_id) => ({ log_id: { S: log_id } }));
     const items = await getItems(client, table, keys, { consistent: false });
     const rows = new Map(items.map((item) => [item['log_id']?.S, toForeignRow(item)] as const));
-    const found = log_ids.flatMap((position) => {
-      const row = rows.get(position);
-      const isOwn = row?.['tenant_id'] === tenant_id && row['notification_id'] === notification_id;
-      return isOwn ? [{ row, position }] : [];
-    });
-    if (found.length > 0) yield { found };
-    foreignPages = found.length > 0 ? 0 : foreignPages + 1;
-    ExclusiveStartKey = page.LastEvaluatedKey;
-    if (ExclusiveStartKey !== undefined && foreignPages === MAX_FOREIGN_PAGES) throw new CrowdedKeyError();
-  } while (ExclusiveStartKey !== undefined);
+    return log_ids.map((log_id) => ({ log_id, row: rows.get(log_id) ?? {} }));
+  }
+}
+
+/** The partition of the rows that were written before copies were spread. */
+const UNSPREAD = -1;
+
+/** `#<partition>#<log_id>`; a log_id alone is a position in the partition that is not spread. */
+function positionOf(partition: number, log_id: string): string {
+  return partition === UNSPREAD ? log_id : `#${partition}#${log_id}`;
+}
+
+function parsePosition(position: string): { readonly partition: number; readonly log_id: string } {
+  const [, partition, log_id] = /^#(\d+)#(.*)$/s.exec(position) ?? [];
+  return partition === undefined || log_id === undefined
+    ? { partition: UNSPREAD, log_id: position }
+    : { partition: Number(partition), log_id };
 }

@@ -1,7 +1,8 @@
 import { type DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import type { Clock } from '../../../core/model/time.ts';
-import { HISTORY_SHARDS, historyBucket, isGone } from '../../../core/model/work/history-index.ts';
+import { historyBucket, isGone } from '../../../core/model/work/history-index.ts';
+import type { IndexShards } from '../../../core/model/work/index-shards.ts';
 import { workPartitions as partitionsOf } from '../../../core/model/work/work-partitions.ts';
 import type { WorkState } from '../../../core/model/work-index.ts';
 import { matches, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
@@ -57,17 +58,23 @@ export interface OperatorSearch {
 /** Index entries per request: large enough to need few requests when little matches, small enough to waste little. */
 const PAGE_SIZE = 500;
 
+export interface SearchOptions {
+  /** Reads rows consistently, at twice the price, for callers that decide on them. */
+  readonly consistent: boolean;
+  /** The partitions of the indexes: as many as the stage ever had. */
+  readonly shards: () => Promise<IndexShards>;
+}
+
 interface Partition {
   readonly name: string;
   readonly query: QueryCommandInput;
 }
 
-/** @param consistent reads rows consistently, at twice the price, for callers that decide on them. */
 export function createOperatorSearch(
   client: DynamoDBClient,
   table: string,
   clock: Clock,
-  { consistent }: { readonly consistent: boolean },
+  { consistent, shards }: SearchOptions,
 ): OperatorSearch {
   async function* walk(
     partitions: readonly Partition[],
@@ -120,11 +127,15 @@ export function createOperatorSearch(
     });
   }
 
-  const createdParts: OperatorSearch['createdParts'] = (period, filter, after) =>
-    walk(historyPartitions(table, period, filter), keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
-
-  const workParts: OperatorSearch['workParts'] = (state, period, filter, after) =>
-    walk(workPartitions(table, state, period, filter), keysOf(WORK_INDEX), filter, after);
+  const createdParts: OperatorSearch['createdParts'] = async function* (period, filter, after) {
+    const partitions = historyPartitions(table, (await shards()).history, period, filter);
+    yield* walk(partitions, keysOf(HISTORY_INDEX), { ...filter, created: period }, after);
+  };
+  const workParts: OperatorSearch['workParts'] = async function* (state, period, filter, after) {
+    const names = partitionsOf(state, (await shards()).work, filter.priority);
+    const partitions = names.map((name) => ({ name, query: workQuery(table, name, period, filter) }));
+    yield* walk(partitions, keysOf(WORK_INDEX), filter, after);
+  };
 
   return {
     createdParts,
@@ -143,17 +154,13 @@ function positionOf(entry: Item, partitionKey: string, sortKey: string): SearchP
   return { partition: text(partitionKey), sort: text(sortKey), log_id: text('log_id') };
 }
 
-function historyPartitions(table: string, period: Period, filter: SearchFilter): Partition[] {
+function historyPartitions(table: string, shards: number, period: Period, filter: SearchFilter): Partition[] {
   return daysOf(period).flatMap((day) =>
-    Array.from({ length: HISTORY_SHARDS }, (_, shard) => {
+    Array.from({ length: shards }, (_, shard) => {
       const name = historyBucket(day, shard);
       return { name, query: historyQuery(table, name, period, filter) };
     }),
   );
-}
-
-function workPartitions(table: string, state: WorkState, period: Period, filter: SearchFilter): Partition[] {
-  return partitionsOf(state, filter.priority).map((name) => ({ name, query: workQuery(table, name, period, filter) }));
 }
 
 function keysOf(index: typeof HISTORY_INDEX | typeof WORK_INDEX): readonly [string, string] {

@@ -4,9 +4,14 @@ import type { DueIndex } from '../../../core/model/work-index.ts';
 import { WORK_INDEX } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 
-/** DueIndex on NotificationLog's work index. */
-export function createDueIndex(client: DynamoDBClient, table: string): DueIndex {
+/**
+ * DueIndex on NotificationLog's work index.
+ * @param shards partitions per state and priority: as many as the stage ever had
+ */
+export function createDueIndex(client: DynamoDBClient, table: string, shards: () => Promise<number>): DueIndex {
   return {
+    shards,
+
     async page(work_queue, { until, limit, from, after }) {
       const { Items = [], LastEvaluatedKey } = await client.send(
         new QueryCommand({

@@ -7,10 +7,16 @@ import { STATE_COLUMNS } from './guarded-columns.ts';
 export type Item = Record<string, AttributeValue>;
 
 export function toItem(value: object): Item {
-  return marshall(value, { removeUndefinedValues: true });
+  const item: Item = {};
+  for (const [name, one] of Object.entries(value)) if (one !== undefined) item[name] = toValue(one);
+  return item;
 }
 
+/** The usual types at once; the library, which builds an item for each value, for all others and for what it refuses. */
 export function toValue(value: unknown): AttributeValue {
+  if (typeof value === 'string') return { S: value };
+  if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return { N: String(value) };
+  if (typeof value === 'boolean') return { BOOL: value };
   if (value instanceof StoredValue) return value.attribute;
   const { value: marshalled } = marshall({ value }, { removeUndefinedValues: true });
   if (marshalled === undefined) throw new TypeError('An attribute that is to be written has no value.');

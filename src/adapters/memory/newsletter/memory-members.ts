@@ -26,8 +26,10 @@ export function createMemoryMembers(): MemberStore {
       }
     },
     read: async (tenant_id, member_id) => find(tenant_id, member_id),
-    readMany: async (tenant_id, member_ids) =>
-      [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []),
+    async find(tenant_id, member_ids) {
+      const found = [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []);
+      return { members: found, places: new Map(found.map((one) => [one.member_id, { ...one, version: 1 }])) };
+    },
     remove: async (tenant_id, member_id) => members.delete(key(tenant_id, member_id)),
 
     async *addresses(tenant_id, after = '') {

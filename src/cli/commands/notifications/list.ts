@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import {
   createOperatorSearch,
   ForeignPositionError,
@@ -91,6 +92,7 @@ async function readPage(session: Session, options: ListOptions): Promise<Page> {
   const cursor = options.cursor === undefined ? undefined : decodeCursor(options.cursor);
   const search = createOperatorSearch(session.dynamodb, session.deployment.tables.notification_log, session.clock, {
     consistent: false,
+    shards: createShardMark(session.dynamodb, session.deployment.tables.pipeline_state).read,
   });
   const start = startOf(options, session, cursor);
   const found: Found[] = [];

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorSearch, type Found } from '../../../adapters/dynamodb/operator/operator-search.ts';
 import type { ForeignRow } from '../../../core/model/foreign-row.ts';
 import { type ReplayRequest, type ReplayTally, replay } from '../../../core/operator/replay/replay.ts';
@@ -157,7 +158,9 @@ async function run(session: Session, options: ReplayOptions, filter: SearchFilte
 
 /** Reads consistently, so that no decision depends on an outdated row. */
 function givenUpRows({ dynamodb, deployment, clock }: Session): GivenUpRows {
-  const search = createOperatorSearch(dynamodb, deployment.tables.notification_log, clock, { consistent: true });
+  const { notification_log, pipeline_state } = deployment.tables;
+  const shards = createShardMark(dynamodb, pipeline_state).read;
+  const search = createOperatorSearch(dynamodb, notification_log, clock, { consistent: true, shards });
   return {
     dead: (died, filter) => rowsOf(search.work('dead', died, filter)),
     created: (period, filter) => rowsOf(search.created(period, filter)),

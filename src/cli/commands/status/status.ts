@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createBreakerStore } from '../../../adapters/dynamodb/breaker/breaker-store.ts';
+import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../../adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../../adapters/dynamodb/sweep/due-index.ts';
 import { lastSweeps } from '../../../adapters/dynamodb/sweep/sweep-log.ts';
@@ -43,10 +44,11 @@ async function showStatus(session: Session): Promise<number> {
   const { deployment, dynamodb, sqs, terminal } = session;
   const now = session.clock();
   const { tables } = deployment;
+  const mark = createShardMark(dynamodb, tables.pipeline_state);
   const store = createPacingStore(dynamodb, tables.pipeline_state);
   const [lanes, breakers, ...registers] = await Promise.all([
     laneStatus({
-      index: createDueIndex(dynamodb, tables.notification_log),
+      index: createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work),
       inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
       now,
     }),

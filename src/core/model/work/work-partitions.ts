@@ -8,10 +8,13 @@ import {
   type WorkState,
 } from '../work-index.ts';
 
-/** The partitions of a state, highest priority first: those of one priority, or of all priorities. */
-export function workPartitions(state: WorkState, priority?: Priority): string[] {
+/**
+ * The partitions of a state, highest priority first: those of one priority, or of all priorities.
+ * @param shards as many as the stage ever had
+ */
+export function workPartitions(state: WorkState, shards: number, priority?: Priority): string[] {
   return PRIORITIES.filter((candidate) => priority === undefined || candidate === priority).flatMap((candidate) =>
-    allShards(state, candidate),
+    allShards(state, candidate, shards),
   );
 }
 

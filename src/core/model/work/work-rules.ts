@@ -17,7 +17,8 @@ import { ERROR_TYPES } from '../error-types.ts';
 import type { ForeignRow } from '../foreign-row.ts';
 import { RECIPIENT_TYPES, SEND_STATUSES } from '../notification.ts';
 import { PRIORITIES } from '../priorities.ts';
-import { type DueItem, type MalformedEntry, parseWorkQueue, WORK_SHARDS } from '../work-index.ts';
+import { type DueItem, type MalformedEntry, parseWorkQueue } from '../work-index.ts';
+import { MOST_SHARDS } from './index-shards.ts';
 
 /** The kind of rule for columns that only the pipeline writes. */
 const OURS = 'column of the pipeline';
@@ -117,7 +118,7 @@ export function entryFaults(work_queue: string, entry: ForeignRow): RowFault[] {
 
 function partitionFaults(work_queue: unknown, priority: unknown): RowFault[] {
   const queue = typeof work_queue === 'string' ? parseWorkQueue(work_queue) : undefined;
-  if (queue !== undefined && queue.shard < WORK_SHARDS && queue.priority === priority) return [];
+  if (queue !== undefined && queue.shard < MOST_SHARDS && queue.priority === priority) return [];
   return [WRONG_QUEUE];
 }
 

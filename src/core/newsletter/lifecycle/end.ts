@@ -20,9 +20,10 @@ export function endOf(email: Email, batches: readonly Batch[], now: Date): Chang
     } as const;
     return withNextAt(set, undefined, [...over, 'error', 'error_code']);
   }
-  const { recipients, submitted, pending } = countsOf(email, batches);
+  const { recipients, submitted, uncertain, pending } = countsOf(email, batches);
   const cause = failed[0]?.error_message ?? 'The provider refused it.';
-  const extent = submitted > 0 ? 'The email was partially sent' : 'The email was not sent';
+  // Mails of calls that were not answered may have been sent.
+  const extent = submitted + uncertain > 0 ? 'The email was partially sent' : 'The email was not sent';
   const error =
     `${extent}: ${pending} of ${recipients} recipients in ${failed.length} ${failed.length === 1 ? 'batch' : 'batches'} ` +
     `were not sent. ${cause} Mend the cause, then retry the email: only what is missing is sent.`;

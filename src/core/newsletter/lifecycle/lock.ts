@@ -1,14 +1,16 @@
 import type { Clock } from '../../model/time.ts';
 import { isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
+import type { Batch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore } from '../model/ports.ts';
+import { AT_ONCE, groupsOf } from '../storage/in-groups.ts';
 import { withNextAt } from './next-at.ts';
 
 export interface LockDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;
-  readonly batches: Pick<BatchStore, 'list' | 'change'>;
+  readonly batches: Pick<BatchStore, 'read' | 'list' | 'change'>;
   readonly clock: Clock;
   readonly limits: JobLimits;
 }
@@ -42,12 +44,20 @@ function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Chan
   return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code']);
 }
 
-async function resetFailed(email_id: string, { batches }: LockDeps): Promise<void> {
-  for (const batch of sentBatches(await batches.list(email_id))) {
-    if (batch.status !== 'failed') continue;
-    await batches.change(batch, {
+async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {
+  const failed = sentBatches(await deps.batches.list(email_id)).filter(({ status }) => status === 'failed');
+  // A million recipients make a thousand batches, and the request that retries them waits for it.
+  for (const group of groupsOf(failed, AT_ONCE)) await Promise.all(group.map((batch) => resetBatch(batch, deps)));
+}
+
+/** Events and late records change a failed batch, too: a reset that meets one is made again. */
+async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
+  for (let found: Batch | undefined = batch; found?.status === 'failed'; ) {
+    const changed = await batches.change(found, {
       set: { status: 'pending', provider_failures: 0 },
       remove: ['not_before', 'error_status_code', 'error_message', 'error_data'],
     });
+    if (changed !== undefined) return;
+    found = await batches.read(batch.email_id, batch.batch_id);
   }
 }

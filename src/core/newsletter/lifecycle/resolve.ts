@@ -8,13 +8,13 @@ import type { Batch } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import { hasBit } from '../model/delivery-bits.ts';
 import type { Email } from '../model/email.ts';
+import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
+import { groupsOf } from '../storage/in-groups.ts';
 import type { AdvanceDeps } from './advance.ts';
 import { wrongState } from './operate.ts';
 import { markOpen, reopen } from './reopen.ts';
-
-export type Resolution = 'resend' | 'leave';
 
 export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & Pick<BatchStore, 'change'>;
@@ -29,6 +29,16 @@ export interface Resolved {
   readonly resolved: number;
   /** Batches that are being sent just now: their uncertain recipients can be resolved afterwards. */
   readonly busy: number;
+  /** There is more than a request can wait for: a message goes on with the decision. */
+  readonly continued: boolean;
+}
+
+export type ResolveMessage = Extract<SendMessage, { kind: 'resolve' }>;
+
+interface Decision {
+  readonly email: Email;
+  readonly action: Resolution;
+  readonly seen_at: string;
 }
 
 /** A write that was begun has ended after so long. */
@@ -44,62 +54,107 @@ export async function resolveEmail(email_id: string, action: Resolution, deps: R
   const email = await deps.emails.read(email_id);
   if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
   if (email.prepared === undefined) throw wrongState(email, 'resolved');
-  let [resolved, busy] = [0, 0];
-  for (const batch of sentBatches(await deps.batches.list(email_id))) {
-    if (batch.counts.uncertain === 0) continue;
-    const decided = action === 'resend' ? await resend(batch, email, deps) : await leave(batch, deps);
-    resolved += decided ?? 0;
-    busy += decided === undefined ? 1 : 0;
+  return resolveFrom({ email, action, seen_at: deps.clock().toISOString() }, '', deps);
+}
+
+/** Goes on with a decision. The message may come again: only what was uncertain when the operator decided is meant. */
+export async function continueResolve(
+  { email_id, action, seen_at, after }: ResolveMessage,
+  deps: ResolveDeps,
+): Promise<Resolved | undefined> {
+  const email = await deps.emails.read(email_id);
+  return email?.prepared && resolveFrom({ email, action, seen_at }, after, deps);
+}
+
+async function resolveFrom(decision: Decision, after: string, deps: ResolveDeps): Promise<Resolved> {
+  const { email, action, seen_at } = decision;
+  const { email_id } = email;
+  const { clock, limits, queues, batches } = deps;
+  const begun = clock().getTime();
+  const open = sentBatches(await batches.list(email_id)).filter(
+    ({ batch_id, counts }) => counts.uncertain > 0 && batch_id > after,
+  );
+  let [resolved, busy, last] = [0, 0, after];
+  for (const group of groupsOf(open, limits.resolve_group)) {
+    if (last !== after && clock().getTime() - begun >= limits.resolve_ms) {
+      await queues.send({ version: 1, kind: 'resolve', email_id, action, seen_at, after: last });
+      break;
+    }
+    const decided = action === 'resend' ? await resend(group, decision, deps) : await leave(group, decision, deps);
+    resolved += decided.reduce((sum: number, count) => sum + (count ?? 0), 0);
+    busy += decided.filter((count) => count === undefined).length;
+    last = group.at(-1)?.batch_id ?? last;
   }
   if (action === 'resend') await reopen(email_id, deps);
-  return { email: (await deps.emails.read(email_id)) ?? email, resolved, busy };
+  const continued = last !== (open.at(-1)?.batch_id ?? after);
+  return { email: (await deps.emails.read(email_id)) ?? email, resolved, busy, continued };
 }
 
 /** Nothing is sent because of it, so it may be repeated where it was interrupted. */
-async function leave(batch: Batch, deps: ResolveDeps): Promise<number> {
-  const resolved = await decide(batch, 'leave', deps, () => {});
-  await refreshBatch(batch.email_id, batch.batch_id, deps);
-  return resolved;
+function leave(group: readonly Batch[], decision: Decision, deps: ResolveDeps): Promise<readonly number[]> {
+  return Promise.all(
+    group.map(async (batch) => {
+      const resolved = await decide(batch, decision, deps, () => {});
+      await refreshBatch(batch.email_id, batch.batch_id, deps);
+      return resolved;
+    }),
+  );
 }
 
 /**
- * Takes the batch as a sender would, so that neither its end nor the end of its email can come between the change of a
- * chunk and its report. Where this is interrupted, the claim ends and a sender finds what was decided. Undefined: a
- * sender has the batch.
+ * Takes the batches as a sender would, so that neither their end nor the end of the email can come between the change of a
+ * chunk and its report: the claims come first, the mark on the email next, the chunks then. Where this is interrupted, the
+ * claims end and senders find what was decided. Undefined for a batch that a sender has.
  */
-async function resend(batch: Batch, email: Email, deps: ResolveDeps): Promise<number | undefined> {
-  const { batches, clock, limits, newId, chunks } = deps;
+async function resend(
+  group: readonly Batch[],
+  decision: Decision,
+  deps: ResolveDeps,
+): Promise<readonly (number | undefined)[]> {
+  const claimed = await Promise.all(group.map((batch) => claimIdle(batch, deps)));
+  if (claimed.some((batch) => batch !== undefined)) await markOpen(decision.email.email_id, deps, deps.limits.claim_ms);
+  return Promise.all(claimed.map((batch) => batch && resendClaimed(batch, decision, deps)));
+}
+
+async function claimIdle(batch: Batch, { batches, clock, limits, newId }: ResolveDeps): Promise<Batch | undefined> {
   const now = clock();
   if (batch.status === 'submitting' && (batch.claim_until ?? '') > now.toISOString()) return undefined;
   const claim = { claim_id: newId(), claim_until: isoAfter(now, limits.claim_ms) };
-  const claimed = await batches.change(batch, { set: { status: 'submitting', ...claim }, remove: ['not_before'] });
-  if (claimed === undefined) return undefined;
-  await markOpen(batch.email_id, deps, limits.claim_ms);
-  const resolved = await decide(claimed, 'resend', deps, () => {
-    if (epochMs(claim.claim_until) - clock().getTime() > WRITE_MS) return;
+  return batches.change(batch, { set: { status: 'submitting', ...claim }, remove: ['not_before'] });
+}
+
+async function resendClaimed(claimed: Batch, decision: Decision, deps: ResolveDeps): Promise<number> {
+  const { email_id, batch_id, chunks, claim_id, claim_until = '' } = claimed;
+  const { batches, clock } = deps;
+  const resolved = await decide(claimed, decision, deps, () => {
+    if (epochMs(claim_until) - clock().getTime() > WRITE_MS) return;
     throw new Problem('unavailable', 'The decision took too long. Resolve the email again: nothing was sent twice.');
   });
-  for (let held: Batch | undefined = claimed; held?.claim_id === claim.claim_id; ) {
-    const counted = countChunks((await chunks.states(batch.email_id, batch.batch_id)).slice(0, batch.chunks));
-    const open = email.status === 'failed' ? 'failed' : 'pending';
+  for (let held = claimed; held.claim_id === claim_id; ) {
+    const counted = countChunks((await deps.chunks.states(email_id, batch_id)).slice(0, chunks));
+    const open = decision.email.status === 'failed' ? 'failed' : 'pending';
     const status = counted.counts.pending > 0 ? open : 'submitted';
     const freed = await batches.change(held, { set: { ...counted, status }, remove: ['claim_id', 'claim_until'] });
-    held = freed === undefined ? await batches.read(batch.email_id, batch.batch_id) : undefined;
+    const found = freed ?? (await batches.read(email_id, batch_id));
+    if (found === undefined) break;
+    held = found;
   }
   return resolved;
 }
 
 async function decide(
   { email_id, batch_id, chunks }: Batch,
-  action: Resolution,
+  { action, seen_at }: Decision,
   deps: ResolveDeps,
   check: () => void,
 ): Promise<number> {
   let resolved = 0;
-  const states = (await deps.chunks.states(email_id, batch_id)).slice(0, chunks);
-  if (!states.some(isUncertain)) return 0;
+  // A chunk that was recorded after the decision may hold what nobody has seen yet.
+  const isMeant = ({ processed_at = '' }: ChunkState) => processed_at <= seen_at;
+  const states = (await deps.chunks.states(email_id, batch_id)).slice(0, chunks).filter(isUncertain).filter(isMeant);
+  if (states.length === 0) return 0;
   const { bits } = await deps.events.read(email_id, batch_id);
-  for (const state of states.filter(isUncertain)) {
+  for (const state of states) {
     const accepted = (n: number) => hasBit(bits.accepted, state.chunk * deps.limits.chunk_size + n);
     const known = await changeState(state, (found) => acceptUncertain(found, accepted), deps);
     let decided = 0;
@@ -107,7 +162,7 @@ async function decide(
       known,
       (found) => {
         check();
-        const next = resolveUncertain(found, action);
+        const next = isMeant(found) ? resolveUncertain(found, action) : undefined;
         decided = next === undefined ? 0 : differences(found, next);
         return next;
       },

@@ -54,12 +54,15 @@ function whySkipped(email: Email, now: string): string | undefined {
       return 'The email is submitted already: it is never sent again.';
     case 'cancelled':
       return 'The email was cancelled. Publish it anew to send it.';
+    case 'failed':
+      // A message that comes twice, or late, must not send what an operator has not retried.
+      return 'The email failed. Retry it: only what is missing is sent.';
     case 'submitting':
       if (prepared !== undefined) return 'The email is being sent already.';
       return (claim_until ?? '') > now ? 'The email is being prepared already.' : undefined;
     default:
       if (paused) return 'The email is paused. Resume it first.';
-      if (status === 'pending' && (scheduled_at ?? '') > now) return `The email is scheduled for ${scheduled_at}.`;
+      if ((scheduled_at ?? '') > now) return `The email is scheduled for ${scheduled_at}.`;
       return undefined;
   }
 }
@@ -77,12 +80,7 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
         await deps.queues.prepare({ version: 1, kind: 'start', email_id });
         return { result: 'continued' };
       case 'refused': {
-        const change = withNextAt({ status: 'failed', error: prepared.error }, undefined, [
-          'preparation',
-          'claim_id',
-          'claim_until',
-        ]);
-        await deps.emails.change(prepared.email, change);
+        await failRefused(prepared.email, prepared.error, deps);
         deps.log.count?.('failed');
         deps.log.warn(`Email ${email_id} failed: ${prepared.error}`, { email_id });
         return { result: 'failed', reason: prepared.error };
@@ -91,5 +89,14 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
   } catch (error) {
     if (error instanceof LeaseLostError) return { result: 'skipped', reason: 'Another invocation prepares the email.' };
     throw error;
+  }
+}
+
+/** The count pass and operators change the row of an email that is prepared, too: its failure is written all the same. */
+async function failRefused(email: Email, error: string, { emails }: StartDeps): Promise<void> {
+  const change = withNextAt({ status: 'failed', error }, undefined, ['preparation', 'claim_id', 'claim_until']);
+  for (let held: Email | undefined = email; held !== undefined && held.claim_id === email.claim_id; ) {
+    if ((await emails.change(held, change)) !== undefined) return;
+    held = await emails.read(email.email_id);
   }
 }

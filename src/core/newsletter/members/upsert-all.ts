@@ -8,7 +8,7 @@ const AT_ONCE = 4;
 
 /**
  * Upserts any number of members of a tenant. Those with the same id are one member: what the later one gives counts.
- * @returns an outcome per member, in order. A failure of storage concerns up to 25 members.
+ * @returns an outcome per member, in order. A failure of storage concerns up to 100 members.
  */
 export async function upsertAll(
   tenant_id: string,

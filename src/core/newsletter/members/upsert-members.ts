@@ -15,17 +15,17 @@ export interface GivenMember {
 }
 
 export interface UpsertDeps {
-  readonly members: Pick<MemberStore, 'upsert' | 'readMany' | 'facts' | 'suppress' | 'unsubscribe'>;
+  readonly members: Pick<MemberStore, 'upsert' | 'find' | 'facts' | 'suppress' | 'unsubscribe'>;
   readonly sealing: Pick<Sealing, 'sealMember' | 'openMember' | 'emailHash'>;
   readonly clock: Clock;
   readonly newId: () => string;
 }
 
 /** Most members per call. */
-export const MAX_UPSERTS = 25;
+export const MAX_UPSERTS = 100;
 
 /**
- * Creates or changes up to 25 members with different ids.
+ * Creates or changes up to 100 members with different ids.
  * @param add lists are added to those of the member; otherwise they replace them
  * @returns the ids of those that are new
  */
@@ -35,11 +35,11 @@ export async function upsertMembers(
   deps: UpsertDeps,
   { add = false }: { readonly add?: boolean } = {},
 ): Promise<ReadonlySet<string>> {
-  const found = await deps.members.readMany(
+  const found = await deps.members.find(
     tenant_id,
     given.map(({ member_id }) => member_id),
   );
-  const before = new Map(found.map((member) => [member.member_id, member]));
+  const before = new Map(found.members.map((member) => [member.member_id, member]));
   const next = await Promise.all(
     given.map((one) => storedOf(tenant_id, one, before.get(one.member_id), { ...deps, add })),
   );
@@ -49,7 +49,7 @@ export async function upsertMembers(
   });
   // Before the members: a death in between leaves an address too many without mail, not one too few.
   await carryFacts(moves, deps.members);
-  await deps.members.upsert(next);
+  await deps.members.upsert(next, found);
   // And after: who unsubscribes while a member moves writes the old address, and may have read the member before.
   await carryFacts(moves, deps.members);
   return new Set(next.map(({ member_id }) => member_id).filter((member_id) => !before.has(member_id)));

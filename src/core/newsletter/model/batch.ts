@@ -43,6 +43,8 @@ export interface Batch {
   readonly claim_until?: string;
   /** Provider's failures in a row, for the retry limits. */
   readonly provider_failures?: number;
+  /** Everybody was tried and nobody accepted: who is refused alone from now on is at fault, not the post. */
+  readonly judges_alone?: true;
   /** Message id of the first accepted mail (the source's provider_id). */
   readonly provider_id?: string;
   readonly error_status_code?: number;

@@ -23,7 +23,14 @@ export interface EntryOutcome {
   readonly message_id?: string;
 }
 
-/** Messages of the queue newsletter-send: send a batch in a slot of its email, or record what could not be recorded. */
+/** An operator's decision about uncertain recipients: send to them again, or leave it at that. */
+export const RESOLUTIONS = ['resend', 'leave'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+/**
+ * Messages of the queue newsletter-send: send a batch in a slot of its email, record what could not be recorded, or go on
+ * with a decision about uncertain recipients.
+ */
 export type SendMessage =
   | {
       readonly version: 1;
@@ -31,5 +38,15 @@ export type SendMessage =
       readonly email_id: string;
       readonly batch_id: string;
       readonly slot: string;
+    }
+  | {
+      readonly version: 1;
+      readonly kind: 'resolve';
+      readonly email_id: string;
+      readonly action: Resolution;
+      /** When the operator decided: what became uncertain later is not meant. */
+      readonly seen_at: string;
+      /** The last batch that was decided about. */
+      readonly after: string;
     }
   | ({ readonly version: 1; readonly kind: 'record' } & ChunkKey & { readonly outcome: CallOutcome });

@@ -40,6 +40,12 @@ export interface JobLimits {
   readonly quota_ms: number;
   /** How often a sender looks whether the email was paused. */
   readonly email_check_ms: number;
+  /** A request that resolves an email begins no further group of batches after so long; a message goes on. */
+  readonly resolve_ms: number;
+  /** Batches that are resolved at once. */
+  readonly resolve_group: number;
+  /** Recipients whose mail is refused alone before anything of a batch was accepted: then it is the post. */
+  readonly suspects: number;
 }
 
 const MINUTE = 60_000;
@@ -62,6 +68,9 @@ export const DEFAULT_JOB_LIMITS: JobLimits = {
   throttled_ms: 2_000,
   quota_ms: 15 * MINUTE,
   email_check_ms: 3_000,
+  resolve_ms: 6_000,
+  resolve_group: 10,
+  suspects: 3,
 };
 
 /** Milliseconds before the next try. @param made tries made so far, from 1 */

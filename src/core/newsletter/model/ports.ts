@@ -25,12 +25,32 @@ export interface AddressEntry {
   readonly facts?: AddressFacts;
 }
 
+/** What was found of some member ids, deleted ones included. */
+export interface FoundMembers {
+  readonly members: readonly StoredMember[];
+  /** By member_id: where the member is. An id that is absent never had a member. */
+  readonly places: ReadonlyMap<string, MemberPlace>;
+}
+
+/** Each change of the address, each deletion and each return counts `version` up: an old place is noticed. */
+export interface MemberPlace {
+  readonly email_hash: string;
+  readonly member_uuid: string;
+  readonly created_at: string;
+  readonly version: number;
+  /** The member was deleted. */
+  readonly gone?: boolean;
+}
+
 export interface MemberStore {
-  /** Creates or replaces up to 25 members with different ids and keeps uuid and created_at of those that exist. */
-  upsert(members: readonly StoredMember[]): Promise<void>;
+  /**
+   * Creates or replaces up to 100 members with different ids and keeps uuid and created_at of those that exist.
+   * @param found what `find` said of these ids a moment ago; without it the store looks for them itself
+   */
+  upsert(members: readonly StoredMember[], found?: FoundMembers): Promise<void>;
   read(tenant_id: string, member_id: string): Promise<StoredMember | undefined>;
   /** Up to 100 members by id, in no order; an unknown id is left out. */
-  readMany(tenant_id: string, member_ids: readonly string[]): Promise<readonly StoredMember[]>;
+  find(tenant_id: string, member_ids: readonly string[]): Promise<FoundMembers>;
   /** False when there is no such member. The facts of its address stay. */
   remove(tenant_id: string, member_id: string): Promise<boolean>;
   /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */

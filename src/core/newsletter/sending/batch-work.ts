@@ -4,6 +4,7 @@ import type { Batch } from '../model/batch.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { Change } from '../model/ports.ts';
+import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { retryStorage } from '../storage/retry-storage.ts';
 import { withSample } from '../views/throughput.ts';
 import type { SendDeps } from './send-deps.ts';
@@ -21,6 +22,10 @@ export class BatchWork {
   readonly deps: SendDeps;
   batch: Batch;
   states: readonly ChunkState[] = [];
+  /** Recipients whose mail was refused alone before anything of the batch was accepted. */
+  suspects = 0;
+  /** A whole pass made nobody's mail accepted, nor enough suspects: they are judged one by one. */
+  judges_alone: boolean;
   /** Refusals of whole calls in a row. */
   provider_failures: number;
   #checked_at: number;
@@ -31,6 +36,7 @@ export class BatchWork {
     this.slot = claimed.slot;
     this.batch = claimed.batch;
     this.deps = deps;
+    this.judges_alone = claimed.batch.judges_alone ?? false;
     this.provider_failures = claimed.batch.provider_failures ?? 0;
     this.#checked_at = deps.clock().getTime();
   }
@@ -85,6 +91,8 @@ export class BatchWork {
           ...(!remove.includes('claim_until') && { claim_until: isoAfter(clock(), limits.claim_ms) }),
           provider_failures: this.provider_failures,
           ...(provider_id !== undefined && { provider_id }),
+          // Another sender may go on.
+          ...(this.judges_alone && { judges_alone: true }),
           ...set,
         },
         remove,
@@ -99,6 +107,11 @@ export class BatchWork {
     if (found === undefined || found.claim_id !== claim_id) throw new BatchLostError('Another sender has the batch.');
     this.batch = found;
     return false;
+  }
+
+  /** Whether a refusal of one mail alone is its recipient's, and not the post's. */
+  get post_is_known(): boolean {
+    return this.judges_alone || this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
   }
 
   /** A sign of life when the last one is old. */

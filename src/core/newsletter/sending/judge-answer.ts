@@ -9,6 +9,8 @@ export interface Judgement {
   readonly outcomes: readonly EntryOutcome[];
   /** The call is to be repeated with fewer entries, until the bad one stands alone. */
   readonly halve?: true;
+  /** The mail was refused alone, and nothing shows yet whether for its recipient or for the post. */
+  readonly suspect?: Refusal;
   /** Refusals of whole calls in a row, this one included. 0 after an answer. */
   readonly provider_failures: number;
   readonly stop?: Stop;
@@ -20,6 +22,8 @@ export interface Judged {
   readonly entries: readonly number[];
   readonly state: ChunkState;
   readonly provider_failures: number;
+  /** The provider has accepted the post, or it was tried with everybody: a refusal is the recipient's. */
+  readonly post_is_known: boolean;
   readonly limits: JobLimits;
   readonly now: Date;
 }
@@ -71,6 +75,7 @@ function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
     case 'recipient':
     case 'content':
       if (entries.length > 1) return { outcomes: pending, halve: true, provider_failures };
+      if (!given.post_is_known) return { outcomes: pending, suspect: refusal, provider_failures };
       return { outcomes: entries.map((n) => ({ n, state: 'failed', reason: refusal.reason })), provider_failures };
     case 'transient':
     case 'overloaded': {

@@ -48,8 +48,9 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
     return freed ?? { kind: 'not-made' };
   }
   const answer = await callProvider({ ...content, timeout_ms }, work);
-  const { provider_failures } = work;
-  const judgement = judgeAnswer(answer, { entries, state: claimed.state, provider_failures, limits, now: clock() });
+  const { provider_failures, post_is_known } = work;
+  const given = { entries, state: claimed.state, provider_failures, post_is_known, limits, now: clock() };
+  const judgement = judgeAnswer(answer, given);
   const stopped = keep(await record(judgement.outcomes), work);
   if (stopped !== undefined) return stopped;
   work.provider_failures = judgement.provider_failures;

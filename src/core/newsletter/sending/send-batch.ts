@@ -108,6 +108,7 @@ async function sendPass(work: BatchWork): Promise<Stop | undefined> {
     const changed = work.states.some((state) => state.chunk === chunk && state.version !== version);
     if (changed) await work.save();
   }
+  if (work.suspects > 0) work.judges_alone = true;
   return undefined;
 }
 

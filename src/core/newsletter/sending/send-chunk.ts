@@ -48,7 +48,13 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     const { judgement } = result;
     if (judgement.stop !== undefined) return judgement.stop;
     if (judgement.halve) most = Math.ceil(entries.length / 2);
-    else {
+    else if (judgement.suspect !== undefined) {
+      // One call per recipient would fail everybody for a post that the provider does not take.
+      work.suspects += 1;
+      if (work.suspects >= limits.suspects) return { kind: 'fail', refusal: judgement.suspect };
+      most = 1;
+      for (const n of entries) tried.add(n);
+    } else {
       // The bad entry stood alone, or there is none: larger calls may succeed again.
       if (judgement.outcomes.some((outcome) => outcome.state === 'submitted'))
         most = Math.min(most * 2, limits.chunk_size);

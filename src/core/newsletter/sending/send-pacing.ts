@@ -10,8 +10,9 @@ interface AccountBudget {
 }
 
 /**
- * Sends by the account's budget. A call begins with the first of its slots: the provider lets a call exceed the rate and
- * makes it up afterwards, and the next call has its slots after those of this one.
+ * Sends by the account's budget. A call takes all its slots at once, so it begins with the middle one: at the first, it
+ * would be ahead of the rate by as much as it holds, and with the slots that the budget keeps by a second's worth, which
+ * is all that the provider forgives (decision 0117).
  */
 export function createSendPacing(
   budget: AccountBudget,
@@ -20,12 +21,13 @@ export function createSendPacing(
   return {
     async reserve(count) {
       const [answer] = await budget.reserve([{ key: 'account', count, use: 'newsletter' }]);
-      const [first] = answer?.slots ?? [];
+      const slots = (answer?.slots ?? []).toSorted((a, b) => a - b);
+      const begin = slots[Math.floor(slots.length / 2)];
       const retry = answer?.waits.toSorted((a, b) => a - b)[0];
       const now = clock().getTime();
-      if (first !== undefined && first > now) await pause(first - now);
+      if (begin !== undefined && begin > now) await pause(begin - now);
       return {
-        granted: answer?.slots.length ?? 0,
+        granted: slots.length,
         ...(retry !== undefined && { retry_at: isoAfter(new Date(retry), 0) }),
       };
     },

@@ -1,8 +1,8 @@
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { BatchStore } from '../model/ports.ts';
 
-export type BatchView = Omit<
-  Batch,
+/** What the job keeps on a batch for itself. */
+type Internal =
   | 'tenant_id'
   | 'version'
   | 'progress'
@@ -11,11 +11,13 @@ export type BatchView = Omit<
   | 'provider_failures'
   | 'rendering'
   | 'warmed_domain'
->;
+  | 'judges_alone';
+
+export type BatchView = Omit<Batch, Internal>;
 
 export function batchView(batch: Batch): BatchView {
-  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, warmed_domain, ...shown } =
-    batch;
+  const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
+  const { warmed_domain, judges_alone, ...shown } = rest;
   return shown;
 }
 

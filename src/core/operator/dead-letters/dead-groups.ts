@@ -1,8 +1,8 @@
 import type { Channel } from '../../model/channels.ts';
 import { type ErrorType, policyOf } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
+import { withoutAddresses } from '../../model/text.ts';
 import { failedAt } from '../../model/work/failed-at.ts';
-import { withoutAddresses } from '../views/notification-view.ts';
 
 /** Dead notifications that one repair brings back: same channel, integration, reason and last error. */
 export interface DeadGroup {

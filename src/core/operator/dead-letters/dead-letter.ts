@@ -3,8 +3,8 @@ import type { ErrorType } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import type { QueueMessage } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { withoutAddresses } from '../../model/text.ts';
 import { failedAt } from '../../model/work/failed-at.ts';
-import { withoutAddresses } from '../views/notification-view.ts';
 
 /** A message in a dead-letter queue. */
 export interface DeadLetter {

@@ -71,10 +71,11 @@ async function countPartitions(
   index: DueIndex,
   count: (channel: Channel, work_at: string) => void,
 ): Promise<void> {
+  const partitions = workPartitions(state, await index.shards(), priority);
   let cursors: PartitionCursors | undefined;
   do {
     const query = { until: END_OF_TIME, limit: PAGE_SIZE };
-    const { pages, next } = await readPartitions(index, workPartitions(state, priority), query, cursors);
+    const { pages, next } = await readPartitions(index, partitions, query, cursors);
     for (const { channel, work_at } of pages.flatMap(({ items }) => items)) count(channel, work_at);
     cursors = next;
   } while (cursors !== undefined);

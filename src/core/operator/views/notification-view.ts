@@ -1,5 +1,6 @@
 import { policyOf } from '../../model/error-types.ts';
 import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
+import { withoutAddresses } from '../../model/text.ts';
 import { type RowState, stateOf } from '../../model/work/row-state.ts';
 
 /**
@@ -22,6 +23,7 @@ const SHOWN = [
   'failure_reason',
   'error_type',
   'error_message',
+  'error_details',
   'response_code',
   'response_message',
   'send_attempts',
@@ -55,8 +57,7 @@ const SHOWN = [
 ] as const;
 
 /** Free text from other systems may quote the recipient. */
-const FREE_TEXT = new Set<string>(['error_message', 'response_message']);
-const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+/gi;
+const FREE_TEXT = new Set<string>(['error_message', 'error_details', 'response_message']);
 
 export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: RowState };
 
@@ -75,9 +76,4 @@ export function remedyFor(row: ForeignRow): string | null {
 
 function masked(name: string, value: unknown): unknown {
   return FREE_TEXT.has(name) && typeof value === 'string' ? withoutAddresses(value) : value;
-}
-
-/** A text of another system, in which addresses are masked. */
-export function withoutAddresses(text: string): string {
-  return text.replace(ADDRESS_LIKE, '…');
 }

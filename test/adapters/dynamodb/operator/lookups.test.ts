@@ -10,6 +10,7 @@ import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { historyKeys } from '../../../../src/core/model/work/history-index.ts';
 import { startTestDynamoDb, type TestDynamoDb } from '../../../support/dynamodb.ts';
+import { baseShards } from '../../../support/index-shards.ts';
 import { dueRow } from '../../../support/rows.ts';
 import { createTables } from '../../../support/tables.ts';
 
@@ -83,7 +84,7 @@ describe('the table document’s lookups', () => {
     dynamodb = await startTestDynamoDb();
     table = (await createTables(dynamodb.client, 'lookups')).notification_log;
     for (const row of rows) await put(dynamodb.client, table, row);
-    search = createOperatorSearch(dynamodb.client, table, () => NOW, { consistent: false });
+    search = createOperatorSearch(dynamodb.client, table, () => NOW, { consistent: false, shards: baseShards });
   });
   afterAll(() => dynamodb?.stop());
 
@@ -93,7 +94,9 @@ describe('the table document’s lookups', () => {
     return log_ids.sort();
   };
   async function* copies(tenant_id: string, notification_id: string) {
-    for await (const { found } of readCopies(dynamodb.client, table, { tenant_id, notification_id })) yield* found;
+    const { work: shards } = await baseShards();
+    const parts = readCopies(dynamodb.client, table, { tenant_id, notification_id, shards });
+    for await (const { found } of parts) yield* found;
   }
 
   it('find the copies of one notification', async () => {

@@ -253,6 +253,16 @@ describe('show', () => {
     expect(out).not.toContain('To redrive');
   });
 
+  it('shows the last failure as its details describe it, with addresses masked', async () => {
+    const error_details = '{"attempt":2,"type":"AUTH_FAILED","message":"denied for someone@example.com"}';
+    await ops.put(deadRow('dead-details', { error_details }));
+    const { notification } = await ops.json<{ notification: object }>('show', 'dead-details');
+    const masked = '{"attempt":2,"type":"AUTH_FAILED","message":"denied for …"}';
+    expect(notification).toMatchObject({ error_details: masked });
+    const { out } = await ops.run(['show', 'dead-details']);
+    expect(out).toMatch(/^ {2}error_details +\{"attempt":2,.*denied for …"\}$/m);
+  });
+
   it('never shows recipient or content, even of a row that contains them', async () => {
     await ops.put({
       log_id: 'aside',

@@ -9,7 +9,7 @@ import { deadRow, type Operations, startOperations, stoppedRow } from '../../../
 import { PROJECT_ROOT } from '../../../support/project-root.ts';
 
 /** REPLAY_ROWS=10000 runs the full test. */
-const ROWS = Number(process.env['REPLAY_ROWS'] ?? 1_000);
+const ROWS = Number(process.env['REPLAY_ROWS'] ?? 600);
 const COMMAND = join(PROJECT_ROOT, 'src', 'cli', 'main.ts');
 /** Far less than all the rows need, SDK and compiler included. */
 const HEAP_MB = 56;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
+import { endOf } from '../../../../src/core/newsletter/lifecycle/end.ts';
 import { reopen } from '../../../../src/core/newsletter/lifecycle/reopen.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { Batch } from '../../../../src/core/newsletter/model/batch.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
-import { batchFor, chunkState } from '../../../support/newsletter/job-rows.ts';
+import { batchFor, chunkState, emailRow } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 
 const MINUTE = 60_000;
@@ -45,7 +46,7 @@ async function finish(world: JobWorld, n: number, status: Batch['status'], slot:
 }
 
 const sent = (world: JobWorld) =>
-  world.sends.map((message) => [message.batch_id, message.kind === 'batch' && message.slot]);
+  world.sends.map((message) => (message.kind === 'batch' ? [message.batch_id, message.slot] : [message.kind, false]));
 
 describe('the slots of an email', () => {
   it('are two, and each end of a batch gives its slot to the next one', async () => {
@@ -139,6 +140,14 @@ describe('the end of an email', () => {
         'The email was partially sent: 1 of 2 recipients in 1 batch were not sent. The provider refused it. ' +
         'Mend the cause, then retry the email: only what is missing is sent.',
     });
+  });
+
+  it('does not say that nothing was sent where recipients are uncertain', async () => {
+    const batch = batchFor([chunkState('.uuu')], { status: 'failed' });
+    const email = emailRow({ prepared: { ...prepared(1), recipients: 4 } });
+    expect(endOf(email, [batch], new Date()).set.error).toMatch(
+      /^The email was partially sent: 1 of 4 recipients in 1 batch were not sent\./,
+    );
   });
 
   it('is taken back when a batch has something to send again', async () => {

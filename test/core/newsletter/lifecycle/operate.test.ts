@@ -130,6 +130,31 @@ describe("an operator's command", () => {
     expect(failed).not.toHaveProperty('error_message');
   });
 
+  it('retries a batch, too, that an event changes at the same moment', async () => {
+    const world = await JobWorld.of({ status: 'failed', prepared: { ...PREPARED, recipients: 2 } });
+    await world.tables.batches.put(batchFor([chunkState('s.')], { status: 'failed' }));
+    const deps = world.deps();
+    const list: typeof deps.batches.list = async (email_id) => {
+      const found = await deps.batches.list(email_id);
+      for (const batch of found) await deps.batches.change(batch, { set: {} });
+      return found;
+    };
+    await retryEmail('email-1', { ...deps, batches: { ...deps.batches, list } });
+    expect(await world.tables.batches.read('email-1', '00000')).toMatchObject({ status: 'pending' });
+    expect(world.sends).toMatchObject([{ batch_id: '00000' }]);
+  });
+
+  it('is needed for a failed email: a message that comes late does not send it', async () => {
+    const world = await JobWorld.of({ status: 'failed', prepared: PREPARED });
+    await world.tables.batches.put(batchFor([chunkState('....')], { status: 'failed' }));
+    expect(await startEmail('email-1', world.deps())).toMatchObject({
+      result: 'skipped',
+      reason: 'The email failed. Retry it: only what is missing is sent.',
+    });
+    expect(await world.email()).toMatchObject({ status: 'failed' });
+    expect(world.sends).toEqual([]);
+  });
+
   it('prepares a failed email anew that was never prepared', async () => {
     const world = await JobWorld.of({ status: 'failed', error: 'No member' });
     expect(await retryEmail('email-1', world.deps())).toMatchObject({ status: 'pending' });

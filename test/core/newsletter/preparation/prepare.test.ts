@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
 import { batchRow, emailContent } from '../../../support/newsletter/job-rows.ts';
@@ -25,7 +26,7 @@ describe('the preparation of an email', () => {
       prepared: { recipients: 10, batches: 3, excluded: 0 },
       slots: { 0: { batch_id: '00000' }, 1: { batch_id: '00001' } },
     });
-    expect(world.sends.map((message) => message.batch_id)).toEqual(['00000', '00001']);
+    expect(world.sends).toMatchObject([{ batch_id: '00000' }, { batch_id: '00001' }]);
     expect(world.log.slice(0, 2)).toEqual([
       'Starting email job for email email-1',
       'Creating batches for email email-1',
@@ -108,6 +109,22 @@ describe('the preparation of an email', () => {
     expect(email).not.toHaveProperty('next_at');
   });
 
+  it('fails, too, when the count is written at the same moment', async () => {
+    const world = await JobWorld.of();
+    const deps = world.deps();
+    const change: typeof deps.emails.change = async (email, next) => {
+      if (next.set.status === 'failed' && email.email_count === undefined) {
+        await deps.emails.change(email, { set: { email_count: 0 } });
+      }
+      return deps.emails.change(email, next);
+    };
+    expect(await startEmail('email-1', { ...deps, emails: { ...deps.emails, change } })).toMatchObject({
+      result: 'failed',
+    });
+    expect(await world.email()).toMatchObject({ status: 'failed', error: expect.any(String), email_count: 0 });
+    expect(await world.email()).not.toHaveProperty('claim_id');
+  });
+
   it('fails before anything is sent when members lack the value of a merge field', async () => {
     const world = await JobWorld.of({}, { body: 'Dear {name}, {first_name, "you"}' });
     world.give([candidate(0, { name: 'Ada' }), candidate(1), candidate(2)]);
@@ -117,8 +134,9 @@ describe('the preparation of an email', () => {
         '{name, "there"}, or complete the members.',
     );
     expect(world.sends).toEqual([]);
-    // The members are completed, and the email is started again.
+    // The members are completed, and the email is retried.
     world.give([candidate(0, { name: 'Ada' }), candidate(1, { name: 'Bo' })]);
+    await retryEmail('email-1', world.deps());
     expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
     expect((await world.email()).prepared?.recipients).toBe(2);
   });

@@ -10,6 +10,7 @@ const given = (provider_failures = 0, entries = [0, 1], tries = {}) => ({
   entries,
   state: chunkState('>>', { tries }),
   provider_failures,
+  post_is_known: true,
   limits: DEFAULT_JOB_LIMITS,
   now: NOW,
 });
@@ -29,6 +30,12 @@ describe('a call that the provider refused as a whole', () => {
     expect(refused('content')).toMatchObject({ halve: true });
     expect(refused('content', given(0, [1]))).toEqual({
       outcomes: [{ n: 1, state: 'failed', reason: 'because_content' }],
+      provider_failures: 0,
+    });
+    const unknown = { ...given(0, [1]), post_is_known: false };
+    expect(refused('content', unknown), 'the post may be the reason').toEqual({
+      outcomes: [{ n: 1, state: 'pending' }],
+      suspect: refusal('content'),
       provider_failures: 0,
     });
   });

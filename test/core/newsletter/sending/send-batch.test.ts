@@ -106,6 +106,39 @@ describe('a batch in its slot', () => {
     expect((await world.batches())[0]).toMatchObject({ failed_by_reason: { because_content: 1 } });
   });
 
+  it('fails for a post that the provider refuses for everybody, after few calls, and nobody is lost', async () => {
+    const world = await sending(
+      Array.from({ length: 20 }, () => '.'.repeat(50)),
+      50,
+    );
+    world.answer = () => refuse('content');
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'failed', counts: { pending: 1000 } });
+    expect(world.calls.length).toBeLessThan(12);
+    expect((await world.batches())[0]).toMatchObject({ status: 'failed', counts: { pending: 1000, failed: 0 } });
+    world.answer = accept;
+    await world.tables.batches.change((await world.batches())[0] ?? batchFor([]), { set: { status: 'pending' } });
+    const slots = { 0: { batch_id: '00000', since: '' } };
+    await world.tables.emails.change(await world.email(), { set: { status: 'submitting', slots } });
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { submitted: 1000 } });
+  });
+
+  it.each([
+    ['the first ones', ['m0@', 'm1@'], 'ffssssss'],
+    ['the last one', ['m7@'], 'sssssssf'],
+  ])('fails %s alone whom the provider refuses, and the others arrive', async (_, bad, states) => {
+    const world = await sending(['........'], 8);
+    const isBad = (call: BulkCall) => call.entries.some(({ to }) => bad.some((one) => to.startsWith(one)));
+    world.answer = (call) => (isBad(call) ? refuse('content') : accept(call));
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe(states);
+  });
+
+  it('judges recipients one by one where there are too few to tell whether it is the post', async () => {
+    const world = await sending(['..']);
+    world.answer = () => refuse('content');
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { failed: 2 } });
+  });
+
   it('tries a recipient again within the batch that the provider refused for the time being', async () => {
     const world = await sending(['....']);
     world.answer = (call) => ({

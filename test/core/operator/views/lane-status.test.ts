@@ -7,7 +7,7 @@ import { at, dueRow, T0 } from '../../../support/rows.ts';
 function index(rows: readonly ReturnType<typeof dueRow>[], pageSize: number): DueIndex {
   const tables = new MemoryTables(() => T0);
   for (const row of rows) tables.log.set(row.log_id, { ...row });
-  return { page: (queue, options) => tables.dueIndex.page(queue, { ...options, limit: pageSize }) };
+  return { ...tables.dueIndex, page: (queue, options) => tables.dueIndex.page(queue, { ...options, limit: pageSize }) };
 }
 
 describe('the status of the lanes', () => {

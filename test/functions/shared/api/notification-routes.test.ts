@@ -240,7 +240,14 @@ describe('POST /v1/notifications/{log_id}/failures', () => {
     for (const column of ['recipient_address', 'message_body']) expect(row).not.toHaveProperty(column);
     expect(await world.stored()).not.toContain('moved-secret');
     expect((await show(log_id)).body.attempts).toEqual([
-      { attempt: 0, at: attempted_at, status: 'FAILED', error_type: 'NETWORK_TIMEOUT', response_code: 'ETIMEDOUT' },
+      {
+        attempt: 0,
+        at: attempted_at,
+        status: 'FAILED',
+        error_type: 'NETWORK_TIMEOUT',
+        response_code: 'ETIMEDOUT',
+        error_details: JSON.stringify({ reported_by: 'producer', attempted_at }),
+      },
     ]);
     expect(world.sent.map(({ message }) => message)).toMatchObject([{ log_id, due: row?.['next_retry_at'] }]);
     // Told again, as after an answer that got lost, it is the same failure.

@@ -293,9 +293,13 @@ describe('the API’s functions', () => {
     expect(actions('IntakeApiNewslettersRole').filter((action) => /Delete|Scan|sqs|ses/.test(action))).toEqual([]);
   });
 
-  it.each(['IntakeApiIntakeRole', 'IntakeApiNotificationsRole', 'IntakeApiNewslettersRole'])(
-    'touch nothing of the pipeline’s state but the counts of requests: %s',
-    (role) => {
+  it.each([
+    ['IntakeApiIntakeRole', ['dynamodb:GetItem', 'dynamodb:UpdateItem']],
+    ['IntakeApiNotificationsRole', 'dynamodb:GetItem'],
+    ['IntakeApiNewslettersRole', undefined],
+  ])(
+    'touch nothing of the pipeline’s state but the counts of requests and the number of shards: %s',
+    (role, onShards) => {
       template.hasResourceProperties('AWS::IAM::Policy', {
         PolicyName: Match.stringLikeRegexp(role),
         PolicyDocument: {
@@ -308,8 +312,17 @@ describe('the API’s functions', () => {
           ]),
         },
       });
-      const others = [...permissionsOf(role)].filter(([action]) => action !== 'dynamodb:UpdateItem');
+      const others = [...permissionsOf(role)].filter(([action]) => !/^dynamodb:(Update|Get)Item$/.test(action));
       expect(JSON.stringify(others)).not.toContain('PipelineState');
+      const kinds = Object.values(template.findResources('AWS::IAM::Policy'))
+        .filter(({ Properties }) => String(Properties.PolicyName).includes(role))
+        .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+        .filter(({ Resource }) => JSON.stringify(Resource).includes('PipelineState'))
+        .map(({ Action, Condition }) => [Action, Object.values(Condition ?? {})]);
+      expect(kinds).toEqual([
+        ['dynamodb:UpdateItem', [{ 'dynamodb:LeadingKeys': ['rate'] }]],
+        ...(onShards === undefined ? [] : [[onShards, [{ 'dynamodb:LeadingKeys': ['shards'] }]]]),
+      ]);
     },
   );
 

@@ -3,6 +3,7 @@ import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
+import { continueResolve } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../../src/core/newsletter/model/email-message.ts';
@@ -22,7 +23,14 @@ import { FaultyQueue } from './queue.ts';
 const EMAIL = 'email-1';
 const TENANT = 'tenant-1';
 /** Small, so that a few members make several batches and chunks. */
-const LIMITS = { ...DEFAULT_JOB_LIMITS, batch_size: 6, chunk_size: 3, cut_recipients: 8 };
+const LIMITS = {
+  ...DEFAULT_JOB_LIMITS,
+  batch_size: 6,
+  chunk_size: 3,
+  cut_recipients: 8,
+  resolve_ms: 0,
+  resolve_group: 1,
+};
 
 /** What happens to the processes of a history. */
 export interface Faults {
@@ -53,6 +61,7 @@ export class NewsletterWorld {
   readonly log: string[] = [];
   deaths = 0;
   late_records = 0;
+  continued_decisions = 0;
   healed = false;
   readonly #faults: Faults;
   readonly #begun = this.clock().getTime();
@@ -213,7 +222,10 @@ export class NewsletterWorld {
   async #send(message: SendMessage): Promise<void> {
     await this.#runProcess(async (process) => {
       const deps = this.deps(process);
-      if (message.kind === 'record') {
+      if (message.kind === 'resolve') {
+        this.continued_decisions += 1;
+        await continueResolve(message, deps);
+      } else if (message.kind === 'record') {
         this.late_records += 1;
         await recordLate(message, deps);
       } else await sendBatch(message, deps);

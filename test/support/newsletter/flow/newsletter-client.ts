@@ -133,6 +133,11 @@ export class NewsletterClient {
     return this.#api<EmailStatus>('GET', `/v1/emails/${email_id}`);
   }
 
+  /** The tenant's emails, newest first. */
+  async emails(): Promise<readonly { readonly email_id: string }[]> {
+    return (await this.#api<{ emails: readonly { email_id: string }[] }>('GET', '/v1/emails')).emails;
+  }
+
   /** What the local SES accepted. */
   async receipts(email_id: string): Promise<readonly BulkReceipt[]> {
     const answer = await fetch(`${this.#flow.endpoints.endpoints.ses}/_bulk?email_id=${email_id}`);

@@ -101,7 +101,9 @@ function report(session: Session, { line, created, changed, bad }: ImportState, 
   const counts = { lines: line, created, changed, bad };
   printResult(session, counts, () => {
     const where = bad === 0 ? '' : rejects === undefined ? '; add --rejects to have all of them' : `; see ${rejects}`;
-    return `${created} members are new, ${changed} were known, ${bad} lines are bad${where}.\n`;
+    const was = (count: number) => (count === 1 ? 'was' : 'were');
+    const are = (count: number, thing: string) => (count === 1 ? `1 ${thing} is` : `${count} ${thing}s are`);
+    return `${are(created, 'member')} new, ${changed} ${was(changed)} known, ${are(bad, 'line')} bad${where}.\n`;
   });
   return bad === 0 ? 0 : EXIT_FAILED;
 }

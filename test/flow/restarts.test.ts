@@ -1,19 +1,35 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Flow } from '../support/flow/harness.ts';
 import { eventually } from '../support/local/tiny-app.ts';
 
 const flow = new Flow();
+const settings = { dataDir: `${flow.directory}/data`, baseIntervalSeconds: 0.5 };
+beforeAll(() => flow.start(settings), 180_000);
 afterAll(async () => {
   await flow.stop();
   flow.remove();
 }, 60_000);
 
+describe('a runtime that is stopped', () => {
+  it('finishes the running attempt: after a restart nothing has to be repeated', async () => {
+    const recipient_address = `${flow.endpoints.endpoints.simulator}/webhook/slow-2000/stopped`;
+    const row = { tenant_id: 'T1', notification_type: 'WEBHOOK', recipient_address, message_body: 'x' };
+    await flow.put([{ log_id: 'stopped', send_status: 'FAILED', ...row }]);
+    const job = flow.job();
+    await eventually(async () => ((await flow.row('stopped'))['send_status'] === 'SENDING' ? true : undefined));
+    await flow.stop('SIGTERM');
+    await job.catch(() => {});
+    await flow.start(settings);
+    expect(await flow.row('stopped')).toMatchObject({ send_status: 'SUCCESS' });
+    expect(await flow.records('stopped')).toMatchObject([{ retry_status: 'SUCCESS' }]);
+    expect(await flow.received('log_id=stopped')).toHaveLength(1);
+  }, 120_000);
+});
+
 describe('a runtime that is killed', () => {
   it('loses nothing: after a restart every notification reaches its final state', async () => {
-    const settings = { dataDir: `${flow.directory}/data`, baseIntervalSeconds: 0.5 };
     const ids = Array.from({ length: 60 }, (_, i) => `k-${i}`);
-    await flow.start(settings);
     // E-mail, because a webhook's address contains the killed runtime's port. Every third one needs a second retry.
     const rows = ids.map((log_id, i) => ({
       log_id,

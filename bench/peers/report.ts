@@ -1,0 +1,42 @@
+import { cpus } from 'node:os';
+import { median } from '../statistics.ts';
+import type { Deaths, Round } from './rounds.ts';
+
+export interface PeersReport {
+  readonly count: number;
+  readonly results: readonly {
+    readonly name: string;
+    readonly rounds: Round[];
+    readonly deaths: Deaths | undefined;
+  }[];
+}
+
+const COLUMNS = [
+  'system',
+  'worker CPU, ms',
+  'server CPU, ms',
+  'seconds',
+  'records kept',
+  'killed',
+  'not delivered',
+  'doubled',
+] as const;
+
+/** The table of docs/benchmarks.md: medians of the rounds, per delivered webhook. */
+export function renderPeers({ count, results }: PeersReport): string {
+  const rows = results.map(({ name, rounds, deaths }) => {
+    const of = (pick: (round: Round) => number, digits: number) => median(rounds.map(pick)).toFixed(digits);
+    return [
+      name,
+      of(({ worker_ms }) => worker_ms, 2),
+      of(({ server_ms }) => server_ms, 2),
+      of(({ seconds }) => seconds, 1),
+      of(({ records }) => records, 0),
+      ...(deaths ? [deaths.killed, deaths.missing, deaths.doubled].map(String) : ['–', '–', '–']),
+    ];
+  });
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
+  const processors = cpus();
+  const machine = `${count} webhooks per round, on ${processors.length} × ${processors[0]?.model ?? 'unknown'}, Node ${process.version}`;
+  return `${machine}\n\n${line(COLUMNS)}${line(COLUMNS.map(() => '---'))}${rows.map(line).join('')}`;
+}

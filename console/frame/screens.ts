@@ -1,0 +1,54 @@
+import type { ComponentType } from 'preact';
+import type { IconName } from '../parts/icon.tsx';
+import { AuditScreen } from '../screens/audit.tsx';
+import { DeadLettersScreen } from '../screens/dead-letters.tsx';
+import { EmailScreen } from '../screens/email.tsx';
+import { KeysScreen } from '../screens/keys.tsx';
+import { NewslettersScreen } from '../screens/newsletters.tsx';
+import { NotificationScreen } from '../screens/notification.tsx';
+import { NotificationsScreen } from '../screens/notifications.tsx';
+import { OperationsScreen } from '../screens/operations.tsx';
+import { OverviewScreen } from '../screens/overview.tsx';
+
+export interface Screen {
+  /** A path of design §12; `:id` takes one segment. */
+  readonly path: string;
+  readonly title: string;
+  readonly show: ComponentType<{ readonly id: string }>;
+  /** Present: it is an entry of the navigation. */
+  readonly icon?: IconName;
+  /** The second key of its shortcut, after `g`. */
+  readonly key?: string;
+}
+
+export const SCREENS: readonly Screen[] = [
+  { path: '/', title: 'Overview', show: OverviewScreen, icon: 'overview', key: 'o' },
+  { path: '/notifications', title: 'Notifications', show: NotificationsScreen, icon: 'notifications', key: 'n' },
+  { path: '/notifications/:id', title: 'Notification', show: NotificationScreen },
+  { path: '/dead-letters', title: 'Dead letters', show: DeadLettersScreen, icon: 'dead', key: 'd' },
+  { path: '/operations', title: 'Operations', show: OperationsScreen, icon: 'operations', key: 'b' },
+  { path: '/newsletters', title: 'Newsletters', show: NewslettersScreen, icon: 'newsletters', key: 'e' },
+  { path: '/newsletters/emails/:id', title: 'E-mail', show: EmailScreen },
+  { path: '/keys', title: 'Keys', show: KeysScreen, icon: 'keys', key: 'k' },
+  { path: '/audit', title: 'Audit log', show: AuditScreen, icon: 'audit', key: 'a' },
+];
+
+/** The screen of a path, and the id in it. */
+export function screenOf(path: string): { readonly screen: Screen; readonly id: string } | undefined {
+  for (const screen of SCREENS) {
+    const prefix = screen.path.replace(/:id$/, '');
+    if (prefix === screen.path ? path === screen.path : path.startsWith(prefix) && path.length > prefix.length) {
+      const id = decoded(path.slice(prefix.length));
+      if (id !== undefined) return { screen, id };
+    }
+  }
+  return undefined;
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

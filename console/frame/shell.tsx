@@ -1,0 +1,185 @@
+import type { ComponentChildren } from 'preact';
+import { useContext, useEffect, useErrorBoundary, useMemo, useState } from 'preact/hooks';
+import { problemOf } from '../data/api.ts';
+import { SessionContext } from '../data/session.ts';
+import { SHORTCUTS, useKeys } from '../navigation/keys.ts';
+import { navigate, usePlace } from '../navigation/router.ts';
+import { type Theme, useTheme } from '../navigation/theme.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Empty, Problem } from '../parts/states.tsx';
+import { Toasts } from '../parts/toasts.tsx';
+import { SCREENS, screenOf } from './screens.ts';
+
+const THEMES = {
+  system: { icon: 'system', name: 'Theme: as the system' },
+  light: { icon: 'light', name: 'Theme: light' },
+  dark: { icon: 'darkness', name: 'Theme: dark' },
+} as const satisfies Record<Theme, object>;
+
+/** Navigation beside the screen, shortcuts, and what lies above all screens. */
+export function Shell() {
+  const { path } = usePlace();
+  const [help, setHelp] = useState(false);
+  const [menu, setMenu] = useState(false);
+  const [theme, nextTheme] = useTheme();
+  const found = screenOf(path);
+
+  useEffect(() => {
+    document.title = `${found?.screen.title ?? 'Not found'} · notification-retry`;
+    setMenu(false);
+  }, [found?.screen]);
+  useKeys(
+    useMemo(
+      () => ({
+        '?': () => setHelp(true),
+        t: nextTheme,
+        '/': focusSearch,
+        ...Object.fromEntries(
+          SCREENS.flatMap((screen) => (screen.key ? [[`g ${screen.key}`, () => navigate(screen.path)]] : [])),
+        ),
+      }),
+      [nextTheme],
+    ),
+  );
+  const Show = found?.screen.show;
+  return (
+    <div class="shell-layout">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class={`sidebar${menu ? ' is-open' : ''}`}>
+        <Brand />
+        <button
+          type="button"
+          class="icon-button menu-button"
+          aria-expanded={menu}
+          aria-controls="navigation"
+          aria-label="Menu"
+          onClick={() => setMenu(!menu)}
+        >
+          <Icon name={menu ? 'close' : 'menu'} />
+        </button>
+        <div id="navigation" class="sidebar-body">
+          <nav aria-label="Screens">
+            <ul>
+              {SCREENS.flatMap(({ path: to, title, icon }) =>
+                icon === undefined
+                  ? []
+                  : [
+                      <li key={to}>
+                        <a href={to} aria-current={isWithin(path, to) ? 'page' : undefined}>
+                          <Icon name={icon} />
+                          {title}
+                        </a>
+                      </li>,
+                    ],
+              )}
+            </ul>
+          </nav>
+          <div class="sidebar-foot">
+            <Who />
+            <div class="sidebar-tools">
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={THEMES[theme].name}
+                title={THEMES[theme].name}
+                onClick={nextTheme}
+              >
+                <Icon name={THEMES[theme].icon} />
+              </button>
+              <button
+                type="button"
+                class="icon-button"
+                aria-label="Keyboard shortcuts"
+                title="Keyboard shortcuts (?)"
+                onClick={() => setHelp(true)}
+              >
+                <Icon name="help" />
+              </button>
+            </div>
+          </div>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {Show === undefined ? (
+          <Empty icon="search" title="There is no such page">
+            <a href="/">Go to the overview</a>
+          </Empty>
+        ) : (
+          <Guarded key={path}>
+            <Show id={found?.id ?? ''} />
+          </Guarded>
+        )}
+      </main>
+      {help && <Help onClose={() => setHelp(false)} />}
+      <Toasts />
+    </div>
+  );
+}
+
+/** A defect of one screen leaves the navigation as it is. */
+function Guarded({ children }: { readonly children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary();
+  return error === undefined ? <>{children}</> : <Problem problem={problemOf(error)} onRetry={reset} />;
+}
+
+function Brand() {
+  const { stage, region } = useContext(SessionContext);
+  return (
+    <div class="brand">
+      <span class="brand-mark" aria-hidden="true">
+        <Icon name="refresh" />
+      </span>
+      <div class="truncate">
+        <div class="brand-name">notification-retry</div>
+        <div class="brand-place truncate" title={`${stage} · ${region}`}>
+          {stage === 'local' ? 'local runtime' : `${stage} · ${region}`}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Who() {
+  const { who, role } = useContext(SessionContext);
+  return (
+    <div class="who truncate">
+      <div class="truncate" title={who}>
+        {who}
+      </div>
+      <div class="faint">{role}</div>
+    </div>
+  );
+}
+
+function Help({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl class="shortcuts">
+        {SHORTCUTS.map(({ keys, does }) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+/** The search field lies on the notifications' screen. */
+function focusSearch(): void {
+  const focus = () => document.querySelector<HTMLInputElement>('input[type="search"]')?.focus();
+  if (document.querySelector('input[type="search"]') === null) navigate('/notifications');
+  setTimeout(focus);
+}
+
+function isWithin(path: string, screen: string): boolean {
+  return path === screen || (screen !== '/' && path.startsWith(`${screen}/`));
+}

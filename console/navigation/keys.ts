@@ -1,0 +1,53 @@
+import { useEffect } from 'preact/hooks';
+
+/** A key, or two keys in a row ("g o"), with what it does. */
+export interface Shortcut {
+  readonly keys: string;
+  readonly does: string;
+}
+
+export type Bindings = Readonly<Record<string, () => void>>;
+
+/** Longest pause between the two keys of a sequence. */
+const SEQUENCE_MS = 1_000;
+
+let first: { readonly key: string; readonly at: number } | undefined;
+
+/** Reacts to keys while no field has the focus and no dialog is open. Keys with Ctrl, Alt or Meta stay the browser's. */
+export function useKeys(bindings: Bindings): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+      const before = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ` : '';
+      const bound = bindings[before + event.key] ?? (before === '' ? bindings[event.key] : undefined);
+      if (event.key === 'g') first = { key: 'g', at: event.timeStamp };
+      if (bound === undefined) return;
+      first = undefined;
+      event.preventDefault();
+      bound();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [bindings]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (document.querySelector('dialog[open]') !== null) return true;
+  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
+}
+
+export const SHORTCUTS: readonly Shortcut[] = [
+  { keys: '/', does: 'Search notifications' },
+  { keys: 'j', does: 'Next row' },
+  { keys: 'k', does: 'Previous row' },
+  { keys: 'Enter', does: 'Open the row' },
+  { keys: 'g o', does: 'Go to the overview' },
+  { keys: 'g n', does: 'Go to notifications' },
+  { keys: 'g d', does: 'Go to dead letters' },
+  { keys: 'g b', does: 'Go to operations' },
+  { keys: 'g e', does: 'Go to newsletters' },
+  { keys: 'g k', does: 'Go to keys' },
+  { keys: 'g a', does: 'Go to the audit log' },
+  { keys: 't', does: 'Change the theme' },
+  { keys: '?', does: 'Show this list' },
+];

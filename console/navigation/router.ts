@@ -1,0 +1,56 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** Where the page is. Filters live in the query, so that each view can be linked, reloaded and opened in a new tab. */
+export interface Place {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const CHANGED = 'console:navigated';
+
+export function place(): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search) };
+}
+
+/** @param replace keeps the history short while a filter is typed */
+export function navigate(href: string, { replace = false } = {}): void {
+  if (href === location.pathname + location.search) return;
+  const stays = new URL(href, location.href).pathname === location.pathname;
+  if (replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  if (!stays) scrollTo(0, 0);
+  dispatchEvent(new Event(CHANGED));
+}
+
+export function usePlace(): Place {
+  const [now, setNow] = useState(place);
+  useEffect(() => {
+    const update = () => setNow(place());
+    addEventListener('popstate', update);
+    addEventListener(CHANGED, update);
+    return () => {
+      removeEventListener('popstate', update);
+      removeEventListener(CHANGED, update);
+    };
+  }, []);
+  return now;
+}
+
+/** The link of a screen with filters; filters without a value are left out. */
+export function hrefOf(path: string, filters: Readonly<Record<string, string | undefined>> = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** Follows plain clicks on links of this page without loading it; the browser handles new tabs and other sites. */
+export function followLinks(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    return;
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
+  if (link.pathname.startsWith('/api/') || (link.hash !== '' && link.pathname === location.pathname)) return;
+  event.preventDefault();
+  navigate(link.pathname + link.search);
+}

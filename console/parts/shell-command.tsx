@@ -1,0 +1,41 @@
+import { useState } from 'preact/hooks';
+import type { ShellCommand } from '../../src/console-api/page.ts';
+import { Icon } from './icon.tsx';
+
+/** A line for the shell with a button that copies it. */
+export function Shell({ label, command }: ShellCommand) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(command);
+    setCopied(true);
+    setTimeout(setCopied, 2_000, false);
+  };
+  return (
+    <div class="shell">
+      {label !== '' && <span class="shell-label">{label}</span>}
+      <div class="shell-line">
+        <code>{command}</code>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={copied ? 'Copied' : `Copy: ${label || command}`}
+          onClick={copy}
+        >
+          <Icon name={copied ? 'check' : 'copy'} />
+        </button>
+      </div>
+    </div>
+  );
+}
+
+export function ShellCommands({ commands }: { readonly commands: readonly ShellCommand[] }) {
+  if (commands.length === 0) return null;
+  return (
+    <details class="shell-commands">
+      <summary>In the shell</summary>
+      {commands.map((command) => (
+        <Shell key={command.label + command.command} {...command} />
+      ))}
+    </details>
+  );
+}

@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact';
+import type { ProblemBody } from '../../src/console-api/page.ts';
+import { Icon, type IconName } from './icon.tsx';
+import { Shell } from './shell-command.tsx';
+
+interface EmptyProps {
+  readonly icon?: IconName;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}
+
+export function Empty({ icon = 'check', title, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <span class="empty-icon">
+        <Icon name={icon} />
+      </span>
+      <h2>{title}</h2>
+      {children !== undefined && <div class="soft">{children}</div>}
+    </div>
+  );
+}
+
+/** Grey lines in the place of what is loading, so that nothing jumps when it comes. */
+export function Loading({ lines = 6, what }: { readonly lines?: number; readonly what: string }) {
+  return (
+    <div class="loading" role="status">
+      <span class="visually-hidden">Loading {what}</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} class="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+/** What is wrong, what a person does about it, and the line for the shell. */
+export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; readonly onRetry?: () => void }) {
+  const denied = problem.status === 403;
+  return (
+    <div class="problem" role="alert">
+      <Icon name="alert" />
+      <div>
+        <h2>{denied ? 'You do not have the right for this' : problem.title}</h2>
+        <p>{problem.detail}</p>
+        {problem.errors?.map(({ path, message }) => (
+          <p key={path + message}>
+            <code>{path}</code> {message}
+          </p>
+        ))}
+        <p>
+          <strong>What to do:</strong> {problem.remedy}
+        </p>
+        {problem.command !== undefined && <Shell label="The same in the shell" command={problem.command} />}
+        {onRetry !== undefined && (
+          <button type="button" class="button" onClick={onRetry}>
+            Try again
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Icon } from './icon.tsx';
+
+interface Toast {
+  readonly id: number;
+  readonly kind: 'done' | 'failed';
+  readonly text: string;
+}
+
+/** Long enough to read; a failure stays until it is closed. */
+const SHOWN_MS = 6_000;
+const listeners = new Set<(toast: Toast) => void>();
+let last = 0;
+
+export function showToast(kind: Toast['kind'], text: string): void {
+  last += 1;
+  for (const listener of listeners) listener({ id: last, kind, text });
+}
+
+/** Two live regions that always exist, because a screen reader announces only what is put into one that it knows. */
+export function Toasts() {
+  const [toasts, setToasts] = useState<readonly Toast[]>([]);
+  const close = (id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id));
+  useEffect(() => {
+    const add = (toast: Toast) => {
+      setToasts((shown) => [...shown.slice(-3), toast]);
+      if (toast.kind === 'done') setTimeout(close, SHOWN_MS, toast.id);
+    };
+    listeners.add(add);
+    return () => {
+      listeners.delete(add);
+    };
+  }, []);
+  const ofKind = (kind: Toast['kind']) =>
+    toasts
+      .filter((toast) => toast.kind === kind)
+      .map(({ id, text }) => (
+        <div key={id} class={`toast toast-${kind}`}>
+          <Icon name={kind === 'done' ? 'check' : 'alert'} />
+          <p>{text}</p>
+          <button type="button" class="icon-button" aria-label="Close the message" onClick={() => close(id)}>
+            <Icon name="close" />
+          </button>
+        </div>
+      ));
+  return (
+    <div class="toasts">
+      <div role="status" aria-live="polite">
+        {ofKind('done')}
+      </div>
+      <div role="alert" aria-live="assertive">
+        {ofKind('failed')}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+import type { OperationKind, OperationStatus } from '../../src/console-api/operations.ts';
+import type { Tone } from './badge.tsx';
+
+interface Word {
+  readonly name: string;
+  readonly tone: Tone;
+  readonly meaning: string;
+}
+
+/** What becomes of a notification (RowState), for people. */
+const STATES: Readonly<Record<string, Word>> = {
+  delivered: { name: 'Delivered', tone: 'good', meaning: 'The provider accepted it.' },
+  claimed: { name: 'Sending', tone: 'busy', meaning: 'An attempt is under way.' },
+  abandoned: {
+    name: 'Taken over',
+    tone: 'busy',
+    meaning: 'The worker of an attempt died; the next message or sweep takes over.',
+  },
+  due: { name: 'Due', tone: 'busy', meaning: 'Its time has come; the next sweep, or a queued message, sends it.' },
+  waiting: { name: 'Waiting', tone: 'wait', meaning: 'It waits for its next retry.' },
+  dead: { name: 'Dead', tone: 'bad', meaning: 'Given up, with a dead letter: it needs a person.' },
+  stopped: {
+    name: 'Stopped',
+    tone: 'none',
+    meaning: 'Given up without a dead letter: wrong recipient, cancelled, or dropped.',
+  },
+  set_aside: { name: 'Set aside', tone: 'bad', meaning: 'Its row is malformed; its writer has to correct it.' },
+  not_taken_in: { name: 'Not taken in', tone: 'none', meaning: 'Not indexed yet, or left to its writer.' },
+};
+
+export function stateWord(state: string): Word {
+  return STATES[state] ?? { name: state, tone: 'none', meaning: '' };
+}
+
+/** Causes, as a person would say them; the code stands beside them. */
+const CAUSES: Readonly<Record<string, string>> = {
+  NETWORK_TIMEOUT: 'The provider did not answer in time',
+  UNKNOWN: 'The provider gave an unknown answer',
+  SERVER_OVERLOAD: 'The provider is overloaded',
+  RATE_LIMITED: 'The provider limits the rate',
+  AUTH_TEMPORARY: 'The credential was refused for now',
+  INVALID_RECIPIENT: 'The recipient does not exist',
+  AUTH_FAILED: 'The credential is not accepted',
+  FORMAT_ERROR: 'The provider refuses the content',
+  PERMISSION_DENIED: 'The integration lacks a permission',
+  MAX_RETRIES: 'All retries are used up',
+  EXPIRED: 'Its time is over',
+  CANCELLED: 'It was cancelled',
+};
+
+export function causeWord(type: string): string {
+  return CAUSES[type] ?? type;
+}
+
+export const CHANNEL_NAMES = { email: 'E-mail', slack: 'Slack', teams: 'Teams', webhook: 'Webhook' } as const;
+
+export const KIND_WORDS: Readonly<
+  Record<OperationKind, { readonly name: string; readonly does: string; readonly done: string }>
+> = {
+  redrive: { name: 'Redrive', does: 'Starts them again with a full budget of retries.', done: 'redriven' },
+  retry: { name: 'Retry now', does: 'Attempts now what waits for its next retry.', done: 'queued' },
+  cancel: { name: 'Cancel', does: 'Ends what waits; it is not sent.', done: 'cancelled' },
+  give_up: {
+    name: 'Take off the list',
+    does: 'Keeps row and records, deletes the dead letters; they are not sent.',
+    done: 'taken off',
+  },
+};
+
+export const OPERATION_WORDS: Readonly<Record<OperationStatus, Word>> = {
+  previewing: { name: 'Counting', tone: 'busy', meaning: 'What matches is being counted; nothing has changed.' },
+  ready: { name: 'Ready', tone: 'wait', meaning: 'Waits for its start; nothing has changed.' },
+  running: { name: 'Running', tone: 'busy', meaning: 'It is being done.' },
+  paused: { name: 'Paused', tone: 'wait', meaning: 'It can be resumed.' },
+  done: { name: 'Done', tone: 'good', meaning: 'Everything that was previewed is done.' },
+  cancelled: { name: 'Cancelled', tone: 'none', meaning: 'What was done stays done; the rest was left.' },
+  failed: { name: 'Failed', tone: 'bad', meaning: 'It stopped with an error, and can be resumed.' },
+};
+
+const EXCLUSIONS: Readonly<Record<string, string>> = {
+  delivered: 'delivered already',
+  claimed: 'being sent right now',
+  retrying: 'retried automatically',
+  expired: 'older than the limit',
+  deleted: 'deleted by their writer',
+  dropped: 'taken off the list',
+  set_aside: 'malformed rows',
+  recipient_suppressed: 'the recipient complained or is suppressed',
+  replayed: 'done by this operation already',
+  beyond_limit: 'beyond the limit',
+  failed_over: 'continue on their fallback channel',
+  INVALID_RECIPIENT: 'wrong recipients',
+  CANCELLED: 'cancelled',
+  not_waiting: 'not waiting any more',
+  failed: 'could not be changed',
+};
+
+export function exclusionWord(reason: string): string {
+  return EXCLUSIONS[reason] ?? reason.replaceAll('_', ' ');
+}
+
+/** `Slack` and the like; an unknown channel as it is written. */
+export function channelName(channel: unknown): string {
+  const name = String(channel ?? '');
+  return Object.hasOwn(CHANNEL_NAMES, name) ? CHANNEL_NAMES[name as keyof typeof CHANNEL_NAMES] : name;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,138 @@
+import { useMemo } from 'preact/hooks';
+import type { AuditEntry } from '../../src/console-api/audit.ts';
+import { useList } from '../data/use-list.ts';
+import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ScreenFrame } from '../parts/screen.tsx';
+import { Select } from '../parts/select.tsx';
+import { Empty, Loading, Problem } from '../parts/states.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { count, Time } from '../parts/time.tsx';
+
+const DAYS = ['30', '90'] as const;
+
+function columns(): readonly Column<AuditEntry>[] {
+  return [
+    { title: 'When', width: '7rem', narrow: 'head', cell: ({ at }) => <Time at={at} /> },
+    {
+      title: 'Who',
+      width: 'minmax(8rem, 1fr)',
+      narrow: 'head',
+      cell: ({ who, role }) => (
+        <a class="truncate" href={hrefOf('/audit', { who })} title={`${who}, ${role}`}>
+          {who}
+        </a>
+      ),
+    },
+    {
+      title: 'What',
+      width: '11rem',
+      narrow: 'line',
+      cell: ({ what }) => <span class="truncate">{what.replaceAll(/[._]/g, ' ')}</span>,
+    },
+    { title: 'On', width: 'minmax(9rem, 2fr)', narrow: 'line', cell: (entry) => <Targets entry={entry} /> },
+    {
+      title: 'Details',
+      width: 'minmax(6rem, 1fr)',
+      cell: ({ details }) => (
+        <span class="truncate soft" title={details}>
+          {details ?? '–'}
+        </span>
+      ),
+    },
+    { title: 'Result', width: 'minmax(7rem, 1fr)', cell: ({ result }) => <Result result={result} /> },
+  ];
+}
+
+function Targets({ entry: { on, targets } }: { readonly entry: AuditEntry }) {
+  const [first] = on;
+  if (first === undefined) return <span class="faint">–</span>;
+  return (
+    <span class="truncate">
+      <a class="mono" href={hrefOf('/audit', { target: first })} title={on.join(', ')}>
+        {first}
+      </a>
+      {targets > 1 && <span class="soft"> and {count(targets - 1)} more</span>}
+    </span>
+  );
+}
+
+function Result({ result }: { readonly result: AuditEntry['result'] }) {
+  if (result === undefined)
+    return (
+      <Badge tone="wait" title="Its end is not known">
+        Begun
+      </Badge>
+    );
+  const words = Object.entries(result).map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
+  return <span class="truncate">{words.join(', ') || 'done'}</span>;
+}
+
+/** Who did what when, on what, and what came of it. */
+export function AuditScreen() {
+  const { query } = usePlace();
+  const who = query.get('who') || undefined;
+  const what = query.get('what') || undefined;
+  const target = query.get('target') || undefined;
+  const days = DAYS.find((option) => option === query.get('days'));
+  const from = useMemo(
+    () => (days === undefined ? undefined : new Date(Date.now() - Number(days) * 86_400_000).toISOString()),
+    [days],
+  );
+  const list = useList({
+    route: 'GET /api/audit',
+    query: { who, what, target, from, limit: '100' } as Record<string, string>,
+    rowsOf: (page) => page.entries,
+    keyOf: ({ audit_id }: AuditEntry) => audit_id,
+  });
+  const set = (change: Readonly<Record<string, string | undefined>>) =>
+    navigate(hrefOf('/audit', { ...Object.fromEntries(query), ...change }));
+  const kinds = [...new Set([...(what === undefined ? [] : [what]), ...list.rows.map((entry) => entry.what)])].sort();
+  return (
+    <ScreenFrame
+      title="Audit log"
+      lead="Every change and every look at a recipient. Entries can be read, never changed."
+    >
+      <div class="filters">
+        <Select
+          label="Period"
+          value={days}
+          options={DAYS}
+          all="Last 7 days"
+          nameOf={(option) => `Last ${option} days`}
+          onChange={(chosen) => set({ days: chosen })}
+        />
+        <Select
+          label="What"
+          value={what}
+          options={kinds}
+          all="Anything"
+          nameOf={(kind) => kind.replaceAll(/[._]/g, ' ')}
+          onChange={(chosen) => set({ what: chosen })}
+        />
+        {(who ?? target) !== undefined && (
+          <a class="clear" href="/audit">
+            Only {who ?? target}: show all
+          </a>
+        )}
+      </div>
+      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
+      {!list.loaded && list.problem === undefined && <Loading what="the audit log" />}
+      {list.loaded && list.rows.length === 0 && (
+        <Empty icon="audit" title="Nothing was done in this time">
+          <p>What operators do here and in the shell is written down when they do it.</p>
+        </Empty>
+      )}
+      {list.rows.length > 0 && (
+        <Table
+          label="Audit entries"
+          columns={columns()}
+          rows={list.rows}
+          keyOf={({ audit_id }) => audit_id}
+          more={list.more}
+          onEnd={list.loadMore}
+        />
+      )}
+    </ScreenFrame>
+  );
+}

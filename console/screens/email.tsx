@@ -1,0 +1,143 @@
+import { useContext } from 'preact/hooks';
+import type { EmailDetail } from '../../src/console-api/newsletters.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
+import { useRead } from '../data/use-read.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ScreenFrame } from '../parts/screen.tsx';
+import { ShellCommands } from '../parts/shell-command.tsx';
+import { Loading, Problem } from '../parts/states.tsx';
+import { count, Time } from '../parts/time.tsx';
+import { plural } from '../parts/words.ts';
+import { EmailActions } from './email/email-actions.tsx';
+import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS } from './email/phase-words.ts';
+import { Recipients } from './email/recipients.tsx';
+
+/** One e-mail of a newsletter: live progress, and who did not get it and why. */
+export function EmailScreen({ id }: { readonly id: string }) {
+  const session = useContext(SessionContext);
+  const { data, problem, refresh } = useRead('GET /api/emails/{email_id}', { email_id: id }, {});
+  const word = data && phaseWord(data.email.phase);
+  const shown =
+    problem &&
+    (problem.command === undefined ? { ...problem, command: opsCommand(`emails status ${id}`, session) } : problem);
+  return (
+    <ScreenFrame
+      title={
+        <span class="title-line">
+          {data?.subject ?? <span class="mono title-id">{id}</span>}
+          {word && (
+            <Badge tone={word.tone} title={word.meaning}>
+              {word.name}
+            </Badge>
+          )}
+        </span>
+      }
+      lead={data && <Lead detail={data} />}
+      actions={data && <EmailActions email_id={id} detail={data} onDone={refresh} />}
+    >
+      {shown !== undefined && <Problem problem={shown} onRetry={refresh} />}
+      {data === undefined && problem === undefined && <Loading what="the e-mail" />}
+      {data !== undefined && (
+        <>
+          {data.email.error !== undefined && <p class="note tone-bad">{data.email.error}</p>}
+          <Counts detail={data} />
+          <Reasons detail={data} />
+          <Recipients email_id={id} />
+          <ShellCommands commands={data.commands} />
+        </>
+      )}
+    </ScreenFrame>
+  );
+}
+
+function Lead({ detail: { email, tenant_id } }: { readonly detail: EmailDetail }) {
+  const { rate, eta } = email;
+  return (
+    <>
+      {tenant_id} · {email.newsletter_id} · <code>{email.segment ?? 'everyone'}</code> · created{' '}
+      <Time at={email.created_at} />
+      {rate.now !== null &&
+        ` · ${count(rate.now)} per second${rate.allowed === null ? '' : ` of ${count(rate.allowed)} allowed`}`}
+      {eta !== undefined && (
+        <>
+          {' '}
+          · ends <Time at={eta} />
+        </>
+      )}
+    </>
+  );
+}
+
+const EVENTS = ['delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed'] as const;
+
+function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
+  const { counts, batches } = email;
+  const most = Math.max(1, counts.recipients);
+  return (
+    <section class="panel" aria-labelledby="counts">
+      <header class="panel-head">
+        <h2 id="counts">{plural(counts.recipients, 'recipient')}</h2>
+        <span class="faint">
+          {plural(batches.submitted, 'batch', 'batches')} of{' '}
+          {count(Object.values(batches).reduce((sum, number) => sum + number, 0))} done
+        </span>
+      </header>
+      <div
+        class="stack"
+        role="img"
+        aria-label={RECIPIENT_ORDER.map((state) => `${RECIPIENT_WORDS[state].name}: ${counts[state]}`).join(', ')}
+      >
+        {RECIPIENT_ORDER.map((state) =>
+          counts[state] === 0 ? null : (
+            <span
+              key={state}
+              class={`stack-${RECIPIENT_WORDS[state].tone}`}
+              style={{ width: `${(100 * counts[state]) / most}%` }}
+            />
+          ),
+        )}
+      </div>
+      <dl class="counts">
+        {RECIPIENT_ORDER.map((state) => (
+          <div key={state} class={`tone-${RECIPIENT_WORDS[state].tone}`}>
+            <dt>
+              <span class="dot" aria-hidden="true" />
+              {RECIPIENT_WORDS[state].name}
+            </dt>
+            <dd>{count(counts[state])}</dd>
+          </div>
+        ))}
+      </dl>
+      <dl class="counts is-second">
+        {EVENTS.map((event) => (
+          <div key={event}>
+            <dt>{event.charAt(0).toUpperCase() + event.slice(1)}</dt>
+            <dd>{count(counts[event])}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
+  const reasons = [
+    ...Object.entries(email.excluded_by_reason).map(([reason, number]) => ({ what: 'excluded', reason, number })),
+    ...Object.entries(email.failed_by_reason).map(([reason, number]) => ({ what: 'failed', reason, number })),
+  ].filter(({ number }) => number > 0);
+  if (reasons.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="reasons">
+      <header class="panel-head">
+        <h2 id="reasons">Who does not get it, and why</h2>
+      </header>
+      <ul class="reason-list">
+        {reasons.map(({ what, reason, number }) => (
+          <li key={what + reason}>
+            <strong>{count(number)}</strong> {what}: <code>{reason}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

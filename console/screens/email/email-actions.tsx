@@ -1,0 +1,140 @@
+import { useContext, useRef, useState } from 'preact/hooks';
+import type { EmailAction, EmailDetail } from '../../../src/console-api/newsletters.ts';
+import type { ProblemBody } from '../../../src/console-api/page.ts';
+import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Shell } from '../../parts/shell-command.tsx';
+import { Problem } from '../../parts/states.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { plural } from '../../parts/words.ts';
+
+type Decision = EmailAction | 'resend' | 'leave';
+
+interface Words {
+  readonly name: string;
+  readonly does: string;
+  readonly done: string;
+  readonly command: string;
+}
+
+const WORDS: Readonly<Record<Decision, Words>> = {
+  retry: {
+    name: 'Send the rest',
+    does: 'Sends what has not been submitted. Nobody gets it twice.',
+    done: 'It goes on.',
+    command: 'emails retry',
+  },
+  pause: {
+    name: 'Pause',
+    does: 'No further call is made; calls under way end.',
+    done: 'It is paused.',
+    command: 'emails pause',
+  },
+  resume: { name: 'Resume', does: 'It goes on where it stopped.', done: 'It goes on.', command: 'emails resume' },
+  cancel: { name: 'Cancel', does: 'It is not sent to anybody.', done: 'It is cancelled.', command: 'emails cancel' },
+  resend: {
+    name: 'Resend to uncertain',
+    does: 'Sends to recipients whose outcome nobody knows. Some of them may get it twice.',
+    done: 'They are sent again.',
+    command: 'emails resolve',
+  },
+  leave: {
+    name: 'Leave uncertain',
+    does: 'The uncertain recipients stay so and are not sent again.',
+    done: 'They are left.',
+    command: 'emails resolve',
+  },
+};
+
+interface EmailActionsProps {
+  readonly email_id: string;
+  readonly detail: EmailDetail;
+  readonly onDone: () => void;
+}
+
+export function EmailActions({ email_id, detail: { actions, email }, onDone }: EmailActionsProps) {
+  const { role } = useContext(SessionContext);
+  const [asked, setAsked] = useState<Decision>();
+  const open = email.counts.uncertain - email.uncertain_left;
+  const offered: readonly Decision[] = [...actions, ...(open > 0 ? (['resend', 'leave'] as const) : [])];
+  if (role === 'viewer') return null;
+  return (
+    <>
+      {offered.map((decision) => (
+        <button
+          key={decision}
+          type="button"
+          class={`button${decision === 'retry' || decision === 'resume' ? ' primary' : ''}`}
+          onClick={() => setAsked(decision)}
+        >
+          {WORDS[decision].name}
+        </button>
+      ))}
+      {asked !== undefined && (
+        <Ask
+          email_id={email_id}
+          decision={asked}
+          uncertain={open}
+          onClose={() => setAsked(undefined)}
+          onDone={onDone}
+        />
+      )}
+    </>
+  );
+}
+
+interface AskProps {
+  readonly email_id: string;
+  readonly decision: Decision;
+  readonly uncertain: number;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
+  const session = useContext(SessionContext);
+  const request_id = useRef(newRequestId());
+  const [problem, setProblem] = useState<ProblemBody>();
+  const [busy, setBusy] = useState(false);
+  const words = WORDS[decision];
+  const resolves = decision === 'resend' || decision === 'leave';
+  const act = async () => {
+    setBusy(true);
+    try {
+      const body = { request_id: request_id.current };
+      if (resolves) await write('POST /api/emails/{email_id}/resolve', { email_id }, { ...body, action: decision });
+      else await write(`POST /api/emails/{email_id}/${decision}`, { email_id }, body);
+      showToast('done', words.done);
+      onClose();
+      onDone();
+    } catch (error) {
+      setBusy(false);
+      setProblem(problemOf(error));
+    }
+  };
+  return (
+    <Dialog
+      title={`${words.name}?`}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Not now
+          </button>
+          <button type="button" class="button primary" disabled={busy} onClick={act}>
+            {words.name}
+          </button>
+        </>
+      }
+    >
+      <p>{words.does}</p>
+      {resolves && <p>{plural(uncertain, 'recipient is', 'recipients are')} concerned.</p>}
+      <Shell
+        label="The same in the shell"
+        command={opsCommand(`${words.command} ${email_id}${resolves ? ` --${decision}` : ''}`, session)}
+      />
+      {problem !== undefined && <Problem problem={problem} />}
+    </Dialog>
+  );
+}

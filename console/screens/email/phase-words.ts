@@ -1,0 +1,30 @@
+import type { ShownState } from '../../../src/core/newsletter/model/recipient-state.ts';
+import type { EmailPhase } from '../../../src/core/newsletter/views/email-view.ts';
+import type { Tone } from '../../parts/badge.tsx';
+
+const PHASES: Readonly<Record<EmailPhase, { readonly name: string; readonly tone: Tone; readonly meaning: string }>> = {
+  scheduled: { name: 'Scheduled', tone: 'wait', meaning: 'It begins at its time.' },
+  queued: { name: 'Queued', tone: 'wait', meaning: 'It is about to begin.' },
+  preparing: { name: 'Preparing', tone: 'busy', meaning: 'Its recipients are being frozen.' },
+  sending: { name: 'Sending', tone: 'busy', meaning: 'It is going out.' },
+  waiting: { name: 'Waiting', tone: 'wait', meaning: 'For its delivery window, or for what the provider allows.' },
+  paused: { name: 'Paused', tone: 'wait', meaning: 'An operator paused it.' },
+  submitted: { name: 'Submitted', tone: 'good', meaning: 'Nothing is left to send.' },
+  failed: { name: 'Failed', tone: 'bad', meaning: 'Something was not sent; it can be retried.' },
+  cancelled: { name: 'Cancelled', tone: 'none', meaning: 'It was cancelled before it began.' },
+};
+
+export function phaseWord(phase: EmailPhase) {
+  return PHASES[phase];
+}
+
+/** States of recipients in the order of the bar, with the tone of each. */
+export const RECIPIENT_WORDS: Readonly<Record<ShownState, { readonly name: string; readonly tone: Tone }>> = {
+  submitted: { name: 'Submitted', tone: 'good' },
+  pending: { name: 'Pending', tone: 'busy' },
+  excluded: { name: 'Excluded', tone: 'none' },
+  failed: { name: 'Failed', tone: 'bad' },
+  uncertain: { name: 'Uncertain', tone: 'wait' },
+};
+
+export const RECIPIENT_ORDER = Object.keys(RECIPIENT_WORDS) as ShownState[];

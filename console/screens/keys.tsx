@@ -1,0 +1,134 @@
+import { useContext, useState } from 'preact/hooks';
+import type { KeyView } from '../../src/console-api/keys.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
+import { useList } from '../data/use-list.ts';
+import { Badge, type Tone } from '../parts/badge.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { ScreenFrame } from '../parts/screen.tsx';
+import { ShellCommands } from '../parts/shell-command.tsx';
+import { Empty, Loading, Problem } from '../parts/states.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { count, Time } from '../parts/time.tsx';
+import { NewKey } from './keys/new-key.tsx';
+import { RevokeKey } from './keys/revoke-key.tsx';
+
+const STATES: Readonly<Record<KeyView['state'], { readonly name: string; readonly tone: Tone }>> = {
+  valid: { name: 'Valid', tone: 'good' },
+  expired: { name: 'Expired', tone: 'wait' },
+  revoked: { name: 'Revoked', tone: 'none' },
+};
+
+function columns(onRevoke: ((key: KeyView) => void) | undefined): readonly Column<KeyView>[] {
+  const shown: readonly Column<KeyView>[] = [
+    {
+      title: 'State',
+      width: '6.5rem',
+      narrow: 'head',
+      cell: ({ state }) => <Badge tone={STATES[state].tone}>{STATES[state].name}</Badge>,
+    },
+    {
+      title: 'Key',
+      width: 'minmax(8rem, 2fr)',
+      narrow: 'head',
+      cell: ({ key_id, description }) => (
+        <span class="truncate" title={description}>
+          <span class="mono">{key_id}</span> {description !== undefined && <span class="soft">{description}</span>}
+        </span>
+      ),
+    },
+    {
+      title: 'Tenant',
+      width: 'minmax(6rem, 1fr)',
+      narrow: 'line',
+      cell: ({ tenant_id }) => <span class="truncate">{tenant_id}</span>,
+    },
+    {
+      title: 'May',
+      width: 'minmax(9rem, 2fr)',
+      narrow: 'line',
+      cell: ({ scopes }) => <span class="truncate">{scopes.join(', ')}</span>,
+    },
+    {
+      title: 'Per second',
+      width: '6rem',
+      align: 'right',
+      cell: ({ rate_limit }) => (rate_limit === undefined ? <span class="faint">default</span> : count(rate_limit)),
+    },
+    { title: 'Created', width: '6rem', align: 'right', cell: ({ created_at }) => <Time at={created_at} /> },
+    {
+      title: 'Ends',
+      width: '6rem',
+      align: 'right',
+      cell: ({ revoked_at, expires_at }) =>
+        (revoked_at ?? expires_at) ? <Time at={revoked_at ?? expires_at} /> : <span class="faint">never</span>,
+    },
+  ];
+  if (onRevoke === undefined) return shown;
+  return [
+    ...shown,
+    {
+      title: 'Action',
+      width: '5.5rem',
+      align: 'right',
+      narrow: 'line',
+      cell: (key) =>
+        key.state === 'valid' && (
+          <button type="button" class="link-button" onClick={() => onRevoke(key)}>
+            Revoke<span class="visually-hidden"> {key.key_id}</span>
+          </button>
+        ),
+    },
+  ];
+}
+
+/** Who may call the intake API. */
+export function KeysScreen() {
+  const session = useContext(SessionContext);
+  const [asked, setAsked] = useState<'new' | KeyView>();
+  const operator = session.role === 'operator';
+  const list = useList({
+    route: 'GET /api/keys',
+    query: {},
+    rowsOf: (page) => page.keys,
+    keyOf: ({ key_id }: KeyView) => key_id,
+  });
+  const close = () => {
+    setAsked(undefined);
+    list.refresh();
+  };
+  return (
+    <ScreenFrame
+      title="Keys"
+      lead="Producers identify themselves to the API by a key. A key belongs to one tenant; its secret is shown once."
+      actions={
+        operator && (
+          <button type="button" class="button primary" onClick={() => setAsked('new')}>
+            <Icon name="plus" />
+            New key
+          </button>
+        )
+      }
+    >
+      {list.problem !== undefined && <Problem problem={list.problem} onRetry={list.refresh} />}
+      {!list.loaded && list.problem === undefined && <Loading what="keys" />}
+      {list.loaded && list.rows.length === 0 && (
+        <Empty icon="keys" title="No keys yet">
+          <p>Make one for each producer that hands notifications over by the API.</p>
+        </Empty>
+      )}
+      {list.rows.length > 0 && (
+        <Table
+          label="Keys"
+          columns={columns(operator ? setAsked : undefined)}
+          rows={list.rows}
+          keyOf={({ key_id }) => key_id}
+          more={list.more}
+          onEnd={list.loadMore}
+        />
+      )}
+      <ShellCommands commands={[{ label: 'The same list', command: opsCommand('keys list', session) }]} />
+      {asked === 'new' && <NewKey onClose={close} />}
+      {asked !== undefined && asked !== 'new' && <RevokeKey apiKey={asked} onClose={close} />}
+    </ScreenFrame>
+  );
+}

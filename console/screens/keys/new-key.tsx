@@ -1,0 +1,127 @@
+import { useContext, useRef, useState } from 'preact/hooks';
+import { type CreatedKey, KEY_SCOPES } from '../../../src/console-api/keys.ts';
+import type { ProblemBody } from '../../../src/console-api/page.ts';
+import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Shell } from '../../parts/shell-command.tsx';
+import { Problem } from '../../parts/states.tsx';
+
+const MEANING: Readonly<Record<(typeof KEY_SCOPES)[number], string>> = {
+  send: 'hand notifications over',
+  read: 'see what became of them',
+  operate: 'retry and cancel them',
+  'newsletters:read': 'see newsletters and their e-mails',
+  'newsletters:write': 'change members, send newsletters',
+};
+
+export function NewKey({ onClose }: { readonly onClose: () => void }) {
+  const [created, setCreated] = useState<CreatedKey>();
+  return created === undefined ? (
+    <Ask onClose={onClose} onCreated={setCreated} />
+  ) : (
+    <Secret created={created} onClose={onClose} />
+  );
+}
+
+function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: (key: CreatedKey) => void }) {
+  const session = useContext(SessionContext);
+  const request_id = useRef(newRequestId());
+  const [problem, setProblem] = useState<ProblemBody>();
+  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? '').trim();
+    const days = Number(text('days'));
+    const rate = Number(text('rate'));
+    try {
+      const key = await write(
+        'POST /api/keys',
+        {},
+        {
+          request_id: request_id.current,
+          tenant: text('tenant'),
+          scopes: KEY_SCOPES.filter((scope) => form.getAll('scope').includes(scope)),
+          ...(days > 0 && { expires_in_days: days }),
+          ...(rate > 0 && { rate_limit: rate }),
+          ...(text('description') !== '' && { description: text('description') }),
+        },
+      );
+      onCreated(key);
+    } catch (error) {
+      request_id.current = newRequestId();
+      setProblem(problemOf(error));
+    }
+  };
+  return (
+    <Dialog
+      title="New key"
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" form="new-key" class="button primary">
+            Create key
+          </button>
+        </>
+      }
+    >
+      <form id="new-key" class="form" onSubmit={submit}>
+        <Field label="Tenant" name="tenant" required />
+        <fieldset class="choices">
+          <legend>It may</legend>
+          {KEY_SCOPES.map((scope) => (
+            <label key={scope} class="choice">
+              <input type="checkbox" name="scope" value={scope} defaultChecked={scope === 'send'} />
+              <span>
+                <strong>{scope}</strong>
+                <span class="soft">{MEANING[scope]}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <Field label="Description" name="description" hint="Who uses it, such as the service’s name" />
+        <div class="form-row">
+          <Field label="Ends after days" name="days" type="number" min={1} max={3650} hint="Empty: never" />
+          <Field label="Requests per second" name="rate" type="number" min={1} max={10000} hint="Empty: the default" />
+        </div>
+        <Shell
+          label="The same in the shell"
+          command={opsCommand('keys create --tenant TENANT --scope send', session)}
+        />
+        {problem !== undefined && <Problem problem={problem} />}
+      </form>
+    </Dialog>
+  );
+}
+
+function Secret({ created: { key_id, key }, onClose }: { readonly created: CreatedKey; readonly onClose: () => void }) {
+  return (
+    <Dialog
+      title="The key is made"
+      onClose={onClose}
+      actions={
+        <button type="button" class="button primary" onClick={onClose}>
+          I have stored it
+        </button>
+      }
+    >
+      {key === null ? (
+        <p>
+          An earlier request made <code>{key_id}</code>, and its answer showed the key. If nobody has it, revoke this
+          one and make another.
+        </p>
+      ) : (
+        <>
+          <p>
+            Copy it now: it is not stored and cannot be shown again. Its id is <code>{key_id}</code>.
+          </p>
+          <Shell label="Key" command={key} />
+        </>
+      )}
+    </Dialog>
+  );
+}

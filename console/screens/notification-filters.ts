@@ -1,0 +1,76 @@
+import { LIST_STATUSES } from '../../src/console-api/notifications.ts';
+import type { OperationFilter } from '../../src/console-api/operations.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
+import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import type { Query } from '../data/api.ts';
+
+type ListQuery = Query<'GET /api/notifications'>;
+
+export const PERIODS = ['1 hour', '7 days', '30 days', '1 year'] as const;
+export type Period = (typeof PERIODS)[number];
+
+const HOURS: Readonly<Record<Period, number>> = { '1 hour': 1, '7 days': 168, '30 days': 720, '1 year': 8_760 };
+
+export const STATUS_NAMES: Readonly<Record<(typeof LIST_STATUSES)[number], string>> = {
+  due: 'Due or waiting',
+  dead: 'Dead',
+  PENDING: 'Pending',
+  SENDING: 'Sending',
+  SUCCESS: 'Delivered',
+  FAILED: 'Failed',
+  RETRY: 'Waiting for retry',
+};
+
+export interface ListFilters {
+  readonly api: ListQuery;
+  readonly period: Period | undefined;
+}
+
+/** The filters of a URL. A value that does not exist is left out, so that an old link shows something. */
+export function filtersIn(query: URLSearchParams): ListFilters {
+  const one = <T extends string>(name: string, values: readonly T[]) =>
+    values.find((value) => value === query.get(name));
+  const any = (name: string) => query.get(name) || undefined;
+  const all = {
+    status: one('status', LIST_STATUSES),
+    channel: one('channel', CHANNELS),
+    priority: one('priority', PRIORITIES),
+    error_type: one('error_type', ERROR_TYPES),
+    tenant: any('tenant'),
+    integration: any('integration'),
+    recipient_hash: any('recipient_hash'),
+    q: any('q'),
+    from: any('from'),
+    to: any('to'),
+  };
+  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return { api: given as ListQuery, period: one('period', PERIODS) };
+}
+
+/** Undefined: the API's own period, the last 24 hours. */
+export function startOf(period: Period | undefined): string | undefined {
+  return period === undefined ? undefined : new Date(Date.now() - HOURS[period] * 3_600_000).toISOString();
+}
+
+export function operationFilter({ api }: ListFilters, from: string | undefined): OperationFilter {
+  const { status: _, q: __, limit: ___, cursor: ____, ...filter } = api;
+  return { ...filter, ...(from !== undefined && { from }) };
+}
+
+/** What the console can filter by and the command cannot: it takes the address itself. */
+const NO_OPTION = new Set(['recipient_hash', 'integration']);
+
+/** As `ops list` takes it. */
+export function listCommand({ api }: ListFilters, from: string | undefined): string {
+  if (api.q !== undefined) return `show ${quoted(api.q)}`;
+  const options = Object.entries({ ...api, from }).flatMap(([name, value]) =>
+    value === undefined || NO_OPTION.has(name) ? [] : [`--${name.replaceAll('_', '-')} ${quoted(value)}`],
+  );
+  return ['list', ...options].join(' ');
+}
+
+/** For a POSIX shell: what is not plain is put into single quotes. */
+function quoted(value: string): string {
+  return /^[\w.:@/-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+}

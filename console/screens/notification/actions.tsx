@@ -1,0 +1,158 @@
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import {
+  ACTIONS,
+  type Action,
+  type ActionAnswer,
+  type NotificationDetail,
+} from '../../../src/console-api/notifications.ts';
+import type { ProblemBody } from '../../../src/console-api/page.ts';
+import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { SessionContext } from '../../data/session.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Shell } from '../../parts/shell-command.tsx';
+import { Loading, Problem } from '../../parts/states.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+
+interface Words {
+  readonly name: string;
+  readonly question: string;
+  readonly does: string;
+  readonly done: string;
+}
+
+const WORDS: Readonly<Record<Action, Words>> = {
+  retry: {
+    name: 'Retry now',
+    question: 'Retry it now?',
+    does: 'It is attempted once at once. What removed the cause should come first.',
+    done: 'It is queued and will be attempted at once.',
+  },
+  cancel: {
+    name: 'Cancel',
+    question: 'Cancel it?',
+    does: 'It is not attempted any more. Its row and records stay.',
+    done: 'It is cancelled.',
+  },
+  give_up: {
+    name: 'Take off the list',
+    question: 'Take it off the list of dead letters?',
+    does: 'Its dead letter is deleted; its row and records stay. It is not sent.',
+    done: 'It is off the list.',
+  },
+};
+
+interface ActionsProps {
+  readonly log_id: string;
+  readonly detail: NotificationDetail;
+  readonly onDone: () => void;
+}
+
+export function Actions({ log_id, detail: { actions }, onDone }: ActionsProps) {
+  const { role } = useContext(SessionContext);
+  const [asked, setAsked] = useState<Action>();
+  return (
+    <>
+      {ACTIONS.filter((action) => action === 'retry' || actions[action].possible).map((action) => {
+        const check = actions[action];
+        const because =
+          role === 'viewer'
+            ? 'Your role is viewer: only operators change anything.'
+            : check.possible
+              ? undefined
+              : check.because;
+        return (
+          <button
+            key={action}
+            type="button"
+            class={`button${action === 'retry' ? ' primary' : ''}`}
+            aria-disabled={because !== undefined}
+            title={because}
+            onClick={() => (because === undefined ? setAsked(action) : showToast('failed', because))}
+          >
+            {WORDS[action].name}
+          </button>
+        );
+      })}
+      {asked !== undefined && (
+        <Ask log_id={log_id} action={asked} onClose={() => setAsked(undefined)} onDone={onDone} />
+      )}
+    </>
+  );
+}
+
+interface AskProps {
+  readonly log_id: string;
+  readonly action: Action;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** Says by a dry run what would happen, and acts when the person agrees. */
+function Ask({ log_id, action, onClose, onDone }: AskProps) {
+  // One decision, one id: a second click, or a repeated request, changes nothing more.
+  const request_id = useRef(newRequestId());
+  const [preview, setPreview] = useState<ActionAnswer>();
+  const [problem, setProblem] = useState<ProblemBody>();
+  const [busy, setBusy] = useState(false);
+  const words = WORDS[action];
+  useEffect(() => {
+    write('POST /api/actions', {}, { request_id: newRequestId(), action, log_ids: [log_id], dry_run: true })
+      .then(setPreview)
+      .catch((error) => setProblem(problemOf(error)));
+  }, [action, log_id]);
+  const act = async () => {
+    setBusy(true);
+    try {
+      const answer = await write(
+        'POST /api/actions',
+        {},
+        { request_id: request_id.current, action, log_ids: [log_id] },
+      );
+      const refused = refusalIn(answer);
+      showToast(refused === undefined ? 'done' : 'failed', refused ?? words.done);
+      onClose();
+      onDone();
+    } catch (error) {
+      setProblem(problemOf(error));
+      setBusy(false);
+    }
+  };
+  const refused = preview && refusalIn(preview);
+  return (
+    <Dialog
+      title={words.question}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Leave it
+          </button>
+          <button
+            type="button"
+            class={`button ${action === 'retry' ? 'primary' : 'danger'}`}
+            disabled={busy || preview === undefined || refused !== undefined}
+            onClick={act}
+          >
+            {words.name}
+          </button>
+        </>
+      }
+    >
+      <p>{words.does}</p>
+      {preview === undefined && problem === undefined && <Loading what="what would happen" lines={1} />}
+      {refused !== undefined && <p class="note tone-wait">Nothing would happen: {refused}</p>}
+      {preview !== undefined && <Shell label="The same in the shell" command={preview.command} />}
+      {problem !== undefined && <Problem problem={problem} />}
+    </Dialog>
+  );
+}
+
+function refusalIn({ results: [result] }: ActionAnswer): string | undefined {
+  if (result === undefined) return 'there was no result.';
+  const acted =
+    result.result === 'queued' ||
+    result.result === 'cancelled' ||
+    result.result === 'given_up' ||
+    result.result === 'ended';
+  return acted ? undefined : (result.because ?? result.result.replaceAll('_', ' '));
+}

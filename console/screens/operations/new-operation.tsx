@@ -1,0 +1,167 @@
+import { useContext, useRef, useState } from 'preact/hooks';
+import {
+  OPERATION_KINDS,
+  type OperationFilter,
+  type OperationKind,
+  type OperationView,
+} from '../../../src/console-api/operations.ts';
+import type { ProblemBody } from '../../../src/console-api/page.ts';
+import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { SessionContext } from '../../data/session.ts';
+import { useRead } from '../../data/use-read.ts';
+import { navigate } from '../../navigation/router.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Shell } from '../../parts/shell-command.tsx';
+import { Loading, Problem } from '../../parts/states.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { KIND_WORDS, plural } from '../../parts/words.ts';
+import { FilterWords } from './filter-words.tsx';
+import { Preview } from './preview.tsx';
+
+interface NewOperationProps {
+  readonly filter: OperationFilter;
+  /** What may be chosen; one: it is chosen already. */
+  readonly kinds?: readonly OperationKind[];
+  readonly onClose: () => void;
+}
+
+const DEFAULT_RATE = 100;
+
+/** Chooses what to do with everything that matches; the next step shows what that is, and nothing changes before. */
+export function NewOperation({ filter, kinds = OPERATION_KINDS, onClose }: NewOperationProps) {
+  const [kind, setKind] = useState(kinds[0] ?? 'redrive');
+  const [operation, setOperation] = useState<OperationView>();
+  const [problem, setProblem] = useState<ProblemBody>();
+  const request_id = useRef(newRequestId());
+  if (operation !== undefined) return <Confirm first={operation} onClose={onClose} />;
+
+  const preview = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const most = Number(form.get('limit') ?? 0);
+    const rate = Number(form.get('rate') ?? DEFAULT_RATE);
+    try {
+      const body = { request_id: request_id.current, kind, filter, rate, ...(most > 0 && { limit: most }) };
+      setOperation(await write('POST /api/operations', {}, body));
+    } catch (error) {
+      // Another attempt is another decision: the first id may stand for a refused body.
+      request_id.current = newRequestId();
+      setProblem(problemOf(error));
+    }
+  };
+  return (
+    <Dialog
+      title={kinds.length === 1 ? `${KIND_WORDS[kind].name}: what matches` : 'Act on all that match'}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" form="new-operation" class="button primary">
+            Preview
+          </button>
+        </>
+      }
+    >
+      <form id="new-operation" class="form" onSubmit={preview}>
+        <FilterWords filter={filter} />
+        {kinds.length > 1 && (
+          <fieldset class="choices">
+            <legend>What to do</legend>
+            {kinds.map((option) => (
+              <label key={option} class="choice">
+                <input
+                  type="radio"
+                  name="kind"
+                  value={option}
+                  checked={option === kind}
+                  onChange={() => setKind(option)}
+                />
+                <span>
+                  <strong>{KIND_WORDS[option].name}</strong>
+                  <span class="soft">{KIND_WORDS[option].does}</span>
+                </span>
+              </label>
+            ))}
+          </fieldset>
+        )}
+        {kinds.length === 1 && <p>{KIND_WORDS[kind].does}</p>}
+        <div class="form-row">
+          <Field
+            label="Per second"
+            name="rate"
+            type="number"
+            value={String(DEFAULT_RATE)}
+            min={0.1}
+            max={500}
+            step="any"
+          />
+          <Field label="At most" name="limit" type="number" min={1} step={1} hint="Empty: all of them" />
+        </div>
+        {problem !== undefined && <Problem problem={problem} />}
+      </form>
+    </Dialog>
+  );
+}
+
+/** Shows what was found; the start takes exactly that, and nothing that came later. */
+function Confirm({ first, onClose }: { readonly first: OperationView; readonly onClose: () => void }) {
+  const session = useContext(SessionContext);
+  const { operation_id } = first;
+  const request_id = useRef(newRequestId());
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<ProblemBody>();
+  const { data = first, problem = refused } = useRead(
+    'GET /api/operations/{operation_id}',
+    { operation_id },
+    {},
+    { every: Math.min(1_000, session.poll_ms) },
+  );
+  const words = KIND_WORDS[data.kind];
+  const taken = data.preview?.taken ?? 0;
+  const start = async () => {
+    setBusy(true);
+    try {
+      await write('POST /api/operations/{operation_id}/start', { operation_id }, { request_id: request_id.current });
+      showToast('done', `${words.name}: ${plural(taken, 'notification')} begun. Its progress is under operations.`);
+      onClose();
+      navigate('/operations');
+    } catch (error) {
+      setBusy(false);
+      setRefused(problemOf(error));
+    }
+  };
+  return (
+    <Dialog
+      title={`${words.name}: preview`}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" class="button" onClick={onClose}>
+            Leave it
+          </button>
+          <button
+            type="button"
+            class="button primary"
+            disabled={busy || data.status !== 'ready' || taken === 0}
+            onClick={start}
+          >
+            {data.preview === null ? 'Counting…' : `${words.name} ${plural(taken, 'notification')}`}
+          </button>
+        </>
+      }
+    >
+      <FilterWords filter={data.filter} />
+      {data.preview === null ? (
+        <Loading what="the preview" lines={3} />
+      ) : (
+        <Preview operation={data} counts={data.preview} />
+      )}
+      {data.error !== null && <p class="note tone-bad">{data.error}</p>}
+      {problem !== undefined && <Problem problem={problem} />}
+      {data.command !== null && <Shell label="The same in the shell" command={data.command} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,137 @@
+import { useContext } from 'preact/hooks';
+import type { OperationAction, OperationView } from '../../../src/console-api/operations.ts';
+import { newRequestId, problemOf, write } from '../../data/api.ts';
+import { SessionContext } from '../../data/session.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { ShellCommands } from '../../parts/shell-command.tsx';
+import { count, Time } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../../parts/words.ts';
+import { FilterWords } from './filter-words.tsx';
+
+const ACTION_NAMES: Readonly<Record<OperationAction, string>> = {
+  start: 'Start',
+  pause: 'Pause',
+  resume: 'Resume',
+  cancel: 'Cancel',
+};
+const ANSWERS: Readonly<Record<OperationAction, string>> = {
+  start: 'The operation has begun.',
+  pause: 'It pauses after the page in progress.',
+  resume: 'It goes on where it stopped.',
+  cancel: 'It ends after the page in progress; what was done stays done.',
+};
+
+interface OperationProps {
+  readonly operation: OperationView;
+  readonly onChanged: () => void;
+}
+
+export function Operation({ operation, onChanged }: OperationProps) {
+  const { role } = useContext(SessionContext);
+  const { operation_id, kind, status, preview, progress, wanted } = operation;
+  const word = OPERATION_WORDS[status];
+  const heading = `operation-${operation_id}`;
+  const act = async (action: OperationAction) => {
+    try {
+      await write(`POST /api/operations/{operation_id}/${action}`, { operation_id }, { request_id: newRequestId() });
+      showToast('done', ANSWERS[action]);
+    } catch (error) {
+      const { detail, remedy } = problemOf(error);
+      showToast('failed', `${detail} ${remedy}`);
+    }
+    onChanged();
+  };
+  return (
+    <section class="panel group" aria-labelledby={heading}>
+      <header class="group-head">
+        <div class="group-what">
+          <h2 id={heading} class="title-line">
+            {KIND_WORDS[kind].name}
+            {preview !== null && ` ${plural(preview.taken, 'notification')}`}
+            <Badge tone={word.tone} title={word.meaning}>
+              {wanted === null ? word.name : wanted === 'pause' ? 'Pausing' : 'Cancelling'}
+            </Badge>
+          </h2>
+          <p class="soft">
+            by {operation.created_by} · <Time at={operation.created_at} />
+            {operation.ended_at !== null && (
+              <>
+                {' '}
+                · ended <Time at={operation.ended_at} />
+              </>
+            )}{' '}
+            · <code class="faint">{operation_id}</code>
+          </p>
+        </div>
+        <div class="group-actions">
+          {role === 'operator' &&
+            operation.actions.map((action) => (
+              <button
+                key={action}
+                type="button"
+                class={`button${action === 'start' || action === 'resume' ? ' primary' : ''}`}
+                onClick={() => act(action)}
+              >
+                {ACTION_NAMES[action]}
+                <span class="visually-hidden"> {KIND_WORDS[kind].name}</span>
+              </button>
+            ))}
+        </div>
+      </header>
+      <div class="group-line">
+        <FilterWords filter={operation.filter} />
+      </div>
+      {status !== 'previewing' && status !== 'ready' && <Progress operation={operation} />}
+      <Reasons excluded={(status === 'ready' ? (preview ?? progress) : progress).excluded} />
+      {operation.error !== null && <p class="group-line note tone-bad">{operation.error}</p>}
+      <ShellCommands commands={operation.command === null ? [] : [{ label: '', command: operation.command }]} />
+    </section>
+  );
+}
+
+function Progress({
+  operation: { preview, progress, kind, status, rate, rate_now, eta },
+}: {
+  readonly operation: OperationView;
+}) {
+  const total = preview?.taken ?? progress.matched;
+  const share = total === 0 ? 100 : Math.min(100, (100 * progress.taken) / total);
+  return (
+    <div class="group-line progress-line">
+      <div
+        class="progress"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={Math.min(total, progress.taken)}
+        aria-valuetext={`${progress.taken} of ${total}`}
+      >
+        <span class={`progress-${status}`} style={{ width: `${share}%` }} />
+      </div>
+      <p class="soft">
+        <strong>{count(progress.taken)}</strong> of {count(total)} {KIND_WORDS[kind].done}
+        {rate_now !== null && ` · ${count(rate_now)} of at most ${count(rate)} per second`}
+        {eta !== null && (
+          <>
+            {' '}
+            · ends <Time at={eta} />
+          </>
+        )}
+        {progress.left_to_sweep > 0 && ` · ${count(progress.left_to_sweep)} are sent by the next sweep`}
+      </p>
+    </div>
+  );
+}
+
+function Reasons({ excluded }: { readonly excluded: OperationView['progress']['excluded'] }) {
+  const reasons = Object.entries(excluded).filter(([, number]) => number > 0);
+  if (reasons.length === 0) return null;
+  return (
+    <div class="group-line">
+      <span class="group-label">Left out</span>
+      <p class="soft">{reasons.map(([reason, number]) => `${count(number)} ${exclusionWord(reason)}`).join(' · ')}</p>
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+import type { Overview } from '../../src/console-api/overview.ts';
+import { useRead } from '../data/use-read.ts';
+import { hrefOf } from '../navigation/router.ts';
+import { Figure } from '../parts/figure.tsx';
+import { ScreenFrame } from '../parts/screen.tsx';
+import { Loading, Problem } from '../parts/states.tsx';
+import { Time } from '../parts/time.tsx';
+import { plural } from '../parts/words.ts';
+import { Causes } from './overview/causes.tsx';
+import { Channels } from './overview/channels.tsx';
+import { Charts } from './overview/charts.tsx';
+import { Providers } from './overview/providers.tsx';
+import { Sweeps } from './overview/sweeps.tsx';
+
+/** Is everything delivered? What is not, why, and what can be done about it. */
+export function OverviewScreen() {
+  const { data, problem, refresh } = useRead('GET /api/overview', {}, {});
+  return (
+    <ScreenFrame title="Overview" lead={data && <Headline overview={data} />}>
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
+      {data === undefined && problem === undefined && <Loading what="the overview" lines={10} />}
+      {data !== undefined && (
+        <>
+          <Figures overview={data} />
+          <Causes causes={data.causes} complete={data.causes_complete} />
+          <Charts series={data.series} />
+          <div class="columns">
+            <Channels channels={data.channels} />
+            <Sweeps sweeps={data.sweeps} />
+          </div>
+          <Providers breakers={data.breakers} budgets={data.budgets} />
+        </>
+      )}
+    </ScreenFrame>
+  );
+}
+
+function Headline({ overview }: { readonly overview: Overview }) {
+  const { dead, due, waiting } = sums(overview);
+  const down = overview.breakers.filter(({ state }) => state === 'open').length;
+  if (dead > 0 && down > 0)
+    return `${plural(dead, 'notification is dead', 'notifications are dead')} and waits for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
+  if (dead > 0)
+    return `${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Everything else is delivered or on its way.`;
+  if (down > 0)
+    return `${plural(down, 'provider is', 'providers are')} down: what it should get is held, and sent when it is back.`;
+  return due + waiting > 0 ? 'Everything is delivered or on its way.' : 'Everything is delivered.';
+}
+
+function Figures({ overview }: { readonly overview: Overview }) {
+  const { dead, due, waiting, in_flight, oldest } = sums(overview);
+  return (
+    <div class="figures">
+      <Figure
+        label="Dead"
+        value={dead}
+        tone="bad"
+        href="/dead-letters"
+        hint={dead === 0 ? 'nothing needs you' : `by ${plural(overview.causes.length, 'cause')}`}
+      />
+      <Figure
+        label="Due"
+        value={due}
+        tone="none"
+        href={hrefOf('/notifications', { status: 'due' })}
+        hint={
+          oldest === null ? (
+            'nothing is late'
+          ) : (
+            <>
+              oldest <Time at={oldest} />
+            </>
+          )
+        }
+      />
+      <Figure
+        label="In flight"
+        value={in_flight}
+        href={hrefOf('/notifications', { status: 'SENDING' })}
+        hint="being sent now"
+      />
+      <Figure
+        label="Waiting"
+        value={waiting}
+        href={hrefOf('/notifications', { status: 'RETRY' })}
+        hint="for their next retry"
+      />
+    </div>
+  );
+}
+
+function sums({ channels }: Overview) {
+  const sum = (name: 'due' | 'dead' | 'waiting' | 'in_flight') =>
+    channels.reduce((total, figures) => total + figures[name], 0);
+  const [oldest = null] = channels.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
+  return { dead: sum('dead'), due: sum('due'), waiting: sum('waiting'), in_flight: sum('in_flight'), oldest };
+}

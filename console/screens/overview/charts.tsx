@@ -1,0 +1,65 @@
+import { useMemo } from 'preact/hooks';
+import type { Series } from '../../../src/console-api/overview.ts';
+import { Chart, type ChartLine } from '../../parts/chart.tsx';
+import { count, duration } from '../../parts/time.tsx';
+
+interface Plan {
+  readonly title: string;
+  readonly lines: readonly { readonly series: Series['name']; readonly name: string; readonly color: string }[];
+  readonly format?: (value: number) => string;
+}
+
+const PLANS: readonly Plan[] = [
+  {
+    title: 'Attempts in the last day',
+    lines: [
+      { series: 'delivered', name: 'Delivered', color: '--good' },
+      { series: 'failed', name: 'Failed', color: '--bad' },
+    ],
+  },
+  {
+    title: 'Unfinished',
+    lines: [
+      { series: 'due', name: 'Due', color: '--busy' },
+      { series: 'waiting', name: 'Waiting', color: '--wait' },
+      { series: 'dead', name: 'Dead', color: '--bad' },
+    ],
+  },
+  {
+    title: 'Delay until delivery',
+    lines: [{ series: 'delay_seconds', name: 'Delay', color: '--accent' }],
+    format: (seconds) => (seconds === 0 ? '0' : duration(seconds * 1000)),
+  },
+];
+
+/** One chart per question; a chart without any figures is left out. */
+export function Charts({ series }: { readonly series: readonly Series[] }) {
+  const charts = useMemo(() => PLANS.flatMap((plan) => chartOf(plan, series) ?? []), [series]);
+  if (charts.length === 0) return null;
+  return (
+    <section class="charts" aria-label="The last day">
+      {charts.map((chart) => (
+        <Chart key={chart.title} {...chart} />
+      ))}
+    </section>
+  );
+}
+
+function chartOf({ title, lines, format = count }: Plan, series: readonly Series[]) {
+  const found = lines.flatMap((line) => {
+    const points = series.find(({ name }) => name === line.series)?.points ?? [];
+    return points.length === 0
+      ? []
+      : [{ ...line, at: new Map(points.map(({ at, value }) => [Date.parse(at) / 1000, value])) }];
+  });
+  if (found.length === 0) return undefined;
+  const times = [...new Set(found.flatMap(({ at }) => [...at.keys()]))].sort((a, b) => a - b);
+  const drawn = found.map(
+    ({ name, color, at }): ChartLine => ({ name, color, values: times.map((time) => at.get(time) ?? null) }),
+  );
+  const sentences = drawn.map(({ name, values }) => {
+    const known = values.filter((value) => value !== null);
+    return `${name}: ${format(known.at(-1) ?? 0)} at last, at most ${format(Math.max(0, ...known))}.`;
+  });
+  return { title, times, lines: drawn, format, summary: sentences.join(' ') };
+}

@@ -1,0 +1,90 @@
+import type { Overview } from '../../../src/console-api/overview.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { count, Time } from '../../parts/time.tsx';
+import { channelName, plural } from '../../parts/words.ts';
+
+/** Providers that are down, and budgets that say something: a channel without any figure is left out. */
+export function Providers({ breakers, budgets }: Pick<Overview, 'breakers' | 'budgets'>) {
+  const telling = budgets.filter(
+    ({ max_24h, allowed_per_second, paused, busy_receivers }) =>
+      max_24h !== null || allowed_per_second !== null || paused.length > 0 || busy_receivers > 0,
+  );
+  return (
+    <div class="columns">
+      <section class="panel" aria-labelledby="breakers">
+        <header class="panel-head">
+          <h2 id="breakers">Providers that are down</h2>
+        </header>
+        {breakers.length === 0 ? (
+          <p class="panel-note soft">None: every provider answers.</p>
+        ) : (
+          <ul class="facts">
+            {breakers.map((breaker) => (
+              <li key={`${breaker.channel} ${breaker.integration}`}>
+                <div class="fact-head">
+                  <strong>{channelName(breaker.channel)}</strong> <code>{breaker.integration}</code>
+                  <Badge tone={breaker.state === 'open' ? 'bad' : 'wait'}>
+                    {breaker.state === 'open' ? 'Down' : 'Recovering'}
+                  </Badge>
+                </div>
+                <p class="soft">
+                  Since <Time at={breaker.since} />: <code>{breaker.last_error}</code>,{' '}
+                  {plural(breaker.held, 'attempt')} held
+                  {breaker.next_probe_at !== null && (
+                    <>
+                      , next probe <Time at={breaker.next_probe_at} />
+                    </>
+                  )}
+                  .
+                </p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <section class="panel" aria-labelledby="budgets">
+        <header class="panel-head">
+          <h2 id="budgets">Budgets</h2>
+        </header>
+        {telling.length === 0 ? (
+          <p class="panel-note soft">No provider limits anything now.</p>
+        ) : (
+          <ul class="facts">
+            {telling.map((budget) => (
+              <li key={budget.channel}>
+                <div class="fact-head">
+                  <strong>{channelName(budget.channel)}</strong>
+                  {budget.sending === false && <Badge tone="bad">Sending is disabled</Badge>}
+                  {budget.production === false && <Badge tone="wait">SES sandbox</Badge>}
+                </div>
+                <Quota sent={budget.sent_24h} max={budget.max_24h} />
+                <p class="soft">
+                  {budget.per_second !== null && `${count(budget.per_second)} per second planned`}
+                  {budget.allowed_per_second !== null && `, ${count(budget.allowed_per_second)} allowed`}
+                  {budget.busy_receivers > 0 && `${plural(budget.busy_receivers, 'receiver')} at the limit`}
+                </p>
+                {budget.paused.map(({ use, why, until }) => (
+                  <p key={use} class="soft">
+                    <Badge tone="wait">Paused</Badge> {use}: {why}, until <Time at={until} />
+                  </p>
+                ))}
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </div>
+  );
+}
+
+function Quota({ sent, max }: { readonly sent: number | null; readonly max: number | null }) {
+  if (sent === null || max === null || max <= 0) return null;
+  return (
+    <div class="quota">
+      <meter min={0} max={max} value={sent} aria-label="Quota of 24 hours" />
+      <span class="soft">
+        {count(sent)} of {count(max)} in 24 h
+      </span>
+    </div>
+  );
+}

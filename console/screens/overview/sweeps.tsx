@@ -1,0 +1,49 @@
+import type { Overview } from '../../../src/console-api/overview.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { count, Time } from '../../parts/time.tsx';
+
+const SHOWN = 5;
+
+export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
+  return (
+    <section class="panel" aria-labelledby="sweeps">
+      <header class="panel-head">
+        <h2 id="sweeps">Last sweeps</h2>
+      </header>
+      {sweeps.length === 0 ? (
+        <p class="panel-note soft">No sweep has run yet. The schedule starts one every hour.</p>
+      ) : (
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">Started</th>
+              <th scope="col" class="number">
+                Due
+              </th>
+              <th scope="col" class="number">
+                Sent to lanes
+              </th>
+              <th scope="col" class="number wide-only">
+                Skipped
+              </th>
+              <th scope="col">State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sweeps.slice(0, SHOWN).map((sweep) => (
+              <tr key={sweep.run_id}>
+                <th scope="row">
+                  <Time at={sweep.started_at} />
+                </th>
+                <td class="number">{count(sweep.due)}</td>
+                <td class="number">{count(sweep.dispatched)}</td>
+                <td class="number wide-only">{count(sweep.skipped)}</td>
+                <td>{sweep.complete ? <Badge tone="good">Complete</Badge> : <Badge tone="wait">Incomplete</Badge>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

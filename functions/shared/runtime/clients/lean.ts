@@ -1,0 +1,15 @@
+interface Client {
+  readonly middlewareStack: { remove(name: string): boolean };
+}
+
+/**
+ * Middleware of the SDK that costs CPU at each call and does nothing here: the log of requests, for which the SDK copies
+ * the whole request and answer before it finds that nobody listens, and the SDK's name (docs/decisions/0120, 0127).
+ */
+const NEEDLESS = ['loggerMiddleware', 'getUserAgentMiddleware'];
+
+/** Removes from a client the middleware that does nothing here. @param more of this client alone */
+export function lean<C extends Client>(client: C, ...more: readonly string[]): C {
+  for (const name of [...NEEDLESS, ...more]) client.middlewareStack.remove(name);
+  return client;
+}

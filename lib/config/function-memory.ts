@@ -1,0 +1,29 @@
+/**
+ * The functions, by their folder in functions/, and the megabytes that each has unless the stage sets others. Lambda
+ * gives CPU in proportion: 1,769 MB are one core, and our code uses no more than one.
+ */
+export const FUNCTION_MEMORY_MB = {
+  'api-authorizer': 256,
+  'api-emails': 256,
+  'api-intake': 256,
+  'api-newsletters': 256,
+  'api-notifications': 256,
+  'delivery-events': 256,
+  dispatcher: 256,
+  'due-indexer': 256,
+  monitor: 256,
+  'newsletter-clock': 256,
+  'newsletter-events': 256,
+  'newsletter-prepare': 512,
+  'newsletter-send': 512,
+  reconciler: 256,
+  'send-email': 256,
+  'send-slack': 256,
+  'send-teams': 256,
+  'send-webhook': 256,
+  unsubscribe: 256,
+} as const;
+
+export type FunctionName = keyof typeof FUNCTION_MEMORY_MB;
+
+export const FUNCTION_NAMES = Object.keys(FUNCTION_MEMORY_MB) as readonly FunctionName[];

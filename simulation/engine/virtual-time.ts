@@ -1,0 +1,47 @@
+import { setImmediate } from 'node:timers/promises';
+import { NumberHeap } from './number-heap.ts';
+
+/**
+ * Time that passes only when nothing else is left to do. What happens in the same millisecond is one batch: the promises
+ * of the simulated code run to their end after each batch, so a batch of ten costs one turn of the event loop.
+ */
+export class VirtualTime {
+  #now: number;
+  readonly #times = new NumberHeap();
+  readonly #tasks = new Map<number, (() => void)[]>();
+
+  constructor(start: Date) {
+    this.#now = start.getTime();
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  readonly clock = () => new Date(this.#now);
+
+  /** Runs the task at the time, in epoch milliseconds; at once if that has passed. */
+  at(time: number, task: () => void): void {
+    const at = Math.max(this.#now, Math.ceil(time));
+    const tasks = this.#tasks.get(at);
+    if (tasks === undefined) {
+      this.#tasks.set(at, [task]);
+      this.#times.push(at);
+    } else tasks.push(task);
+  }
+
+  readonly pause = (ms: number): Promise<void> => new Promise((resolve) => this.at(this.#now + ms, resolve));
+
+  /** Runs until nothing is left to do, or until `stop` says so after a batch. */
+  async run(stop: () => boolean = () => false): Promise<void> {
+    await setImmediate();
+    for (let at = this.#times.pop(); at !== undefined; at = this.#times.pop()) {
+      this.#now = at;
+      const tasks = this.#tasks.get(at) ?? [];
+      this.#tasks.delete(at);
+      for (const task of tasks) task();
+      await setImmediate();
+      if (stop()) return;
+    }
+  }
+}

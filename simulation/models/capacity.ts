@@ -1,0 +1,34 @@
+/** DynamoDB refused a call because its partition takes no more. */
+export class ThrottledError extends Error {
+  override readonly name = 'ThrottlingException';
+}
+
+/** Longest time in which the client's own retries get a throttled call through, in milliseconds. */
+const RETRIED_FOR_MS = 1_000;
+
+/**
+ * The units per second that a partition takes (facts: DynamoDB). A call above them waits, as the client repeats it; one
+ * that would wait too long fails.
+ */
+export class Capacity {
+  readonly #per_second: number;
+  /** Epoch milliseconds until which the capacity is used. */
+  #usedUntil = 0;
+  throttled = 0;
+
+  constructor(per_second: number) {
+    this.#per_second = per_second;
+  }
+
+  /** @returns the milliseconds that the call waits. @throws ThrottledError */
+  take(units: number, now: number): number {
+    const from = Math.max(this.#usedUntil, now - RETRIED_FOR_MS);
+    const until = from + (units * 1000) / this.#per_second;
+    if (until > now + RETRIED_FOR_MS) {
+      this.throttled += 1;
+      throw new ThrottledError('The partition takes no more now.');
+    }
+    this.#usedUntil = until;
+    return Math.max(0, until - now);
+  }
+}

@@ -1,0 +1,142 @@
+import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { between, type Draw } from '../engine/random.ts';
+import type { VirtualTime } from '../engine/virtual-time.ts';
+import type { SimulatedQueue } from './queue.ts';
+import { type Death, WorkerProcess } from './worker-process.ts';
+
+export interface EventSourceOptions {
+  readonly concurrency: number;
+  readonly batch: number;
+  readonly window_ms: number;
+  readonly timeout_ms: number;
+  /** Shares of the invocations whose process dies, 0…1. */
+  readonly deaths: number;
+}
+
+/** A function on a queue. It settles its messages itself before it returns. */
+export interface QueueFunction {
+  /** A new process of the function. @returns handles one batch */
+  start(worker: WorkerProcess): (batch: readonly ReceivedMessage[], remaining: () => number) => Promise<void>;
+}
+
+/** What functions run on. */
+export interface Machine {
+  readonly time: VirtualTime;
+  readonly draw: Draw;
+  readonly onDeath: (worker: WorkerProcess, death: Death) => void;
+  /** While true, nothing is received. */
+  readonly paused: () => boolean;
+}
+
+interface Instance {
+  readonly worker: WorkerProcess;
+  readonly handle: ReturnType<QueueFunction['start']>;
+}
+
+const COLD_START_MS = [300, 900] as const;
+/** Lambda keeps an idle instance for some minutes. */
+const IDLE_MS = 600_000;
+const PAUSED_MS = 5_000;
+/** Calls of a full batch, of which one is drawn for a death: before and after each. */
+const CALLS = 100;
+
+/** Lambda's pollers on one queue, and the instances of the function that they invoke. */
+export class EventSource {
+  readonly #time: VirtualTime;
+  readonly #queue: SimulatedQueue;
+  readonly #function: QueueFunction;
+  readonly #options: EventSourceOptions;
+  readonly #machine: Machine;
+  readonly #idle: Instance[] = [];
+  #running = 0;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  invocations = 0;
+  coldStarts = 0;
+  busy_ms = 0;
+
+  constructor(machine: Machine, queue: SimulatedQueue, handler: QueueFunction, options: EventSourceOptions) {
+    this.#time = machine.time;
+    this.#machine = machine;
+    this.#queue = queue;
+    this.#function = handler;
+    this.#options = options;
+    queue.onVisible = () => this.#wake(this.#time.now);
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Looks at the queue once at this time, however many messages come. */
+  #wake(at: number): void {
+    if (this.#running >= this.#options.concurrency || at >= this.#wakeAt) return;
+    this.#wakeAt = at;
+    this.#time.at(at, () => {
+      if (this.#wakeAt !== at) return;
+      this.#wakeAt = Number.POSITIVE_INFINITY;
+      this.#poll();
+    });
+  }
+
+  #poll(): void {
+    if (this.#machine.paused()) {
+      this.#wake(this.#time.now + PAUSED_MS);
+      return;
+    }
+    const { concurrency, batch, window_ms } = this.#options;
+    while (this.#running < concurrency && this.#queue.visible > 0) {
+      const full = this.#queue.visible >= batch;
+      const ready = full ? this.#time.now : (this.#queue.oldestVisible() ?? 0) + window_ms;
+      if (ready > this.#time.now) {
+        this.#wake(ready);
+        return;
+      }
+      const messages = this.#queue.receive(batch);
+      if (messages.length === 0) return;
+      void this.#invoke(messages);
+    }
+  }
+
+  async #invoke(messages: readonly ReceivedMessage[]): Promise<void> {
+    const { timeout_ms, deaths } = this.#options;
+    this.#running += 1;
+    this.invocations += 1;
+    const { instance, cold } = this.#instance();
+    const { worker } = instance;
+    if (cold > 0) await this.#time.pause(cold);
+    const began = this.#time.now;
+    worker.dieAt(this.#machine.draw() < deaths ? Math.floor(this.#machine.draw() * CALLS) : Number.POSITIVE_INFINITY);
+    let over = false;
+    const end = () => {
+      if (over) return;
+      over = true;
+      this.#running -= 1;
+      this.busy_ms += this.#time.now - began;
+      worker.lastUsed = this.#time.now;
+      if (!worker.dead) this.#idle.push(instance);
+      this.#wake(this.#time.now);
+    };
+    worker.onEnd = end;
+    this.#time.at(began + timeout_ms, () => {
+      if (!over) worker.die('timeout');
+    });
+    await instance.handle(messages, () => began + timeout_ms - this.#time.now);
+    end();
+  }
+
+  /** The instance that was used last, as Lambda prefers it, or a new one. */
+  #instance(): { instance: Instance; cold: number } {
+    const warm = this.#idle.pop();
+    if (warm !== undefined && this.#time.now - warm.worker.lastUsed < IDLE_MS) return { instance: warm, cold: 0 };
+    this.#idle.length = 0;
+    this.coldStarts += 1;
+    const worker = new WorkerProcess(this.#time, (dead, death) => {
+      this.#machine.onDeath(dead, death);
+      dead.onEnd();
+    });
+    return {
+      instance: { worker, handle: this.#function.start(worker) },
+      cold: between(this.#machine.draw, ...COLD_START_MS),
+    };
+  }
+}

@@ -1,0 +1,174 @@
+import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import type { VirtualTime } from '../engine/virtual-time.ts';
+import { Fifo } from './fifo.ts';
+
+/** A message as the queue keeps it; times in epoch milliseconds. */
+export interface StoredMessage {
+  readonly id: number;
+  readonly message: QueueMessage;
+  readonly sent_at: number;
+  receives: number;
+  visible_at: number;
+}
+
+export interface QueueOptions {
+  readonly visibility_ms: number;
+  readonly max_receives: number;
+}
+
+/** Received and not deleted: SQS gives out no more messages (facts: SQS). */
+const MOST_IN_FLIGHT = 120_000;
+/** A group with more than this share of what is in flight, and this many, waits for the others (facts: fair queues). */
+const NOISY_SHARE = 0.1;
+const NOISY_COUNT = 30;
+
+/** The messages of one group that can be received, and how many of it are in flight. */
+interface Group {
+  readonly visible: Fifo<StoredMessage>;
+  inFlight: number;
+}
+
+/** A standard SQS queue with its dead-letter queue: delays, visibility, receive counts, fair groups, the limit in flight. */
+export class SimulatedQueue {
+  readonly #time: VirtualTime;
+  readonly #options: QueueOptions;
+  readonly #groups = new Map<string, Group>();
+  readonly #inFlight = new Map<number, StoredMessage>();
+  readonly deadLetters: StoredMessage[] = [];
+  /** Called when a message can be received. */
+  onVisible: () => void = () => {};
+  visible = 0;
+  delayed = 0;
+  requests = 0;
+  sent = 0;
+  #serial = 0;
+  #batch = { at: -1, size: 0 };
+
+  constructor(time: VirtualTime, options: QueueOptions) {
+    this.#time = time;
+    this.#options = options;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** @param delay_seconds 0…900 */
+  send(message: QueueMessage, delay_seconds: number): void {
+    if (delay_seconds > 900) throw new Error(`SQS delays a message by at most 900 s, not by ${delay_seconds}.`);
+    const now = this.#time.now;
+    this.sent += 1;
+    // Ten messages of the same moment share a request.
+    if (this.#batch.at !== now || this.#batch.size === 10) {
+      this.#batch = { at: now, size: 0 };
+      this.requests += 1;
+    }
+    this.#batch.size += 1;
+    this.#show({ id: ++this.#serial, message, sent_at: now, receives: 0, visible_at: now + delay_seconds * 1000 });
+  }
+
+  receive(max: number): ReceivedMessage[] {
+    this.requests += 1;
+    const received: ReceivedMessage[] = [];
+    while (received.length < max && this.#inFlight.size < MOST_IN_FLIGHT) {
+      const group = this.#next();
+      const stored = group?.visible.shift();
+      if (group === undefined || stored === undefined) break;
+      this.visible -= 1;
+      if (stored.receives >= this.#options.max_receives) {
+        this.deadLetters.push(stored);
+        continue;
+      }
+      stored.receives += 1;
+      group.inFlight += 1;
+      this.#inFlight.set(stored.id, stored);
+      this.#returnLater(stored, this.#options.visibility_ms);
+      const { message, sent_at, receives } = stored;
+      const message_id = String(stored.id);
+      received.push({ message, message_id, sent_at: new Date(sent_at), receive_count: receives });
+    }
+    return received;
+  }
+
+  delete(message_id: string): void {
+    const stored = this.#inFlight.get(Number(message_id));
+    if (stored !== undefined) this.#land(stored);
+  }
+
+  returnAfter(message_id: string, seconds: number): void {
+    const stored = this.#inFlight.get(Number(message_id));
+    if (stored !== undefined) this.#returnLater(stored, seconds * 1000);
+  }
+
+  /** When the oldest visible message became visible; undefined when there is none. */
+  oldestVisible(): number | undefined {
+    let oldest: number | undefined;
+    for (const { visible } of this.#groups.values()) {
+      const at = visible.peek()?.visible_at;
+      if (at !== undefined && (oldest === undefined || at < oldest)) oldest = at;
+    }
+    return oldest;
+  }
+
+  /** Sends the oldest dead letters again, as new messages with the old bodies. @returns how many */
+  redrive(most: number): number {
+    const letters = this.deadLetters.splice(0, most);
+    for (const { message } of letters) this.send(message, 0);
+    return letters.length;
+  }
+
+  #land(stored: StoredMessage): void {
+    this.#inFlight.delete(stored.id);
+    this.#group(stored.message.tenant_id).inFlight -= 1;
+  }
+
+  /** Only the newest visibility of a message counts. */
+  #returnLater(stored: StoredMessage, ms: number): void {
+    const at = this.#time.now + ms;
+    stored.visible_at = at;
+    this.#time.at(at, () => {
+      if (stored.visible_at !== at || !this.#inFlight.has(stored.id)) return;
+      this.#land(stored);
+      this.#makeVisible(stored);
+    });
+  }
+
+  #show(stored: StoredMessage): void {
+    if (stored.visible_at <= this.#time.now) {
+      this.#makeVisible(stored);
+      return;
+    }
+    this.delayed += 1;
+    this.#time.at(stored.visible_at, () => {
+      this.delayed -= 1;
+      this.#makeVisible(stored);
+    });
+  }
+
+  #makeVisible(stored: StoredMessage): void {
+    this.visible += 1;
+    this.#group(stored.message.tenant_id).visible.push(stored);
+    this.onVisible();
+  }
+
+  #group(name: string): Group {
+    const there = this.#groups.get(name);
+    if (there !== undefined) return there;
+    const made = { visible: new Fifo<StoredMessage>(), inFlight: 0 };
+    this.#groups.set(name, made);
+    return made;
+  }
+
+  /** The group of the oldest message, quiet groups first. */
+  #next(): Group | undefined {
+    let best: Group | undefined;
+    let [bestNoisy, bestAt] = [true, Number.POSITIVE_INFINITY];
+    for (const group of this.#groups.values()) {
+      const at = group.visible.peek()?.visible_at;
+      if (at === undefined) continue;
+      const noisy = group.inFlight >= NOISY_COUNT && group.inFlight > NOISY_SHARE * this.#inFlight.size;
+      if (bestNoisy === noisy ? at < bestAt : bestNoisy) [best, bestNoisy, bestAt] = [group, noisy, at];
+    }
+    return best;
+  }
+}

@@ -1,0 +1,74 @@
+import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { messageFor } from '../../src/core/model/queue-message.ts';
+import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { createRandom, type Draw } from '../engine/random.ts';
+import type { Arrivals } from '../scenarios/scenario.ts';
+import { logIdOf } from '../twins/row-columns.ts';
+import { START, type World } from './world.ts';
+
+/** Hands the notifications over, one after the other, at even distances that are blurred a little. */
+export function schedule(arrivals: Arrivals, world: World, seed: number): void {
+  const { count, from, until } = arrivals;
+  const draw = createRandom(seed, `arrivals ${arrivals.group} ${arrivals.channel}`);
+  const handOver = createHandOver(arrivals, world, draw);
+  const begin = START.getTime() + from * 1000;
+  const distance = ((until - from) * 1000) / count;
+  const timeOf = (index: number) => begin + (index + draw()) * distance;
+  const { time } = world;
+  let given = 0;
+  let next = timeOf(0);
+  const tick = () => {
+    while (given < count && next <= time.now) {
+      handOver();
+      given += 1;
+      next = timeOf(given);
+    }
+    if (given < count) time.at(next, tick);
+  };
+  if (count > 0) time.at(next, tick);
+}
+
+/** @returns hands one notification over now */
+function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => void {
+  const { group, tenants, channel, receivers = 1, by } = arrivals;
+  const priorities = drawPriority(arrivals, draw);
+  const cohorts = new Map(PRIORITIES.map((priority) => [priority, { group, priority }]));
+  const routings = new Map<string, number>();
+  const routing = (tenant_id: string, priority: Priority): number => {
+    const id = channel === 'email' ? undefined : `${tenant_id}-${channel}-${Math.floor(draw() * receivers)}`;
+    const key = `${tenant_id} ${priority} ${id}`;
+    const made =
+      routings.get(key) ??
+      world.tables.routing({ tenant_id, channel, priority, ...(id !== undefined && { integration_config_id: id }) });
+    routings.set(key, made);
+    return made;
+  };
+  return () => {
+    const tenant_id = tenants[Math.floor(draw() * tenants.length)] ?? group;
+    const priority = priorities();
+    const place = routing(tenant_id, priority);
+    const { tables, time } = world;
+    const log_id = logIdOf(tables.size);
+    const work_at = new Date(time.now).toISOString();
+    const { max_retries } = PRIORITY_POLICY[priority];
+    const sent = by === 'table' ? 1 : 0;
+    world.given(tables.size, cohorts.get(priority) ?? { group, priority }, sent - 1);
+    tables.insert(place, {
+      send_status: sent === 1 ? 'FAILED' : 'PENDING',
+      send_attempts: sent,
+      attempts_left: max_retries + 1 - sent,
+      retry_count: 0,
+      last_attempt: sent - 1,
+      work_queue: workQueueOf('due', priority, log_id),
+      work_at,
+      ...(sent === 1 && { first_attempt_at: work_at, next_retry_at: work_at }),
+    });
+    if (by === 'api') world.send(messageFor({ log_id, tenant_id, channel, priority }, work_at, 'sweep-intake'), 0);
+  };
+}
+
+function drawPriority({ priorities }: Arrivals, draw: Draw): () => Priority {
+  const parts = PRIORITIES.flatMap((priority) => Array<Priority>(priorities[priority] ?? 0).fill(priority));
+  return () => parts[Math.floor(draw() * parts.length)] ?? 'normal';
+}

@@ -1,0 +1,208 @@
+import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import type { DeliverDeps } from '../../src/core/delivery/deliver.ts';
+import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import type { Disposition } from '../../src/core/delivery/delivery-report.ts';
+import type { Delivery, SendResult } from '../../src/core/delivery/sender.ts';
+import type { Channel } from '../../src/core/model/channels.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
+import { Pacer } from '../../src/core/pacing/pacer.ts';
+import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
+import type { Allowance, Ask } from '../../src/core/pacing/plan-reservation.ts';
+import type { PacingStore } from '../../src/core/pacing/registers.ts';
+import type { QueueFunction } from '../models/event-source.ts';
+import type { SimulatedQueue } from '../models/queue.ts';
+import type { WorkerProcess } from '../models/worker-process.ts';
+import { rowOf } from '../twins/row-columns.ts';
+import type { World } from './world.ts';
+
+/** As lib/constructs/lanes/channel-lanes.ts sets them. */
+const CLAIM_MS = 65_000;
+const RESERVE_MS = 35_000;
+const PROBE_MS = 25_000;
+/** Milliseconds of a call to DynamoDB and to SQS. */
+const TABLE_MS = 6;
+const QUEUE_MS = 8;
+/** How long asks of a batch are gathered. */
+const GATHER_MS = 3;
+
+const CONTENT = { subject: 'secret subject', body: 'secret body', format: 'PLAIN' } as const;
+
+/** A channel's function: the real core, bound to the twins through a process that can die. */
+export function channelFunction(channel: Channel, queue: SimulatedQueue, world: World): QueueFunction {
+  return {
+    start(worker) {
+      const gate = gateOf(channel, worker, world);
+      const deps = deliverDeps(worker, world, gate);
+      return async (batch, remaining) => {
+        const { now, later } = await gate.screen(batch);
+        const outOfTime = () => remaining() < RESERVE_MS;
+        const [reports] = await Promise.all([
+          deliverBatch(now, { ...deps, outOfTime }),
+          ...later.map(({ received, delay_seconds }) =>
+            worker.call(QUEUE_MS, () => world.send(received.message, delay_seconds)),
+          ),
+        ]);
+        await worker.call(QUEUE_MS, () => {
+          queue.requests += 1;
+          for (const { received } of later) queue.delete(received.message_id);
+          now.forEach(({ message_id }, i) => {
+            settle(queue, message_id, reports[i]?.disposition ?? { do: 'dead_letter' });
+          });
+        });
+      };
+    },
+  };
+}
+
+function settle(queue: SimulatedQueue, message_id: string, disposition: Disposition): void {
+  if (disposition.do === 'done') queue.delete(message_id);
+  else queue.returnAfter(message_id, disposition.do === 'return' ? disposition.after_seconds : 0);
+}
+
+function deliverDeps(worker: WorkerProcess, world: World, gate: PacedGate): DeliverDeps {
+  const { tables, time, draw } = world;
+  const onRow = <T>(log_id: string, run: () => T | Promise<T>) =>
+    world.storageCall(worker, TABLE_MS, () => tables.indexWait(log_id), run);
+  const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
+  return {
+    rows: {
+      claim: (message, until, by) => plain(() => tables.rows.claim(message, until, by)),
+      read: (log_id) => plain(() => tables.rows.read(log_id)),
+      change: (row, change) => onRow(row.log_id, () => tables.rows.change(row, change)),
+      settle: (row, change) => onRow(row.log_id, () => tables.rows.settle(row, change)),
+    },
+    records: {
+      put: (record) => plain(() => tables.records.put(record)),
+      putIfAbsent: (record) => plain(() => tables.records.putIfAbsent(record)),
+      find: (log_id, attempt) => plain(() => tables.records.find(log_id, attempt)),
+    },
+    contents: {
+      read: ({ log_id }) =>
+        plain(() => {
+          tables.readUnits += 0.5;
+          return { ...CONTENT, recipient: `${log_id}@example.test` };
+        }),
+    },
+    successors: { copyContent: async () => undefined, put: async (row) => row },
+    retries: {
+      send: (message, delay_seconds) =>
+        world.storageCall(
+          worker,
+          QUEUE_MS,
+          () => 0,
+          () => world.send(message, delay_seconds),
+        ),
+    },
+    sender: { send: (delivery) => request(delivery, worker, world) },
+    gate,
+    policy: DEFAULT_RETRY_POLICY,
+    clock: time.clock,
+    random: draw,
+    claim_ms: CLAIM_MS,
+    sendTimeout: () => new AbortController().signal,
+    pause: time.pause,
+  };
+}
+
+/** One request to the provider. It takes effect when it arrives; a process that dies meanwhile gets no answer. */
+async function request(delivery: Delivery, worker: WorkerProcess, world: World): Promise<SendResult> {
+  const { auditor, observer, time } = world;
+  const row = rowOf(delivery.log_id);
+  const taken = await worker.call(1, () => {
+    auditor.requested(row, worker, time.now);
+    observer.requested(row, time.now);
+    const taken = world.provider(delivery).take(time.now);
+    if (taken.accepted) {
+      auditor.accepted(row);
+      observer.acceptedBy(row, time.now);
+    }
+    return taken;
+  });
+  const { result, accepted, after_ms } = taken;
+  await worker.call(after_ms, () => {});
+  const retry_after_ms = result.ok ? undefined : result.retry_after_ms;
+  auditor.answered(row, { now: time.now, ok: result.ok, lost: accepted && !result.ok, retry_after_ms });
+  return result;
+}
+
+function gateOf(channel: Channel, worker: WorkerProcess, world: World): PacedGate {
+  const { time, draw, breakers, budgets, scenario } = world;
+  const { pause, clock } = time;
+  const state = <T>(partition: string, run: () => T | Promise<T>) =>
+    world.storageCall(worker, TABLE_MS, () => world.tables.wait(`state ${partition}`, 1), run);
+  const write = <T>(partition: string, run: () => T | Promise<T>) => {
+    world.tables.writeUnits += 1;
+    return state(partition, run);
+  };
+  const breakerStore: BreakerStore = {
+    list: () => state('breakers', () => breakers.store.list()),
+    first: (limit) => state('breakers', () => breakers.store.first(limit)),
+    read: (id, options) => state('breakers', () => breakers.store.read(id, options)),
+    write: (breaker) => write('breakers', () => breakers.store.write(breaker)),
+    takeSlot: (id, lane) => write('breakers', () => breakers.store.takeSlot(id, lane)),
+  };
+  const inner = new BreakerGate({
+    store: breakerStore,
+    policy: DEFAULT_BREAKER_POLICY,
+    clock,
+    pause,
+    probe_ms: PROBE_MS,
+    onTransition: (to) => world.count(`breakers ${to}`),
+  });
+  const pacingStore: PacingStore = {
+    read: (name) => state(`budget ${name}`, () => budgets.store.read(name)),
+    change: (name, steps) => write(`budget ${name}`, () => budgets.store.change(name, steps)),
+  };
+  const { express, standard } = world.concurrency[channel];
+  const pacer = new Pacer({
+    store: pacingStore,
+    channel,
+    policy: DEFAULT_PACING_POLICY,
+    clock,
+    random: draw,
+    workers: express + standard,
+    ...(channel === 'email' && { readLimits: () => worker.call(TABLE_MS, () => world.accountLimits()) }),
+  });
+  const reserve = gathered(pause, (asks: readonly Ask[]) => pacer.reserve(asks));
+  return new PacedGate({
+    inner,
+    channel,
+    budgets: {
+      reserve,
+      exceeded: (limit) => pacer.exceeded(limit),
+      blocked: (key, until) => pacer.blocked(key, until),
+    },
+    receiver: channel === 'email' ? ACCOUNT : receiverOf(channel, scenario.integrationRate),
+    policy: DEFAULT_RETRY_POLICY,
+    clock,
+    pause,
+  });
+}
+
+/** The rates that the senders know (facts: Slack, Teams). */
+function receiverOf(channel: Channel, integrationRate: number | undefined): PacedGateDeps['receiver'] {
+  const per_second = { email: undefined, slack: 1, teams: 4, webhook: integrationRate }[channel];
+  return async ({ integration_config_id: key }) =>
+    per_second === undefined || key === undefined ? undefined : { key, per_second };
+}
+
+/** One call for what is asked within a few milliseconds, as src/adapters/batching/gather.ts makes it. */
+function gathered(pause: (ms: number) => Promise<void>, run: (asks: readonly Ask[]) => Promise<readonly Allowance[]>) {
+  let waiting: { readonly ask: Ask; readonly resolve: (allowance: Allowance) => void }[] = [];
+  return (ask: Ask): Promise<Allowance> =>
+    new Promise((resolve) => {
+      waiting.push({ ask, resolve });
+      if (waiting.length > 1) return;
+      void pause(GATHER_MS).then(async () => {
+        const all = waiting;
+        waiting = [];
+        const allowances = await run(all.map(({ ask }) => ask));
+        all.forEach(({ resolve }, i) => {
+          resolve(allowances[i] ?? { slots: [], waits: [] });
+        });
+      });
+    });
+}

@@ -1,0 +1,40 @@
+import { CHANNELS, type Channel, LANES, type Lane } from '../../src/core/model/channels.ts';
+import { createRandom } from '../engine/random.ts';
+import { EventSource } from '../models/event-source.ts';
+import { channelFunction } from './channel-worker.ts';
+import type { World } from './world.ts';
+
+/** As lib/constructs/lanes/channel-lanes.ts sets them. */
+const TIMEOUT_MS = 60_000;
+const WINDOW_MS = 1_000;
+const BATCH = 10;
+
+/** Puts the function of each channel on its lanes. */
+export function connectLanes(world: World): void {
+  for (const channel of CHANNELS) for (const lane of LANES) world.sources.push(source(channel, lane, world));
+}
+
+function source(channel: Channel, lane: Lane, world: World): EventSource {
+  const queue = world.queues[channel][lane];
+  const { time, seed, scenario, concurrency } = world;
+  return new EventSource(
+    {
+      time,
+      draw: createRandom(seed, `${channel} ${lane}`),
+      onDeath: (worker, death) => {
+        world.count(`workers ${death}`);
+        world.auditor.died(worker);
+      },
+      paused: () => world.isBlackout(),
+    },
+    queue,
+    channelFunction(channel, queue, world),
+    {
+      concurrency: concurrency[channel][lane],
+      batch: BATCH,
+      window_ms: WINDOW_MS,
+      timeout_ms: TIMEOUT_MS,
+      deaths: scenario.deaths ?? 0,
+    },
+  );
+}

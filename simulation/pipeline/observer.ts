@@ -1,0 +1,119 @@
+import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { Histogram } from '../engine/histogram.ts';
+
+/** What is counted at one moment. */
+export interface Sample {
+  /** Seconds since the start. */
+  readonly at: number;
+  /** Handed over and not finished, by priority. */
+  readonly open: Readonly<Record<Priority, number>>;
+  /** Accepted by receivers so far. */
+  readonly accepted: number;
+}
+
+/** The notifications that waits are counted for together. */
+export interface Cohort {
+  readonly group: string;
+  readonly priority: Priority;
+}
+
+const perPriority = <T>(of: () => T) =>
+  Object.fromEntries(PRIORITIES.map((priority) => [priority, of()])) as Record<Priority, T>;
+
+/** Counts what the receivers saw, and when. */
+export class Observer {
+  readonly #start: number;
+  readonly #cohort: (row: number) => Cohort;
+  readonly #handedOver: Float64Array;
+  readonly #firstSent: Uint8Array;
+  readonly #delivered: Uint8Array;
+  readonly #finished: Uint8Array;
+  readonly first = new Map<string, Histogram>();
+  readonly delivered = new Map<string, Histogram>();
+  readonly open = perPriority(() => 0);
+  readonly expired = perPriority(() => 0);
+  readonly given = perPriority(() => 0);
+  readonly samples: Sample[] = [];
+  readonly ends: Record<string, number> = {};
+  accepted = 0;
+  finished = 0;
+  lastAccepted = 0;
+  /** Acceptances by second since the start. */
+  readonly bySecond: number[] = [];
+
+  constructor(start: number, size: number, cohort: (row: number) => Cohort) {
+    this.#start = start;
+    this.#cohort = cohort;
+    this.#handedOver = new Float64Array(size);
+    this.#firstSent = new Uint8Array(size);
+    this.#delivered = new Uint8Array(size);
+    this.#finished = new Uint8Array(size);
+  }
+
+  handedOver(row: number, now: number): void {
+    const { priority } = this.#cohort(row);
+    this.#handedOver[row] = now;
+    this.open[priority] += 1;
+    this.given[priority] += 1;
+  }
+
+  handedOverAt(row: number): number {
+    return this.#handedOver[row] ?? 0;
+  }
+
+  isFinished(row: number): boolean {
+    return this.#finished[row] === 1;
+  }
+
+  requested(row: number, now: number): void {
+    if (this.#firstSent[row]) return;
+    this.#firstSent[row] = 1;
+    this.#add(this.first, row, now);
+  }
+
+  acceptedBy(row: number, now: number): void {
+    this.accepted += 1;
+    this.lastAccepted = now;
+    const second = Math.floor((now - this.#start) / 1000);
+    this.bySecond[second] = (this.bySecond[second] ?? 0) + 1;
+    if (this.#delivered[row]) return;
+    this.#delivered[row] = 1;
+    this.#add(this.delivered, row, now);
+  }
+
+  changed(row: number, status: string, failure_reason: string | undefined): void {
+    const ended = status === 'SUCCESS' || (status === 'FAILED' && failure_reason !== undefined);
+    const { priority } = this.#cohort(row);
+    if (!ended) {
+      if (this.#finished[row]) this.#reopen(row, priority);
+      return;
+    }
+    if (this.#finished[row]) return;
+    this.#finished[row] = 1;
+    this.finished += 1;
+    this.open[priority] -= 1;
+    const end = failure_reason ?? 'DELIVERED';
+    this.ends[end] = (this.ends[end] ?? 0) + 1;
+    if (failure_reason === 'EXPIRED') this.expired[priority] += 1;
+  }
+
+  sample(now: number): void {
+    this.samples.push({ at: (now - this.#start) / 1000, open: { ...this.open }, accepted: this.accepted });
+  }
+
+  /** An operator sends it again. */
+  #reopen(row: number, priority: Priority): void {
+    this.#finished[row] = 0;
+    this.finished -= 1;
+    this.open[priority] += 1;
+    this.ends['REDRIVEN'] = (this.ends['REDRIVEN'] ?? 0) + 1;
+  }
+
+  #add(waits: Map<string, Histogram>, row: number, now: number): void {
+    const { group, priority } = this.#cohort(row);
+    const name = `${group} ${priority}`;
+    const histogram = waits.get(name) ?? new Histogram();
+    waits.set(name, histogram);
+    histogram.add(now - (this.#handedOver[row] ?? 0));
+  }
+}

@@ -1,0 +1,167 @@
+import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
+import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import type { Delivery } from '../../src/core/delivery/sender.ts';
+import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
+import type { QueueMessage } from '../../src/core/model/queue-message.ts';
+import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import type { DueIndex } from '../../src/core/model/work-index.ts';
+import type { AccountLimits } from '../../src/core/pacing/account.ts';
+import { Auditor } from '../audit/auditor.ts';
+import { createRandom, type Draw } from '../engine/random.ts';
+import { VirtualTime } from '../engine/virtual-time.ts';
+import { ThrottledError } from '../models/capacity.ts';
+import type { EventSource } from '../models/event-source.ts';
+import { Provider } from '../models/provider.ts';
+import { SimulatedQueue } from '../models/queue.ts';
+import type { WorkerProcess } from '../models/worker-process.ts';
+import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
+import { rowOf } from '../twins/row-columns.ts';
+import { Tables } from '../twins/tables.ts';
+import { type Cohort, Observer } from './observer.ts';
+
+export const START = new Date('2026-03-01T10:00:00.000Z');
+
+/** As lib/constructs/lanes/channel-lanes.ts sets them. */
+const QUEUE_OPTIONS = { visibility_ms: 361_000, max_receives: 5 };
+/** Every so manyth message is read by the auditor. */
+const READ_EVERY = 101;
+/** What a refused call takes, with the client's own retries. */
+const REFUSED_MS = 300;
+
+/** All parts of one simulation. */
+export class World {
+  readonly time = new VirtualTime(START);
+  readonly scenario: Scenario;
+  readonly draw: Draw;
+  readonly seed: number;
+  readonly tables: Tables;
+  readonly auditor: Auditor;
+  readonly observer: Observer;
+  readonly breakers = new MemoryBreakers();
+  readonly budgets = new MemoryPacing();
+  readonly concurrency: PerLane<number>;
+  readonly queues: PerLane<SimulatedQueue>;
+  /** The functions on the lanes (connect-lanes.ts). */
+  readonly sources: EventSource[] = [];
+  readonly counts: Record<string, number> = {};
+  readonly #providers = new Map<string, Provider>();
+  readonly #cohorts: Cohort[] = [];
+  #messages = 0;
+
+  constructor(scenario: Scenario, seed: number) {
+    this.scenario = scenario;
+    this.seed = seed;
+    this.draw = createRandom(seed, 'worker');
+    const size = scenario.notifications;
+    const { time } = this;
+    const cohort = (row: number) => this.#cohorts[row] ?? UNKNOWN;
+    this.auditor = new Auditor(size, (row) => cohort(row).priority);
+    this.observer = new Observer(START.getTime(), size, cohort);
+    this.tables = new Tables(time, size, {
+      claimed: (row, until) => this.auditor.claimed(row, until, time.now),
+      recorded: (record, row) => this.auditor.recorded(row, record.retry_attempt, record.retry_status),
+      changed: (row, status, reason) => {
+        if (status !== 'SENDING') this.auditor.released(row);
+        this.observer.changed(row, status, reason);
+      },
+    });
+    const perChannel = <T>(of: (channel: Channel, lane: Lane) => T) =>
+      Object.fromEntries(
+        CHANNELS.map((channel) => [channel, Object.fromEntries(LANES.map((lane) => [lane, of(channel, lane)]))]),
+      ) as PerLane<T>;
+    this.concurrency = perChannel(
+      (channel, lane) => scenario.concurrency?.[channel]?.[lane] ?? CONCURRENCY[channel][lane],
+    );
+    this.queues = perChannel(() => new SimulatedQueue(time, QUEUE_OPTIONS));
+  }
+
+  /** A new notification; its cohort names those whose waits are counted with its own. */
+  given(row: number, cohort: Cohort, last_attempt: number): void {
+    this.#cohorts[row] = cohort;
+    this.auditor.given(row, last_attempt);
+    this.observer.handedOver(row, this.time.now);
+  }
+
+  lane({ channel, priority }: QueueMessage): SimulatedQueue {
+    return this.queues[channel][PRIORITY_POLICY[priority].lane];
+  }
+
+  allQueues(): SimulatedQueue[] {
+    return CHANNELS.flatMap((channel) => LANES.map((lane) => this.queues[channel][lane]));
+  }
+
+  send(message: QueueMessage, delay_seconds: number): void {
+    if (this.#messages++ % READ_EVERY === 0) this.auditor.queued(JSON.stringify(message), rowOf(message.log_id));
+    this.lane(message).send(message, delay_seconds);
+  }
+
+  /** An operator sends these dead letters again. */
+  redriving(letters: readonly { readonly message: QueueMessage }[]): void {
+    for (const { message } of letters) this.auditor.redriven(rowOf(message.log_id));
+  }
+
+  /** Whether the region's storage and queues refuse every call now. */
+  isBlackout(): boolean {
+    const at = (this.time.now - START.getTime()) / 1000;
+    return this.scenario.blackouts?.some(({ from, until }) => from <= at && at < until) ?? false;
+  }
+
+  /** A call of a worker to storage. @param wait the milliseconds by which its partition delays it */
+  storageCall<T>(worker: WorkerProcess, ms: number, wait: () => number, run: () => T | Promise<T>): Promise<T> {
+    if (this.isBlackout()) return worker.call(REFUSED_MS, () => refuse('The region is down.'));
+    try {
+      return worker.call(ms + wait(), run);
+    } catch (error) {
+      if (!(error instanceof ThrottledError)) throw error;
+      return worker.call(REFUSED_MS, () => Promise.reject(error));
+    }
+  }
+
+  provider({ channel, integration_config_id = '' }: Delivery): Provider {
+    const name = this.scenario.perReceiver?.includes(channel) ? `${channel} ${integration_config_id}` : channel;
+    const there = this.#providers.get(name);
+    if (there !== undefined) return there;
+    const { outages = [], ...options } = this.scenario.providers[channel] ?? { latency_ms: [20, 300] };
+    const at = (seconds: number) => START.getTime() + seconds * 1000;
+    const absolute = outages.map(({ from, until, answers }) => ({ from: at(from), until: at(until), answers }));
+    const made = new Provider({ ...options, outages: absolute }, createRandom(this.seed, `provider ${name}`));
+    this.#providers.set(name, made);
+    return made;
+  }
+
+  /** The work index, as the dispatcher reads it. */
+  readonly index: DueIndex = {
+    shards: () => this.tables.index.shards(),
+    page: (queue, query) => {
+      if (this.isBlackout()) return Promise.reject(new ThrottledError('The region is down.'));
+      return this.tables.index.page(queue, query);
+    },
+  };
+
+  get throttledByProviders(): number {
+    return [...this.#providers.values()].reduce((sum, { throttled }) => sum + throttled, 0);
+  }
+
+  /** What SES answers about the account. */
+  accountLimits(): AccountLimits {
+    const { per_second = 14, per_day } = this.scenario.account ?? {};
+    return {
+      per_second,
+      ...(per_day !== undefined && { max_24h: per_day }),
+      sent_24h: this.#providers.get('email')?.sentToday ?? 0,
+      sending: true,
+      enforcement: 'HEALTHY',
+      production: true,
+    };
+  }
+
+  count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  }
+}
+
+const UNKNOWN: Cohort = { group: 'unknown', priority: 'normal' };
+
+function refuse(why: string): never {
+  throw new ThrottledError(why);
+}

@@ -1,0 +1,63 @@
+import type { Drain } from './drain.ts';
+import type { Waits } from './waits.ts';
+
+/** A figure that a scenario must reach. */
+interface Budget {
+  readonly what: string;
+  readonly of: (figures: Judged) => number;
+  readonly at_most?: number;
+  readonly at_least?: number;
+}
+
+/** The figures that budgets are judged by. */
+interface Judged {
+  readonly scenario: string;
+  readonly notifications: number;
+  readonly waits: readonly Waits[];
+  readonly drain?: Drain;
+  readonly throttled_by_providers: number;
+}
+
+export interface BudgetResult {
+  readonly what: string;
+  readonly value: number;
+  readonly at_most?: number;
+  readonly at_least?: number;
+  readonly met: boolean;
+}
+
+const firstP99 = ({ waits }: Judged, group: string, priority: string) =>
+  waits.find((wait) => wait.group === group && wait.priority === priority)?.first_p99 ?? 0;
+
+/** However many notifications another tenant hands over. */
+const OTHERS_URGENT: Budget = {
+  what: "p99 wait of the others' urgent, seconds",
+  of: (figures) => firstP99(figures, 'others', 'urgent'),
+  at_most: 60,
+};
+
+const BUDGETS: Readonly<Record<string, readonly Budget[]>> = {
+  'noisy-tenant': [OTHERS_URGENT],
+  'info-flood': [OTHERS_URGENT],
+  outage: [
+    {
+      what: "share of the provider's rate while it drains",
+      of: ({ drain }) => drain?.share_of_rate ?? 0,
+      at_least: 0.95,
+    },
+    {
+      what: 'expired beyond an ideal drain, share of all',
+      of: ({ drain, notifications }) => ((drain?.expired ?? 0) - (drain?.ideal_expired ?? 0)) / notifications,
+      at_most: 0.01,
+    },
+  ],
+};
+
+/** The budgets of the scenario (docs/scale.md), and whether they are met. */
+export function judgeBudgets(figures: Judged): BudgetResult[] {
+  return (BUDGETS[figures.scenario] ?? []).map(({ what, of, at_most, at_least }) => {
+    const value = of(figures);
+    const met = value <= (at_most ?? Number.POSITIVE_INFINITY) && value >= (at_least ?? Number.NEGATIVE_INFINITY);
+    return { what, value, ...(at_most !== undefined && { at_most }), ...(at_least !== undefined && { at_least }), met };
+  });
+}

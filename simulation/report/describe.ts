@@ -1,0 +1,71 @@
+import type { Colors } from '../../src/terminal/colors.ts';
+import { fields, table } from '../../src/terminal/table.ts';
+import type { Figures } from './figures.ts';
+import type { Waits } from './waits.ts';
+
+/** The figures for a person. */
+export function describeFigures(figures: Figures, colors: Colors): string {
+  const { waits, budgets, examples } = figures;
+  return [
+    fields(summaryOf(figures), colors),
+    '\nSeconds since they were handed over, until the first request and until the delivery:\n',
+    table(
+      [
+        { title: 'group', of: ({ group }: Waits) => group },
+        { title: 'priority', of: ({ priority }) => priority },
+        { title: 'sent', of: ({ sent }) => sent },
+        { title: 'first p50', of: ({ first_p50 }) => rounded(first_p50) },
+        { title: 'p99', of: ({ first_p99 }) => rounded(first_p99) },
+        { title: 'max', of: ({ first_max }) => rounded(first_max) },
+        { title: 'delivered p50', of: ({ delivered_p50 }) => rounded(delivered_p50) },
+        { title: 'p99', of: ({ delivered_p99 }) => rounded(delivered_p99) },
+        { title: 'max', of: ({ delivered_max }) => rounded(delivered_max) },
+      ],
+      waits,
+      colors,
+    ),
+    ...budgets.map(({ what, value, at_most, at_least, met }) => {
+      const bound = at_most !== undefined ? `at most ${at_most}` : `at least ${at_least}`;
+      return `${met ? colors.green('✓') : colors.red('✗')} ${what}: ${rounded(value, 3)} (${bound})\n`;
+    }),
+    ...examples.map((example) => `${colors.red('✗')} ${example}\n`),
+  ].join('');
+}
+
+function summaryOf(figures: Figures): [string, unknown][] {
+  const { drain, cost, events } = figures;
+  return [
+    ['scenario', `${figures.scenario}, seed ${figures.seed}`],
+    ['notifications', figures.notifications.toLocaleString('en')],
+    ['ended as', counts(figures.ends)],
+    ['not ended', figures.open],
+    ['simulated', `${rounded(figures.simulated_seconds / 3600, 2)} h`],
+    ...(drain === undefined
+      ? []
+      : ([
+          ['held', `${drain.notifications.toLocaleString('en')} when the provider was back`],
+          [
+            'drained',
+            `${rounded(drain.per_second, 1)}/s, 99 % in ${drain.seconds_99_percent} s, all in ${drain.seconds} s`,
+          ],
+          ['expired', `${drain.expired}; ${drain.ideal_expired} in an ideal drain`],
+        ] as [string, unknown][])),
+    ['duplicates', figures.duplicates === 0 ? 0 : counts(figures.duplicates_by_cause)],
+    ['refused for a rate', figures.throttled_by_providers],
+    ['throttled by tables', figures.throttled_by_tables],
+    ['events', counts(events) || 'none'],
+    ['cost', `$${rounded(cost.usd, 2)}: ${counts({ ...cost, usd: 0, usd_per_million_notifications: 0 })}`],
+    ['violations', figures.violations],
+  ];
+}
+
+function counts(numbers: Readonly<Record<string, number>>): string {
+  return Object.entries(numbers)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${Math.round(count).toLocaleString('en')} ${name.replaceAll('_', ' ')}`)
+    .join(', ');
+}
+
+function rounded(value: number, digits = 1): number {
+  return Number(value.toFixed(digits));
+}

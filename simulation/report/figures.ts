@@ -1,0 +1,50 @@
+import type { AuditResult } from '../audit/auditor.ts';
+import type { Sample } from '../pipeline/observer.ts';
+import { START, type World } from '../pipeline/world.ts';
+import { type BudgetResult, judgeBudgets } from './budgets.ts';
+import { type Cost, costOf } from './cost.ts';
+import { type Drain, drainOf, type Held } from './drain.ts';
+import { type Waits, waitsOf } from './waits.ts';
+
+/** What a simulation showed (one object with --json). */
+export interface Figures extends AuditResult {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly notifications: number;
+  readonly simulated_seconds: number;
+  /** How the notifications ended, by reason; `open` are not at their end. */
+  readonly ends: Readonly<Record<string, number>>;
+  readonly open: number;
+  readonly waits: readonly Waits[];
+  readonly drain?: Drain;
+  /** Requests that providers refused for their rate or quota. */
+  readonly throttled_by_providers: number;
+  /** Calls that a partition of DynamoDB refused. */
+  readonly throttled_by_tables: number;
+  /** Breakers, workers that died, sweeps that failed. */
+  readonly events: Readonly<Record<string, number>>;
+  readonly cost: Cost;
+  readonly budgets: readonly BudgetResult[];
+  readonly samples: readonly Sample[];
+}
+
+export function figuresOf(world: World, seed: number, held: Held | undefined): Figures {
+  const { scenario, observer, auditor, tables, time } = world;
+  const figures = {
+    scenario: scenario.name,
+    seed,
+    notifications: tables.size,
+    simulated_seconds: Math.round((time.now - START.getTime()) / 1000),
+    ends: observer.ends,
+    open: tables.size - observer.finished,
+    waits: waitsOf(observer),
+    ...(held !== undefined && scenario.drains !== undefined && { drain: drainOf(world, held, scenario.drains) }),
+    ...auditor.result(),
+    throttled_by_providers: world.throttledByProviders,
+    throttled_by_tables: tables.throttled,
+    events: world.counts,
+    cost: costOf(world),
+    samples: observer.samples,
+  };
+  return { ...figures, budgets: judgeBudgets(figures) };
+}

@@ -1,0 +1,80 @@
+import { SEND_STATUSES } from '../src/core/model/notification.ts';
+import { schedule } from './pipeline/arrivals.ts';
+import { connectLanes } from './pipeline/connect-lanes.ts';
+import { Dispatcher, queued } from './pipeline/dispatcher.ts';
+import { START, World } from './pipeline/world.ts';
+import { type Held, heldBy } from './report/drain.ts';
+import { type Figures, figuresOf } from './report/figures.ts';
+import type { Scenario } from './scenarios/scenario.ts';
+
+const SAMPLE_MS = 10_000;
+/** Longer than any notification may be retried. */
+const HORIZON_MS = 30 * 3_600_000;
+
+/** @param onProgress told now and then how many notifications have come to their end */
+export async function runScenario(
+  scenario: Scenario,
+  seed: number,
+  onProgress: (finished: number) => void = () => {},
+): Promise<Figures> {
+  const world = new World(scenario, seed);
+  connectLanes(world);
+  const { time, observer, tables } = world;
+  const horizon = START.getTime() + HORIZON_MS;
+  const startOf = (seconds: number) => START.getTime() + seconds * 1000;
+  let held: Held | undefined;
+  if (scenario.drains) {
+    const { from, per_second } = scenario.drains;
+    time.at(startOf(from), () => {
+      held = heldBy(world, per_second);
+    });
+  }
+  const lastRedrive = Math.max(0, ...(scenario.redrives ?? []));
+  for (const at of scenario.redrives ?? []) time.at(startOf(at), () => redrive(world));
+  for (const arrivals of scenario.arrivals) schedule(arrivals, world, seed);
+  const isOver = () =>
+    tables.size === scenario.notifications &&
+    observer.finished === tables.size &&
+    time.now > startOf(lastRedrive) &&
+    queued(world) === 0;
+  let over = false;
+  const sample = () => {
+    observer.sample(time.now);
+    onProgress(observer.finished);
+    over = isOver() || time.now >= horizon;
+    time.at(time.now + SAMPLE_MS, sample);
+  };
+  time.at(START.getTime(), sample);
+  new Dispatcher(world).start();
+  await time.run(() => over);
+  audit(world, isOver());
+  return figuresOf(world, seed, held);
+}
+
+/** SQS moves at most so many messages a second from a dead-letter queue to its source (facts: SQS). */
+const REDRIVE_PER_SECOND = 500;
+
+function redrive(world: World): void {
+  for (const queue of world.allQueues()) {
+    let left = queue.deadLetters.length;
+    const move = () => {
+      const most = Math.min(left, REDRIVE_PER_SECOND);
+      world.redriving(queue.deadLetters.slice(0, most));
+      queue.redrive(most);
+      left -= most;
+      if (left > 0) world.time.at(world.time.now + 1_000, move);
+    };
+    if (left > 0) move();
+  }
+}
+
+function audit({ auditor, tables }: World, over: boolean): void {
+  const { columns } = tables;
+  for (let row = 0; row < tables.size; row++) {
+    const { send_attempts, failure_reason } = columns.read(row);
+    const status = SEND_STATUSES[columns.status[row] ?? 0] ?? '';
+    const queue = columns.workQueue(row);
+    const in_index = queue === undefined ? undefined : queue.startsWith('due') ? 'due' : 'dead';
+    auditor.finish(row, { status, in_index, failure_reason, send_attempts }, over);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Channel, Lane, PerLane } from '../../src/core/model/channels.ts';
+import type { Priority } from '../../src/core/model/priorities.ts';
+import type { ProviderOptions } from '../models/provider.ts';
+
+/** Notifications that arrive evenly over a time. */
+export interface Arrivals {
+  /** The name under which their waits are reported. */
+  readonly group: string;
+  readonly tenants: readonly string[];
+  readonly channel: Channel;
+  /** Parts of the whole by priority. */
+  readonly priorities: Readonly<Partial<Record<Priority, number>>>;
+  /** A receiver of each notification is drawn from so many integrations per tenant; e-mail has one account. */
+  readonly receivers?: number;
+  readonly count: number;
+  /** Seconds since the start. */
+  readonly from: number;
+  readonly until: number;
+  /** `api`: queued at once; `table`: a row of another program, which a sweep finds. */
+  readonly by: 'api' | 'table';
+}
+
+export interface SendingLimits {
+  /** What GetAccount says. */
+  readonly per_second: number;
+  readonly per_day?: number;
+}
+
+/** What happens in a simulation. */
+export interface Scenario {
+  readonly name: string;
+  readonly describes: string;
+  readonly notifications: number;
+  readonly arrivals: readonly Arrivals[];
+  /** By channel; `seconds` in outages count from the start. */
+  readonly providers: Readonly<Partial<Record<Channel, ProviderOptions>>>;
+  /** Each receiver has the limits of its channel's provider for itself. */
+  readonly perReceiver?: readonly Channel[];
+  /** Posts per second that an integration allows, as its secret says. */
+  readonly integrationRate?: number;
+  readonly account?: SendingLimits;
+  readonly concurrency?: Partial<Record<Channel, Partial<Record<Lane, number>>>>;
+  /** Share of the invocations whose process dies. */
+  readonly deaths?: number;
+  /** Times at which an operator redrives all dead letters, seconds since the start. */
+  readonly redrives?: readonly number[];
+  /** Times in which tables and queues refuse every call, in seconds since the start. */
+  readonly blackouts?: readonly { readonly from: number; readonly until: number }[];
+  /** Seconds since the start at which the drain of an outage begins. */
+  readonly drains?: { readonly from: number; readonly per_second: number };
+}
+
+/** Seconds. */
+export const HOUR = 3_600;
+
+/** The stage's defaults (docs/reference/configuration.md). */
+export const CONCURRENCY: PerLane<number> = {
+  email: { express: 10, standard: 5 },
+  slack: { express: 2, standard: 2 },
+  teams: { express: 2, standard: 2 },
+  webhook: { express: 20, standard: 10 },
+};
+
+/** `first-1` … */
+export function tenants(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${name}-${i + 1}`);
+}

@@ -1,0 +1,106 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
+import { type FakeConsole, problem, startFakeConsole } from '../support/browser/fake-console.ts';
+
+const SCREENS = [
+  { path: '/', heading: 'Overview' },
+  { path: '/notifications', heading: 'Notifications' },
+  { path: '/notifications/NL1', heading: /^NL1/ },
+  { path: '/dead-letters', heading: 'Dead letters' },
+  { path: '/operations', heading: 'Operations' },
+  { path: '/newsletters', heading: 'Newsletters' },
+  { path: '/newsletters/emails/EM1', heading: /^Autumn news/ },
+  { path: '/keys', heading: 'Keys' },
+  { path: '/audit', heading: 'Audit log' },
+] as const;
+
+let browser: Browser;
+let served: FakeConsole;
+beforeAll(async () => {
+  [browser, served] = await Promise.all([startBrowser(), startFakeConsole()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await served?.close();
+});
+
+describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+  it.each(SCREENS)('axe finds nothing on $path', async ({ path, heading }) => {
+    const { page, faults, origins } = await openTab(browser, served.url, { colorScheme });
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await axeFindings(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    expect([...origins]).toEqual([new URL(served.url).origin]);
+    await page.context().close();
+  });
+
+  it.each([
+    { path: '/dead-letters', button: /^Redrive 3/ },
+    { path: '/keys', button: 'New key' },
+    { path: '/notifications', button: 'By recipient…' },
+    { path: '/notifications', button: 'Act on all that match…' },
+    { path: '/notifications/NL1', button: 'Retry now' },
+    { path: '/', button: 'Keyboard shortcuts' },
+  ])('axe finds nothing in the dialog of $button', async ({ path, button }) => {
+    const { page } = await openTab(browser, served.url, { colorScheme });
+    await page.goto(path);
+    await page.getByRole('button', { name: button }).first().click();
+    await page.getByRole('dialog').waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await axeFindings(page)).toEqual([]);
+    await page.context().close();
+  });
+});
+
+it('axe finds what is wrong, when something is', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/keys');
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<img src="/nothing.png">')`);
+  expect(await axeFindings(page)).toEqual([expect.stringMatching(/^image-alt/)]);
+  await page.context().close();
+});
+
+it.each(SCREENS)('$path fits into 360 px without scrolling sideways', async ({ path }) => {
+  const { page } = await openTab(browser, served.url, { viewport: { width: 360, height: 740 } });
+  await page.goto(path);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.waitForLoadState('networkidle');
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+  expect(await axeFindings(page)).toEqual([]);
+  await page.context().close();
+});
+
+it('says what is wrong, what to do, and the command that does the same', async () => {
+  const broken = await startFakeConsole({
+    'GET /api/dead-letters': () =>
+      problem(503, 'The table did not answer.', { command: 'npm run ops -- dlq list --local' }),
+  });
+  const { page } = await openTab(browser, broken.url);
+  await page.goto('/dead-letters');
+  const alert = page.getByRole('alert').filter({ hasText: 'The table did not answer.' });
+  await alert.waitFor();
+  expect(await alert.innerText()).toMatch(/What to do: Do what the test says\.[\s\S]*npm run ops -- dlq list --local/);
+  await page.context().close();
+  await broken.close();
+});
+
+it('offers a viewer nothing that changes anything', async () => {
+  const viewer = await startFakeConsole({}, 'viewer');
+  const { page } = await openTab(browser, viewer.url);
+  for (const { path } of SCREENS) {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    for (const button of await page.getByRole('main').getByRole('button').all()) {
+      const offered = (await button.isEnabled()) && (await button.getAttribute('aria-disabled')) !== 'true';
+      if (offered) expect(await button.innerText()).toMatch(/^(By recipient…|)$/);
+    }
+  }
+  expect(viewer.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+  await page.context().close();
+  await viewer.close();
+});

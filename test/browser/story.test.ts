@@ -1,0 +1,157 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { putSamples } from '../../src/local/samples/put-samples.ts';
+import { openTab, startBrowser } from '../support/browser/browser.ts';
+import { Flow } from '../support/flow/harness.ts';
+
+/** As many as the demo has: every channel has every outcome. */
+const SAMPLES = 240;
+const LONG = { timeout: 60_000 };
+
+const flow = new Flow();
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+  await flow.start({ baseIntervalSeconds: 0.5 });
+  await putSamples(flow.endpoints, SAMPLES);
+  await flow.job('--wait');
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await flow.stop();
+  flow.remove();
+});
+
+/** The only thing that the person does outside of the page: what the page says about the token. */
+async function repairToken(page: Page): Promise<void> {
+  const group = page.getByRole('region', { name: 'Slack: the credential is not accepted' });
+  const hint = await group.getByText(/^Put the right credential at integrations →/).innerText();
+  const integration = /→ (\S+)/.exec(hint)?.[1] ?? '';
+  const file =
+    /'(.+)'/.exec(
+      await group
+        .getByRole('button', { name: /^Copy: Put the right/ })
+        .locator('..')
+        .innerText(),
+    )?.[1] ?? '';
+  const secrets = JSON.parse(readFileSync(file, 'utf8'));
+  expect(secrets.integrations[integration].token).toBe('xoxb-revoked');
+  secrets.integrations[integration].token = 'xoxb-repaired';
+  writeFileSync(file, JSON.stringify(secrets));
+}
+
+it('a person who never saw the page finds the revoked Slack token, repairs it, redrives, and sees them delivered', async () => {
+  const { page, faults, origins } = await openTab(browser, flow.endpoints.endpoints.console);
+  await page.goto('/');
+
+  // What is wrong?
+  await page.getByRole('heading', { name: 'Why they are dead' }).waitFor(LONG);
+  await page.getByRole('link', { name: /^Slack The credential is not accepted/ }).click();
+  const group = page.getByRole('region', { name: 'Slack: the credential is not accepted' });
+  await group.getByText('token_revoked').first().waitFor();
+  const ids = await group.getByRole('link', { name: /^sample-/ }).allInnerTexts();
+  expect(ids.length).toBeGreaterThan(0);
+
+  await repairToken(page);
+
+  // The group, and nothing else.
+  await group.getByRole('button', { name: /^Redrive/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Redrive \d+ notifications?$/ })
+    .click(LONG);
+  await page
+    .getByRole('status')
+    .getByText(/Its progress is under operations/)
+    .waitFor(LONG);
+  await page
+    .getByRole('region', { name: /^Redrive \d+ notifications?/ })
+    .getByText('Done')
+    .waitFor(LONG);
+
+  // And they are delivered: on the page, and in the table.
+  for (const log_id of ids) {
+    await page.getByRole('link', { name: 'Notifications', exact: true }).click();
+    await page.getByRole('searchbox', { name: 'Search by log_id' }).fill(log_id);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: log_id, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: /Delivered/ }).waitFor(LONG);
+    expect((await flow.row(log_id))?.['send_status']).toBe('SUCCESS');
+  }
+
+  // Who did it is written down.
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  await page
+    .getByRole('row')
+    .filter({ hasText: /operation/ })
+    .first()
+    .waitFor(LONG);
+  expect(faults).toEqual([]);
+  expect([...origins]).toEqual([flow.endpoints.endpoints.console]);
+});
+
+it('shows a recipient when an operator asks, and writes the look down', async () => {
+  const { page } = await openTab(browser, flow.endpoints.endpoints.console);
+  await page.goto('/notifications/sample-0001');
+  await page.getByRole('heading', { level: 1, name: /^sample-0001/ }).waitFor(LONG);
+  expect(await page.getByRole('main').innerText()).not.toContain('@example.com');
+  await page.getByRole('button', { name: 'Show recipient' }).click();
+  await page.getByText('@example.com').waitFor(LONG);
+  await page.goto('/audit?target=sample-0001');
+  await page.getByRole('row').filter({ hasText: 'reveal' }).first().waitFor(LONG);
+});
+
+it('retries one notification after saying what would happen', async () => {
+  const { page } = await openTab(browser, flow.endpoints.endpoints.console);
+  await page.goto('/dead-letters?channel=teams');
+  await page
+    .getByRole('link', { name: /^sample-/ })
+    .first()
+    .click();
+  const before =
+    (await page
+      .getByRole('listitem')
+      .filter({ hasText: /^Retry \d+:/ })
+      .count()) || 0;
+  await page.getByRole('button', { name: 'Retry now' }).click();
+  await page
+    .getByRole('dialog')
+    .getByText(/npm run ops -- retry sample-/)
+    .waitFor(LONG);
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry now' }).click();
+  await page
+    .getByRole('status')
+    .getByText(/queued/)
+    .waitFor(LONG);
+  await page
+    .getByRole('heading', { level: 3, name: /by hand|Retry/ })
+    .nth(before)
+    .waitFor(LONG);
+});
+
+it('makes a key, shows it once, and revokes it', async () => {
+  const { page } = await openTab(browser, flow.endpoints.endpoints.console);
+  await page.goto('/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('textbox', { name: 'Tenant' }).fill('TENANT001');
+  await page.getByRole('textbox', { name: 'Description' }).fill('the browser test');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'The key is made' });
+  await dialog.waitFor(LONG);
+  const key = (await dialog.getByRole('button', { name: 'Copy: Key' }).locator('..').innerText()).trim();
+  const accepted = () =>
+    fetch(`${flow.endpoints.endpoints.api}/v1/notifications`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'browser-1' },
+      body: JSON.stringify({ channel: 'email', recipient: 'someone@example.com', subject: 'Hello', body: 'Hello' }),
+    }).then(({ status }) => status);
+  expect(await accepted()).toBe(202);
+  await dialog.getByRole('button', { name: 'I have stored it' }).click();
+
+  const row = page.getByRole('row').filter({ hasText: 'the browser test' });
+  await row.getByRole('button', { name: /^Revoke/ }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
+  await row.getByText('Revoked').waitFor(LONG);
+});

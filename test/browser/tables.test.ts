@@ -1,0 +1,166 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTab, startBrowser } from '../support/browser/browser.ts';
+import { type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
+import { notification } from '../support/browser/sample-answers.ts';
+
+const ROWS = 100_000;
+/** The API's pages are smaller; a large one shows what the page itself can hold. */
+const PAGE = 25_000;
+const FEW = 500;
+
+const id = (n: number) => `NL${String(n).padStart(6, '0')}`;
+
+let browser: Browser;
+let served: FakeConsole;
+beforeAll(async () => {
+  [browser, served] = await Promise.all([
+    startBrowser(),
+    startFakeConsole({
+      'GET /api/notifications': ({ query: { cursor = '0', q } }) => {
+        if (q === 'few') {
+          return { notifications: Array.from({ length: FEW }, (_, i) => notification(id(i))), next_cursor: null };
+        }
+        if (q !== undefined) return { notifications: [notification(q)], next_cursor: null };
+        const start = Number(cursor);
+        const end = Math.min(ROWS, start + PAGE);
+        return {
+          notifications: Array.from({ length: end - start }, (_, i) => notification(id(start + i))),
+          next_cursor: end < ROWS ? String(end) : null,
+        };
+      },
+    }),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await served?.close();
+});
+
+/** Milliseconds of the median frame while each frame jumps so far that every row of the window is another one. */
+function medianFrame(page: Page): Promise<number> {
+  return page.evaluate(`new Promise((done) => {
+    const frames = [];
+    let last = performance.now();
+    requestAnimationFrame(function frame(now) {
+      frames.push(now - last);
+      last = now;
+      scrollTo(0, (frames.length * 2400) % (document.documentElement.scrollHeight - innerHeight));
+      if (frames.length < 40) requestAnimationFrame(frame);
+      else done(frames.sort((a, b) => b - a)[20]);
+    });
+  })`);
+}
+
+it('100,000 rows scroll smoothly: few are drawn, and a frame takes no longer than with few rows', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/notifications');
+  await page.getByRole('link', { name: id(0) }).waitFor();
+  while (!(await page.getByText('100,000 in all').isVisible())) {
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await page.waitForTimeout(100);
+  }
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+  await page.getByRole('link', { name: id(ROWS - 1) }).waitFor();
+  expect(await page.locator('tbody tr').count()).toBeLessThan(100);
+
+  const all = await medianFrame(page);
+  await page.goto('/notifications?q=few');
+  await page.getByRole('link', { name: id(0) }).waitFor();
+  // Compared with a short list in the same run, because other tests may keep the machine busy.
+  expect(all).toBeLessThan(2 * (await medianFrame(page)) + 20);
+  await page.context().close();
+});
+
+it('j and k move, Enter opens, the way back keeps the filters', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/notifications?channel=slack&status=dead');
+  await page.getByRole('link', { name: id(0) }).waitFor();
+  for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
+  await expect.poll(() => page.evaluate('document.activeElement?.dataset.row')).toBe('1');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: new RegExp(`^${id(1)}`) }).waitFor();
+  await page.goBack();
+  expect(await page.getByRole('combobox', { name: 'State' }).inputValue()).toBe('dead');
+  expect(await page.getByRole('combobox', { name: 'Channel' }).inputValue()).toBe('slack');
+  await page.context().close();
+});
+
+it('filters live in the URL, and are what the API is asked', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/notifications');
+  await page.getByRole('combobox', { name: 'Channel' }).selectOption({ label: 'Slack' });
+  await page.getByRole('combobox', { name: 'State' }).selectOption({ label: 'Dead' });
+  await page.waitForURL('**/notifications?channel=slack&status=dead');
+  await expect.poll(() => served.requests.at(-1)?.query).toMatchObject({ channel: 'slack', status: 'dead' });
+  await page.getByRole('link', { name: 'Clear' }).click();
+  await page.waitForURL('**/notifications');
+  await page.context().close();
+});
+
+it('/ searches from anywhere, g with a letter goes, ? explains', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/keys');
+  await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  await page.keyboard.press('/');
+  await page.getByRole('searchbox').waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement?.type')).toBe('search');
+  await page.keyboard.type('NL42');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/notifications?q=NL42');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('d');
+  await page.getByRole('heading', { level: 1, name: 'Dead letters' }).waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  await page.context().close();
+});
+
+it('a link opens in a new tab, and shows the same', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/notifications');
+  const [other] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.getByRole('link', { name: id(2) }).click({ modifiers: ['Control'] }),
+  ]);
+  await other.getByRole('heading', { level: 1, name: new RegExp(`^${id(2)}`) }).waitFor();
+  await page.context().close();
+});
+
+it('an address never enters a URL: the search by recipient carries its hash', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/notifications');
+  await page.getByRole('button', { name: 'By recipient…' }).click();
+  await page.getByRole('textbox', { name: 'Tenant' }).fill('TENANT001');
+  await page.getByRole('textbox', { name: 'Recipient' }).fill('someone@example.com');
+  await page.getByRole('button', { name: 'Find' }).click();
+  await page.waitForURL(/recipient_hash=a+/);
+  expect(served.requests.filter(({ path, query }) => /someone/.test(path + JSON.stringify(query)))).toEqual([]);
+  await page.context().close();
+});
+
+it('asks nothing while it is hidden, and only what changed when it is seen', async () => {
+  const quick = await startFakeConsole({
+    'GET /api/session': { who: 'tester', role: 'operator', stage: 'local', region: 'x', local: true, poll_ms: 100 },
+  });
+  const { page } = await openTab(browser, quick.url);
+  await page.goto('/dead-letters');
+  await page.getByRole('heading', { level: 2 }).first().waitFor();
+  await expect
+    .poll(() => quick.requests.filter(({ if_none_match }) => if_none_match !== undefined).length)
+    .toBeGreaterThan(2);
+  await page.evaluate(
+    `Object.defineProperty(document, 'hidden', { value: true, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+  );
+  await page.waitForTimeout(300);
+  const hidden = quick.requests.length;
+  await page.waitForTimeout(800);
+  expect(quick.requests.length).toBe(hidden);
+  await page.evaluate(
+    `Object.defineProperty(document, 'hidden', { value: false, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+  );
+  await expect.poll(() => quick.requests.length).toBeGreaterThan(hidden);
+  await page.context().close();
+  await quick.close();
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { type Breaker, opened, phaseOf, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
+import { at, T0 } from '../../support/rows.ts';
+
+const policy = { ...DEFAULT_BREAKER_POLICY, interval_ms: 30_000, drain_per_second: 2 };
+const ID = 'webhook#IC1';
+const open = (): Breaker => opened({ id: ID, error_type: 'UNKNOWN' }, undefined, { now: T0, policy });
+const draining = (changes: Partial<Breaker>): Breaker => ({ ...open(), state: 'draining', ...changes });
+
+describe('the phase of a breaker', () => {
+  it.each([
+    ['before its lines are empty', -1, 'draining'],
+    ['from the moment when its lines are empty', 0, 'closed'],
+  ] as const)('that drains, %s', (_, ms, phase) => {
+    const later = at(60_000).toISOString();
+    expect(phaseOf(draining({ drained_at: T0.toISOString(), probe_at: later }), at(ms))).toBe(phase);
+    // One that was stored without its end drains until the time of its probe.
+    const { drained_at: _end, ...without } = draining({ probe_at: T0.toISOString() });
+    expect(phaseOf(without, at(ms))).toBe(phase);
+  });
+
+  it('of none, and of one that is open, is its state', () => {
+    expect(phaseOf(undefined, T0)).toBe('closed');
+    expect(phaseOf({ ...open(), drained_at: T0.toISOString() }, at(1))).toBe('open');
+  });
+});
+
+describe('a breaker that opens', () => {
+  it('begins anew unless the one before drains: not with that one’s interval', () => {
+    const before = { ...open(), state: 'closed', version: 4, interval_ms: 120_000 } as const;
+    expect(opened({ id: ID, error_type: 'NETWORK_TIMEOUT' }, before, { now: at(5_000), policy })).toMatchObject({
+      state: 'open',
+      version: 5,
+      since: at(5_000).toISOString(),
+      interval_ms: 30_000,
+    });
+  });
+
+  it('lets the next slot of each line go at the end of its interval, however many were given out', () => {
+    const line = { from: T0.toISOString(), slots: 41 };
+    const now = at(10_000);
+    const again = reopened({ ...open(), lines: { express: line, standard: { ...line, slots: 0 } } }, 'UNKNOWN', {
+      now,
+      policy,
+    });
+    const until = now.getTime() + 60_000;
+    expect(slotTime(again.lines.express, 41, policy)).toBe(until);
+    expect(slotTime(again.lines.standard, 0, policy)).toBe(until);
+  });
+
+  it('moves no slot of a line back that is longer than its interval', () => {
+    const from = at(3_600_000).toISOString();
+    const lines = { express: { from, slots: 1 }, standard: { from, slots: 1 } };
+    expect(reopened({ ...open(), lines }, 'UNKNOWN', { now: T0, policy }).lines).toEqual(lines);
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import { NOW, refused, retryRecord, setUp } from '../../support/delivering.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+
+const ACCEPTED = { ok: true, response_code: '200' } as const;
+const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
+
+/** A RetryLog that refuses so many times, and what the worker does meanwhile. */
+function refusing(times: number, answer: SendResult, more: { readonly settles?: boolean } = {}) {
+  const pauses: number[] = [];
+  const error = new Error('throttled');
+  let puts = 0;
+  const world = setUp(() => answer, { pause: async (ms) => void pauses.push(ms) });
+  const records = {
+    ...world.deps.records,
+    put: async (record: Parameters<typeof world.deps.records.put>[0]) => {
+      if (++puts <= times) throw error;
+      return world.deps.records.put(record);
+    },
+  };
+  const rows = {
+    ...world.deps.rows,
+    ...(more.settles === false && { settle: () => Promise.reject(new Error('throttled, too')) }),
+  };
+  const deliver = async () => {
+    const [report] = await deliverBatch([received(messageFor(world.put(dueRow())))], { ...world.deps, records, rows });
+    return { report, row: world.tables.row('log-1'), records: [...world.tables.retryLog.values()] };
+  };
+  return { deliver, pauses, error, puts: () => puts };
+}
+
+describe('an attempt whose record RetryLog refuses', () => {
+  it('is recorded at last, after growing pauses, when it failed', async () => {
+    const { deliver, pauses, puts } = refusing(5, refused('NETWORK_TIMEOUT'));
+    const { report, row, records } = await deliver();
+    expect(pauses).toEqual([200, 400, 800, 1600, 3200]);
+    expect(puts()).toBe(6);
+    expect(records).toHaveLength(1);
+    expect(row).toMatchObject({ send_status: 'RETRY' });
+    expect(report).not.toHaveProperty('record_error');
+  });
+
+  it('and that failed is not settled when the sixth try fails, and its message returns after the claim', async () => {
+    const { deliver, error, puts } = refusing(6, refused('NETWORK_TIMEOUT'));
+    const { report, row, records } = await deliver();
+    expect(report).toMatchObject({ disposition: { do: 'return', after_seconds: 65 }, error });
+    expect(row).toMatchObject({ send_status: 'SENDING', last_attempt: 1 });
+    expect([records, puts()]).toEqual([[], 6]);
+  });
+
+  it('is SUCCESS when it was accepted, after the second try: the row keeps the record', async () => {
+    const { deliver, pauses, error } = refusing(6, ACCEPTED);
+    const { report, row, records } = await deliver();
+    expect(pauses).toEqual([200]);
+    expect(records).toEqual([]);
+    const { work_queue, record_due } = row ?? {};
+    expect(row).toMatchObject({ send_status: 'SUCCESS', sent_at: NOW.toISOString() });
+    expect([work_queue, JSON.parse(record_due ?? '{}')]).toEqual([
+      dueRow().work_queue,
+      expect.objectContaining({ retry_attempt: 1, response_code: '200' }),
+    ]);
+    expect(report).toEqual({
+      log_id: 'log-1',
+      tenant_id: 'tenant-1',
+      channel: 'webhook',
+      priority: 'normal',
+      run_id: 'sweep-1',
+      attempt: 1,
+      verdict: { status: 'SUCCESS' },
+      record: retryRecord({ retry_status: 'SUCCESS', response_code: '200' }),
+      record_error: error,
+      disposition: { do: 'done' },
+    });
+  });
+
+  it('owes no record when the second try succeeds', async () => {
+    const { deliver, pauses } = refusing(1, ACCEPTED);
+    const { report, row, records } = await deliver();
+    expect(pauses).toEqual([200]);
+    expect(records).toHaveLength(1);
+    expect(row).not.toHaveProperty('record_due');
+    expect(report).not.toHaveProperty('record_error');
+  });
+
+  it('is tried to its end when the row refuses, too', async () => {
+    const { deliver, error, puts } = refusing(6, ACCEPTED, { settles: false });
+    const { report } = await deliver();
+    expect(puts()).toBe(6);
+    expect(report).toMatchObject({ disposition: { do: 'return', after_seconds: 65 }, error });
+  });
+});
+
+describe('the message of a near retry', () => {
+  const retryAfter = (retry_after_ms: number) => setUp(() => refused('RATE_LIMITED', { retry_after_ms }));
+
+  it.each([
+    [600_000, 600],
+    [600_001, 601],
+    [900_000, 900],
+  ])('waits in whole seconds, and not less than it must: %d ms are %d s', async (wait, delay_seconds) => {
+    const { deliverOne, queued } = retryAfter(wait);
+    await deliverOne();
+    expect(queued).toEqual([{ message: { ...messageFor(dueRow()), due: later(wait) }, delay_seconds }]);
+  });
+
+  it('beyond what SQS delays is left to a sweep', async () => {
+    const { deliverOne, queued } = retryAfter(900_001);
+    const { row } = await deliverOne();
+    expect(queued).toEqual([]);
+    expect(row).toMatchObject({ send_status: 'RETRY', next_retry_at: later(900_001) });
+  });
+
+  it('has no options: what an operator asked for held for one attempt', async () => {
+    const { deps, put, queued } = setUp(() => refused('NETWORK_TIMEOUT'));
+    const message = messageFor(put(dueRow()), { run_id: 'manual-1', options: { max_retry_count: 9 } });
+    await deliverBatch([received(message)], deps);
+    const { options: _, ...plain } = message;
+    expect(queued.map((sent) => sent.message)).toEqual([{ ...plain, due: later(600_000) }]);
+  });
+
+  it('comes no sooner than its row is settled, also when the time in the record is past', async () => {
+    const { deliverOne, put, tables, queued } = setUp(() => ACCEPTED);
+    const row = put(dueRow({ send_status: 'SENDING', claim_until: T0.toISOString(), last_attempt: 1 }));
+    const next_retry_at = at(500).toISOString();
+    await tables.records.put(retryRecord({ error_type: 'UNKNOWN', retry_at: T0.toISOString(), next_retry_at }));
+    await deliverOne(row, { receive_count: 2 });
+    expect(queued).toEqual([{ message: { ...messageFor(row), due: next_retry_at }, delay_seconds: 1 }]);
+  });
+});
+
+describe('an attempt that is not sent', () => {
+  it('because it was redriven and must not be sent is no dead letter again', async () => {
+    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const dead = put(
+      dueRow({
+        work_queue: dueRow().work_queue?.replace('due', 'dead') ?? '',
+        failure_reason: 'MAX_RETRIES',
+        error_type: 'UNKNOWN',
+        is_deleted: true,
+        dead_message_id: 'message-0',
+        dead_run_id: 'sweep-1',
+      }),
+    );
+    const redriven = received(messageFor(dead), { message_id: 'message-9', sent_at: at(500), receive_count: 2 });
+    const [report] = await deliverBatch([redriven], deps);
+    expect(report?.disposition).toEqual({ do: 'done' });
+    expect(report?.verdict).toEqual({
+      status: 'FAILED',
+      error_type: 'UNKNOWN',
+      failure_reason: 'CANCELLED',
+      dead_letter: false,
+    });
+    expect(tables.row('log-1')).not.toHaveProperty('work_queue');
+    expect(deliveries).toEqual([]);
+  });
+
+  it('names what held it, in report and record', async () => {
+    const by = { breaker: 'webhook#shop' };
+    const hold = { do: 'hold', by, until: later(60_000), error_type: 'SERVER_OVERLOAD' } as const;
+    const world = setUp(() => ACCEPTED, { gate: { admit: async () => hold } });
+    const { report, row, records } = await world.deliverOne();
+    expect(report?.held_by).toEqual(by);
+    expect(records).toMatchObject([
+      { retry_status: 'SKIPPED', error_details: JSON.stringify(by), uncounted: true, duration_ms: 0 },
+    ]);
+    expect(row).toMatchObject({ send_status: 'RETRY', send_attempts: 1, attempts_left: 5 });
+    expect(world.deliveries).toEqual([]);
+  });
+});

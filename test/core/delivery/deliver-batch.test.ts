@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { setUp } from '../../support/delivering.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+
+const ACCEPTED = { ok: true, response_code: '200' } as const;
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => dueRow({ log_id: `n-${i}` }));
+
+describe('a batch', () => {
+  it('is answered in the order of its messages', async () => {
+    const { deps, put } = setUp(async ({ log_id }) => {
+      if (log_id === 'n-0') await new Promise(setImmediate);
+      return ACCEPTED;
+    });
+    const reports = await deliverBatch(
+      numbered(3).map((row) => received(messageFor(put(row)))),
+      deps,
+    );
+    expect(reports.map(({ log_id, attempt }) => [log_id, attempt])).toEqual([
+      ['n-0', 1],
+      ['n-1', 1],
+      ['n-2', 1],
+    ]);
+  });
+
+  it('gives back untouched what does not fit into the time that is left', async () => {
+    let begun = 0;
+    const { deps, put, tables } = setUp(() => ACCEPTED, { outOfTime: () => ++begun > 1 });
+    const rows = numbered(2).map(put);
+    const reports = await deliverBatch(
+      rows.map((row) => received(messageFor(row))),
+      deps,
+    );
+    expect(reports[1]).toEqual({
+      log_id: 'n-1',
+      tenant_id: 'tenant-1',
+      channel: 'webhook',
+      priority: 'normal',
+      run_id: 'sweep-1',
+      disposition: { do: 'return', after_seconds: 30 },
+    });
+    expect(tables.row('n-0')).toMatchObject({ send_status: 'SUCCESS' });
+    expect(tables.row('n-1')).toEqual(rows[1]);
+  });
+
+  it.each([
+    ['rising', 0.001, ['n-0', 'n-1', 'n-2']],
+    ['falling', -0.001, ['n-2', 'n-1', 'n-0']],
+  ])('takes those whose worker died in random order: %s draws', async (_, step, expected) => {
+    let drawn = 0.5;
+    const sent: string[] = [];
+    const { deps, put } = setUp(
+      ({ log_id }) => {
+        sent.push(log_id);
+        return ACCEPTED;
+      },
+      {
+        random: () => {
+          drawn += step;
+          return drawn;
+        },
+      },
+    );
+    const died = { send_status: 'SENDING', claim_until: T0.toISOString() } as const;
+    const batch = numbered(3).map((row) => received(messageFor(put({ ...row, ...died })), { receive_count: 2 }));
+    await deliverBatch(batch, deps);
+    expect(sent).toEqual(expected);
+  });
+});
+
+describe('a message', () => {
+  it('comes back when it is due, to the second, and is taken at the very moment', async () => {
+    const { deliverOne, put } = setUp(() => ACCEPTED);
+    const wait = async (ms: number) => {
+      const { report } = await deliverOne(put(dueRow({ work_at: at(1000 + ms).toISOString() })));
+      return report?.disposition;
+    };
+    expect(await wait(1)).toEqual({ do: 'return', after_seconds: 1 });
+    expect(await wait(1001)).toEqual({ do: 'return', after_seconds: 2 });
+    expect(await wait(0)).toEqual({ do: 'done' });
+  });
+
+  it('without a row is dropped, whether it comes for the first time or again', async () => {
+    for (const receive_count of [1, 2]) {
+      const { deps, deliveries } = setUp(() => ACCEPTED);
+      const [report] = await deliverBatch([received(messageFor(dueRow()), { receive_count })], deps);
+      expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'there is no such notification' });
+      expect(deliveries).toEqual([]);
+    }
+  });
+
+  it('whose row others keep changing comes back after a moment, and nothing is sent', async () => {
+    const { deps, put, deliveries } = setUp(() => ACCEPTED);
+    let [reads, changes] = [0, 0];
+    const rows = {
+      ...deps.rows,
+      read: (log_id: string) => {
+        reads++;
+        return deps.rows.read(log_id);
+      },
+      change: async () => {
+        changes++;
+        return false;
+      },
+    };
+    const [report] = await deliverBatch([received(messageFor(put(dueRow())), { receive_count: 2 })], { ...deps, rows });
+    expect(report?.disposition).toEqual({ do: 'return', after_seconds: 5 });
+    expect([reads, changes, deliveries.length]).toEqual([4, 3, 0]);
+  });
+
+  it('that claims its row reads nothing first; one that comes again decides by the row', async () => {
+    for (const [receive_count, reads] of [
+      [1, 0],
+      [2, 1],
+    ] as const) {
+      const { deps, put } = setUp(() => ACCEPTED);
+      let read = 0;
+      const rows = {
+        ...deps.rows,
+        read: (log_id: string) => {
+          read++;
+          return deps.rows.read(log_id);
+        },
+      };
+      await deliverBatch([received(messageFor(put(dueRow())), { receive_count })], { ...deps, rows });
+      expect(read).toBe(reads);
+    }
+  });
+
+  it('with options decides by the row, too: a lower limit gives it up', async () => {
+    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const message = messageFor(put(dueRow()), { options: { max_retry_count: 0 } });
+    await deliverBatch([received(message)], deps);
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'FAILED', failure_reason: 'MAX_RETRIES' });
+    expect(deliveries).toEqual([]);
+  });
+});

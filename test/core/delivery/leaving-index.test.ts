@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { NOW, setUp } from '../../support/delivering.ts';
+import { dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+
+const ACCEPTED = { ok: true, response_code: '200' } as const;
+const malformed = (changes: object) => ({ ...dueRow(), ...changes }) as unknown as NotificationRow;
+const without = (row: NotificationRow, ...names: (keyof NotificationRow)[]) =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !names.some((gone) => gone === name)));
+
+describe('a row in the work index that breaks a rule', () => {
+  it.each([
+    ['in its first receive', 1],
+    ['when its message comes again', 2],
+  ])('is set aside with column and rule, and is not sent: %s', async (_, receive_count) => {
+    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    const row = put(malformed({ redrive_count: 'often' }));
+    const { report, row: stored, records } = await deliverOne(row, { receive_count });
+    expect(report).toMatchObject({
+      disposition: { do: 'done' },
+      dropped: expect.stringMatching(/^it left the work index: .*redrive_count/),
+    });
+    expect(report).not.toHaveProperty('attempt');
+    expect(stored).toMatchObject({
+      send_status: 'FAILED',
+      failure_reason: 'FORMAT_ERROR',
+      error_type: 'FORMAT_ERROR',
+      error_message: expect.stringContaining('redrive_count breaks column of the pipeline'),
+      updated_at: NOW.toISOString(),
+    });
+    for (const name of ['work_queue', 'work_at']) expect(stored).not.toHaveProperty(name);
+    expect([deliveries, records]).toEqual([[], []]);
+  });
+
+  it('is judged by its counters as their writer left them, not as the claim has changed them', async () => {
+    const { deliverOne, put } = setUp(() => ACCEPTED);
+    // The claim makes 0 of -1, 5 of 6 and 0 of -1: each of the claimed counters would pass.
+    const { row } = await deliverOne(put(malformed({ send_attempts: -1 })));
+    expect(row).toMatchObject({
+      failure_reason: 'FORMAT_ERROR',
+      error_message: expect.stringMatching(/^send_attempts breaks chk_notification_log_attempts_positive/),
+    });
+    const fine = await deliverOne(
+      put(dueRow({ log_id: 'log-2', send_attempts: 0, last_attempt: -1, attempts_left: 1 })),
+    );
+    expect(fine.row).toMatchObject({ send_status: 'SUCCESS', send_attempts: 1, last_attempt: 0, attempts_left: 0 });
+  });
+
+  it.each([
+    ['channel', { channel: 'email' }],
+    ['tenant', { tenant_id: 'tenant-2' }],
+  ] as const)('is set aside if its message names another %s', async (_, changes) => {
+    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const row = put(dueRow());
+    await deliverBatch([received(messageFor(row, changes), { receive_count: 2 })], deps);
+    expect(tables.row('log-1')).toMatchObject({
+      failure_reason: 'FORMAT_ERROR',
+      error_message: expect.stringContaining('channel breaks column of the pipeline'),
+    });
+    expect(deliveries).toEqual([]);
+  });
+
+  it('only leaves the index if it is delivered: SUCCESS is final', async () => {
+    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    const row = put(dueRow({ send_status: 'SUCCESS', sent_at: T0.toISOString() }));
+    const { report, row: stored } = await deliverOne(row);
+    expect(report?.dropped).toBe('it left the work index: it is delivered already');
+    const { updated_at, updated_by, ...rest } = stored ?? {};
+    expect(rest).toEqual(without(row, 'work_queue'));
+    expect(deliveries).toEqual([]);
+  });
+});

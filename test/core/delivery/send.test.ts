@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { ContentUnreadableError } from '../../../src/core/delivery/send.ts';
+import type { Sender } from '../../../src/core/delivery/sender.ts';
+import { INTAKE_API } from '../../../src/core/model/notification.ts';
+import { NOW, refused, setUp } from '../../support/delivering.ts';
+import { CONTENT, dueRow } from '../../support/rows.ts';
+
+const ACCEPTED = { ok: true, response_code: '200' } as const;
+const plain = { log_id: 'log-1', tenant_id: 'tenant-1', attempt: 1, channel: 'webhook', content: CONTENT, at: NOW };
+
+describe('what the sender gets', () => {
+  it.each([
+    ['a bare row', {}, {}],
+    ['a row with a kind of recipient', { recipient_type: 'CHANNEL' }, { recipient_type: 'CHANNEL' }],
+    ['a row of an integration', { integration_config_id: 'i-1' }, { integration_config_id: 'i-1' }],
+    [
+      'a row whose tenant chose the integration',
+      { integration_config_id: 'i-1', created_by: INTAKE_API },
+      { integration_config_id: 'i-1', chosen_by_tenant: true },
+    ],
+    ['a row that someone else wrote', { created_by: 'BATCH-951' }, {}],
+  ] as const)('of %s', async (_, columns, expected) => {
+    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    await deliverOne(put(dueRow(columns)));
+    expect(deliveries).toEqual([{ ...plain, ...expected }]);
+  });
+});
+
+describe('a credential that is refused for the moment', () => {
+  it('is not read again if the sender has none to read: the attempt has failed', async () => {
+    const sends: number[] = [];
+    const sender: Sender = { send: async () => refused('AUTH_TEMPORARY', { message: String(sends.push(1)) }) };
+    const { row } = await setUp(() => ACCEPTED, { sender }).deliverOne();
+    expect(sends).toHaveLength(1);
+    expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'AUTH_TEMPORARY', error_message: '1' });
+  });
+
+  it.each(['NETWORK_TIMEOUT', 'AUTH_FAILED'] as const)('is not read again after %s', async (error_type) => {
+    let refreshed = 0;
+    const sender: Sender = {
+      send: async () => refused(error_type),
+      refreshCredential: async () => void refreshed++,
+    };
+    await setUp(() => ACCEPTED, { sender }).deliverOne();
+    expect(refreshed).toBe(0);
+  });
+
+  it('that cannot be read costs no retry', async () => {
+    const sender: Sender = {
+      send: async () => refused('AUTH_TEMPORARY'),
+      refreshCredential: () => Promise.reject(new TypeError('secret of someone@example.com')),
+    };
+    const { row, records } = await setUp(() => ACCEPTED, { sender }).deliverOne();
+    expect(row).toMatchObject({
+      send_status: 'RETRY',
+      send_attempts: 1,
+      error_message: expect.stringContaining('TypeError'),
+    });
+    expect(JSON.stringify([row, records])).not.toContain('someone');
+  });
+
+  it('shares one time limit with the send that repeats it', async () => {
+    const signals: AbortSignal[] = [];
+    const limits: AbortSignal[] = [];
+    const sender: Sender = {
+      send: async (_, signal) => {
+        signals.push(signal);
+        return refused('AUTH_TEMPORARY');
+      },
+      refreshCredential: async () => {},
+    };
+    const sendTimeout = () => {
+      const { signal } = new AbortController();
+      limits.push(signal);
+      return signal;
+    };
+    await setUp(() => ACCEPTED, { sender, sendTimeout }).deliverOne();
+    expect(signals).toEqual([limits[0], limits[0]]);
+    expect(limits).toHaveLength(1);
+  });
+});
+
+describe('the terms of an integration', () => {
+  it('are read after a refusal only, also after the second send', async () => {
+    const asked: number[] = [];
+    const terms = (answers: Sender['send']): Sender => ({
+      send: answers,
+      refreshCredential: async () => {},
+      retryTerms: async ({ attempt }) => {
+        asked.push(attempt);
+        return { base_interval_ms: 60_000 };
+      },
+    });
+    await setUp(() => ACCEPTED, { sender: terms(async () => ACCEPTED) }).deliverOne();
+    expect(asked).toEqual([]);
+    const { row } = await setUp(() => ACCEPTED, { sender: terms(async () => refused('AUTH_TEMPORARY')) }).deliverOne();
+    expect(asked).toEqual([1]);
+    expect(row?.next_retry_at).toBe(new Date(NOW.getTime() + 2 * 60_000).toISOString());
+  });
+});
+
+describe('a send that is not made', () => {
+  it('because its content will never be readable says why, and is a dead letter', async () => {
+    const contents = { read: async () => Promise.reject(new ContentUnreadableError('its content is gone')) };
+    const { report, row, records } = await setUp(() => ACCEPTED, { contents }).deliverOne();
+    expect(report?.disposition).toEqual({ do: 'dead_letter' });
+    expect(row).toMatchObject({
+      failure_reason: 'FORMAT_ERROR',
+      error_message: 'its content is gone',
+      send_attempts: 2,
+    });
+    expect(records).toMatchObject([{ response_message: 'its content is gone', error_details: '{}' }]);
+  });
+
+  it.each([
+    ['an error', new RangeError('someone@example.com'), 'RangeError'],
+    ['a value', 'someone@example.com', 'not an Error'],
+  ])('because storage fails names %s, and quotes nothing', async (_, thrown, name) => {
+    const contents = { read: async () => Promise.reject(thrown) };
+    const { row, records } = await setUp(() => ACCEPTED, { contents }).deliverOne();
+    expect(row).toMatchObject({
+      send_status: 'RETRY',
+      error_type: 'UNKNOWN',
+      error_message: `The content could not be read: ${name}`,
+      send_attempts: 1,
+    });
+    expect(records).toMatchObject([{ error_details: JSON.stringify({ error: name }), uncounted: true }]);
+  });
+
+  it.each([
+    ['an error', new RangeError('someone@example.com'), 'RangeError'],
+    ['a value', 'someone@example.com', 'not an Error'],
+  ])('because the sender throws %s counts, and its details are its name', async (_, thrown, name) => {
+    const { row, records } = await setUp(() => Promise.reject(thrown)).deliverOne();
+    expect(row).toMatchObject({ error_message: `The sender failed: ${name}`, send_attempts: 2 });
+    expect(records).toMatchObject([{ error_details: JSON.stringify({ error: name }) }]);
+    expect(records[0]).not.toHaveProperty('uncounted');
+  });
+
+  it('in time says so, and counts', async () => {
+    const timeout = new AbortController();
+    timeout.abort();
+    const { row } = await setUp(() => new Promise(() => {}), { sendTimeout: () => timeout.signal }).deliverOne();
+    expect(row).toMatchObject({ error_message: 'The provider did not answer in time.', send_attempts: 2 });
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { continueResolve, resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
+import { batchId } from '../../../../src/core/newsletter/model/batch.ts';
+import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
+import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
+import { JobWorld } from '../../../support/newsletter/job-world.ts';
+
+const AT = '2026-03-01T09:00:00.000Z';
+
+/** A submitted email whose calls were all not answered. */
+async function uncertainWorld(batches: number, chunks: number, limits = {}) {
+  const recipients = batches * chunks * 2;
+  const world = await JobWorld.of(
+    { status: 'submitted', prepared: { recipients, excluded: 0, excluded_by_reason: {}, batches, at: AT } },
+    {},
+    limits,
+  );
+  for (let i = 0; i < batches; i++) {
+    const states = Array.from({ length: chunks }, (_, chunk) =>
+      chunkState('uu', { batch_id: batchId(i), chunk, unanswered: { 0: 'a', 1: 'a' }, processed_at: AT }),
+    );
+    const put = states.map((state) => ({ chunk: chunkOf(2, { batch_id: batchId(i), chunk: state.chunk }), state }));
+    await world.chunks.store.put(put);
+    await world.tables.batches.put(batchFor(states, { batch_id: batchId(i), status: 'submitted' }));
+  }
+  return world;
+}
+
+/** Runs the messages that go on with the decision, each twice, as SQS may. */
+async function runMessages(world: JobWorld): Promise<number> {
+  let resolved = 0;
+  for (let i = 0; i < world.sends.length; i++) {
+    const message = world.sends[i];
+    if (message?.kind !== 'resolve') continue;
+    resolved += (await continueResolve(message, world.deps()))?.resolved ?? 0;
+    resolved += (await continueResolve(message, world.deps()))?.resolved ?? 0;
+  }
+  return resolved;
+}
+
+describe('a decision about more uncertain recipients than a request can wait for', () => {
+  it.each(['resend', 'leave'] as const)('%s: goes on by messages, and is taken once for each', async (action) => {
+    const world = await uncertainWorld(5, 2, { resolve_ms: 0, resolve_group: 2 });
+    const first = await resolveEmail('email-1', action, world.deps());
+    expect(first).toMatchObject({ resolved: 8, busy: 0, continued: true });
+    expect(await runMessages(world)).toBe(12);
+    const batches = await world.batches();
+    for (const { batch_id } of batches) {
+      const [state] = await world.chunks.store.states('email-1', batch_id);
+      expect(state).toMatchObject(action === 'resend' ? { states: '..' } : { reasons: { 0: 'left', 1: 'left' } });
+    }
+    expect(batches.map(({ status }) => status)).toEqual(
+      Array.from({ length: 5 }, () => (action === 'resend' ? 'pending' : 'submitted')),
+    );
+    expect(await world.email()).toMatchObject({ status: action === 'resend' ? 'submitting' : 'submitted' });
+  });
+
+  it('does not concern who became uncertain after it', async () => {
+    const world = await uncertainWorld(2, 1, { resolve_ms: 0, resolve_group: 1 });
+    await resolveEmail('email-1', 'resend', world.deps());
+    const [state] = await world.chunks.store.states('email-1', '00001');
+    if (state === undefined) throw new Error('no state');
+    world.advance(60_000);
+    await world.chunks.store.change(state, { ...state, processed_at: world.now.toISOString() });
+    expect(await runMessages(world)).toBe(0);
+    expect(await world.states('00001')).toBe('uu');
+  });
+
+  it('answers for 100,000 recipients within the time of a request, at 10 ms per call of storage', async () => {
+    const world = await uncertainWorld(100, 20, { resolve_ms: DEFAULT_JOB_LIMITS.resolve_ms });
+    const deps = world.deps();
+    // What is asked at once is answered at once: the calls of a group take as long as those of one batch.
+    const slow = <T extends object>(port: T): T =>
+      Object.fromEntries(
+        Object.entries(port).map(([name, run]) => [
+          name,
+          async (...args: unknown[]) => {
+            world.advance(10 / DEFAULT_JOB_LIMITS.resolve_group);
+            return (run as (...given: unknown[]) => unknown)(...args);
+          },
+        ]),
+      ) as T;
+    const begun = world.now.getTime();
+    const answer = await resolveEmail('email-1', 'resend', {
+      ...deps,
+      batches: slow(deps.batches),
+      chunks: slow(deps.chunks),
+      events: slow(deps.events),
+    });
+    expect(world.now.getTime() - begun).toBeLessThan(10_000);
+    expect(answer.resolved + (await runMessages(world))).toBe(4_000);
+    expect(await world.email()).toMatchObject({ status: 'submitting' });
+  });
+});

@@ -1,0 +1,166 @@
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Flow } from '../support/flow/harness.ts';
+import { eventually } from '../support/local/tiny-app.ts';
+import { NewsletterClient } from '../support/newsletter/flow/newsletter-client.ts';
+import { ended } from '../support/newsletter/flow/sent-newsletter.ts';
+
+const flow = new Flow();
+const client = new NewsletterClient(flow);
+/** The first one's call is never answered. */
+const members = Array.from({ length: 60 }, (_, i) => `${i === 0 ? 'unanswered' : 'reader'}+${i}@example.com`);
+const PATIENCE = 90_000;
+
+const limit = (limits: object) =>
+  fetch(`${flow.endpoints.endpoints.ses}/_limits`, { method: 'PUT', body: JSON.stringify(limits) });
+const mailed = async (email_id: string) => (await client.receipts(email_id)).map(({ to }) => to).sort();
+/** Waits until events have resolved the call that was not answered. */
+const settled = (email_id: string) =>
+  eventually(async () => {
+    const found = await client.status(email_id);
+    return found.status === 'submitted' && found.counts.uncertain === 0 ? found : undefined;
+  }, PATIENCE);
+
+beforeAll(async () => {
+  await flow.start({ sesLimits: { per_second: 400 } });
+  await client.setUpNewsletter();
+  const given = members.map((email, i) => ({ member_id: `m-${i}`, email, status: 'free', newsletters: ['weekly'] }));
+  await client.upsert(given);
+}, 120_000);
+afterAll(async () => {
+  await flow.stop();
+  flow.remove();
+}, 60_000);
+
+describe('a newsletter that cannot be published gets a sentence, and nothing is half done', () => {
+  const post = { newsletter_id: 'weekly', subject: 'News', body: 'Hello', format: 'text' };
+  const past = new Date(Date.now() - 60_000).toISOString();
+
+  it.each([
+    ['an unknown newsletter', { newsletter_id: 'daily' }, /no newsletter with this id: PUT/],
+    ['a segment with an unknown field', { segment: 'age:9' }, /age.*status/s],
+    ['a segment that is none', { segment: 'status:' }, /segment/i],
+    ['an unknown merge field', { body: 'Dear {nmae}' }, /merge fields/],
+    ['a time that has passed', { scheduled_at: past }, /has passed: leave it out to send at once/],
+    ['a window of no time', { delivery_window_minutes: 0 }, /1 to 10080/],
+    ['a format that is none', { format: 'pdf' }, /html, markdown, text/],
+  ])('%s', async (_, wrong, sentence) => {
+    const { status, detail } = await client.refused('/v1/emails', { ...post, ...wrong });
+    expect(status).toBe(400);
+    expect(detail).toMatch(sentence);
+  });
+
+  it('a sender that SES has not verified', async () => {
+    await client.put({ name: 'Weekly', from: 'news@unverified.test' });
+    const { detail } = await client.refused('/v1/emails', post);
+    await client.put({ name: 'Weekly', from: 'Weekly <weekly@example.com>' });
+    expect(detail).toMatch(/SES has not verified unverified\.test .* Verify the domain in the SES console/);
+  });
+
+  it('has stored no email', async () => {
+    expect(await client.emails()).toEqual([]);
+  });
+
+  it('a segment that nobody matches fails the email, which cannot be cancelled any more', async () => {
+    const id = await client.publish({ subject: 'News', body: 'Hello', segment: 'label:nobody' });
+    const { status, error, counts } = await ended(client, id, PATIENCE);
+    expect({ status, error }).toMatchObject({
+      status: 'failed',
+      error: expect.stringMatching(/choose another segment/),
+    });
+    expect(counts).toMatchObject({ recipients: 0, pending: 0, submitted: 0 });
+    const { detail } = await client.refused(`/v1/emails/${id}/cancel`, {});
+    expect(detail).toMatch(/is failed, so it cannot be cancelled\. It can be retried/);
+  });
+
+  it('a line of a file that is no member, while the others are imported', async () => {
+    const file = `${flow.directory}/some.csv`;
+    writeFileSync(file, 'email,status\nno-address,free\nreader+0@example.org,paid\nreader+1@example.org,rich\n');
+    const { stdout, stderr } = await flow.ops('members', 'import', file, '--tenant', 'T951', '--newsletter', 'weekly');
+    expect(stdout + stderr).toMatch(/line 2.*email/is);
+    expect(stdout + stderr).toMatch(/line 4.*status/is);
+  });
+});
+
+describe('a newsletter whose provider', () => {
+  it('does not answer a call is uncertain until events tell, and nobody gets it twice', async () => {
+    const id = await client.publish({ subject: 'First', body: 'Hello', segment: 'status:free' });
+    const { counts } = await settled(id);
+    expect(counts).toMatchObject({ recipients: 60, submitted: 60, failed: 0 });
+    expect(await mailed(id)).toEqual([...members].sort());
+  }, 120_000);
+
+  it('refuses in the middle is partially sent, and `retry` sends exactly what is missing', async () => {
+    await limit({ per_second: 20 });
+    const id = await client.publish({ subject: 'Second', body: 'Hello', segment: 'status:free' });
+    await eventually(async () => ((await client.receipts(id)).length > 0 ? true : undefined), PATIENCE);
+    await limit({ sending: false });
+    const failed = await ended(client, id, PATIENCE);
+    const before = await mailed(id);
+    await limit({ sending: true, per_second: 400 });
+    expect(failed.status).toBe('failed');
+    expect(failed.error).toMatch(/^The email was partially sent: \d+ of 60 recipients in 1 batch were not sent\./);
+    expect(failed.counts.pending).toBe(60 - before.length);
+    await client.decide(id, 'retry');
+    await settled(id);
+    expect(await mailed(id)).toEqual([...members].sort());
+    expect(before.length).toBeLessThan(60);
+  }, 180_000);
+});
+
+describe('a scheduled newsletter', () => {
+  const soon = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+
+  it('is started at its time by its schedule', async () => {
+    const id = await client.publish({ subject: 'Third', body: 'Hello', segment: 'status:paid', scheduled_at: soon(5) });
+    expect((await client.status(id)).phase).toBe('scheduled');
+    expect(await ended(client, id, PATIENCE)).toMatchObject({ status: 'submitted', counts: { submitted: 1 } });
+  }, 120_000);
+
+  it('is started by the clock where there is no schedule', async () => {
+    writeFileSync(`${flow.directory}/post.md`, '# Fourth\n\nHello');
+    // The command takes seconds on a busy machine.
+    const at = soon(20);
+    const id = await client.send(`${flow.directory}/post.md`, '--segment', 'status:paid', '--scheduled-at', at);
+    await eventually(() => (Date.now() > Date.parse(at) + 100 ? true : undefined), PATIENCE);
+    await flow.invoke('newsletter-clock', {});
+    expect(await ended(client, id, PATIENCE)).toMatchObject({ status: 'submitted', counts: { submitted: 1 } });
+  }, 120_000);
+});
+
+describe('an unsubscribe link', () => {
+  it('shows a page, unsubscribes by one click, and is worth nothing when it is changed', async () => {
+    const id = await client.publish({ subject: 'Fifth', body: 'Hello', segment: 'status:paid' });
+    await ended(client, id, PATIENCE);
+    const [receipt] = await client.receipts(id);
+    const url = /<(.*)>/.exec(receipt?.headers['List-Unsubscribe'] ?? '')?.[1] ?? '';
+    const click = (to: string) => fetch(to, { method: 'POST', body: 'List-Unsubscribe=One-Click' });
+    const page = await fetch(url);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('Unsubscribe from Weekly?');
+    expect((await client.status(id)).counts).toMatchObject({ unsubscribed: 0 });
+    expect((await click(`${url}x`)).status).toBe(404);
+    expect((await click(url.replace(/\.\d+\.0\./, '.0.1.'))).status).toBe(404);
+    expect((await click(url)).status).toBe(200);
+    expect((await click(url)).status, 'again').toBe(200);
+    expect((await client.status(id)).counts).toMatchObject({ unsubscribed: 1 });
+    const next = await client.publish({ subject: 'Sixth', body: 'Hello', segment: 'status:paid' });
+    expect(await ended(client, next, PATIENCE)).toMatchObject({ status: 'failed', counts: { recipients: 0 } });
+    expect(flow.logs()).not.toContain(url.slice(url.lastIndexOf('/') + 1));
+  }, 180_000);
+});
+
+describe('a newsletter that reaches the quota of the day', () => {
+  it('waits, and nothing fails', async () => {
+    const sent = (await Promise.all((await client.emails()).map(({ email_id }) => client.receipts(email_id)))).flat();
+    await limit({ per_day: sent.length + 20, per_second: 20 });
+    const id = await client.publish({ subject: 'Seventh', body: 'Hello', segment: 'status:free' });
+    const waiting = await eventually(async () => {
+      const found = await client.status(id);
+      return found.phase === 'waiting' ? found : undefined;
+    }, PATIENCE);
+    expect(waiting).toMatchObject({ status: 'submitting', counts: { recipients: 60, failed: 0 } });
+    expect(waiting.counts.pending).toBeGreaterThanOrEqual(40);
+    expect((await client.receipts(id)).length).toBeLessThanOrEqual(20);
+  }, 180_000);
+});

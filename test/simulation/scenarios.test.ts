@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { runScenario } from '../../simulation/run-scenario.ts';
+import { CATALOGUE, scenarioOf } from '../../simulation/scenarios/catalogue.ts';
+
+/** Notifications of each scenario here; `npm run simulate` takes a million. */
+const SMALL = 600;
+
+function small(name: string, notifications = SMALL) {
+  const scenario = CATALOGUE.get(name);
+  if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
+  return scenarioOf(scenario, notifications);
+}
+
+describe('a simulated scenario', () => {
+  it.each(['steady', 'noisy-tenant'])('%s keeps every invariant, and its budgets, at a small size', async (name) => {
+    const figures = await runScenario(small(name), 1);
+    expect(figures).toMatchObject({ violations: 0, examples: [], open: 0, notifications: SMALL });
+    expect(figures.budgets.filter(({ met }) => !met)).toEqual([]);
+  });
+
+  it('gives the same result for the same seed, and another one for another seed', async () => {
+    const [first, again, other] = [
+      await runScenario(small('steady', 300), 7),
+      await runScenario(small('steady', 300), 7),
+      await runScenario(small('steady', 300), 8),
+    ];
+    expect(again).toEqual(first);
+    expect(other.waits).not.toEqual(first.waits);
+  });
+});

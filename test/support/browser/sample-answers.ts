@@ -1,0 +1,312 @@
+import type { DeadLetterGroup } from '../../../src/console-api/dead-letters.ts';
+import type { EmailDetail } from '../../../src/console-api/newsletters.ts';
+import type { NotificationDetail } from '../../../src/console-api/notifications.ts';
+import type { OperationView } from '../../../src/console-api/operations.ts';
+import type { Overview } from '../../../src/console-api/overview.ts';
+import type { Role } from '../../../src/console-api/session.ts';
+import type { NotificationView } from '../../../src/core/operator/views/notification-view.ts';
+import type { FakeAnswers } from './fake-console.ts';
+
+const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+/** One notification; `more` replaces columns. */
+export function notification(log_id: string, more: object = {}): NotificationView {
+  return {
+    log_id,
+    tenant_id: 'TENANT001',
+    channel: 'slack',
+    priority: 'normal',
+    integration_config_id: 'IC1',
+    send_status: 'FAILED',
+    failure_reason: 'AUTH_FAILED',
+    error_type: 'AUTH_FAILED',
+    error_message: 'Slack answered 200 token_revoked',
+    send_attempts: 1,
+    created_at: ago(40),
+    updated_at: ago(3),
+    state: 'dead',
+    ...more,
+  };
+}
+
+export function detailOf(view: NotificationView): NotificationDetail {
+  return {
+    notification: view,
+    attempts: [
+      {
+        retry_log_id: `${String(view['log_id'])}#1`,
+        original_log_id: String(view['log_id']),
+        retry_attempt: 1,
+        tenant_id: 'TENANT001',
+        channel: 'slack',
+        retry_at: ago(3),
+        retry_status: 'FAILED',
+        error_type: 'AUTH_FAILED',
+        failure_reason: 'AUTH_FAILED',
+        error_details: '{"status":200,"body":"token_revoked"}',
+        response_code: 'token_revoked',
+        response_message: 'Slack answered 200 token_revoked',
+        duration_ms: 41,
+        trigger: 'sweep',
+        run_id: 'run-1',
+      },
+    ],
+    remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+    actions: {
+      retry: { possible: true },
+      cancel: { possible: false, because: 'It is dead: nothing waits.' },
+      give_up: { possible: true },
+    },
+    commands: [{ label: 'Show it', command: 'npm run ops -- show NL1 --local' }],
+  };
+}
+
+export const GROUP: DeadLetterGroup = {
+  group_id: 'group1',
+  channel: 'slack',
+  failure_reason: 'AUTH_FAILED',
+  error_type: 'AUTH_FAILED',
+  integration: 'IC1',
+  error_message: 'Slack answered 200 token_revoked',
+  response_code: 'token_revoked',
+  count: 3,
+  tenants: 2,
+  oldest_at: ago(50),
+  newest_at: ago(2),
+  sample: ['NL1', 'NL2', 'NL3'],
+  remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+  repair: { label: 'Put the right credential', command: 'vi /tmp/secrets.json' },
+  filter: { channel: 'slack', failure_reason: 'AUTH_FAILED', integration: 'IC1' },
+  commands: [{ label: 'Redrive', command: 'npm run ops -- replay --channel slack --local' }],
+};
+
+const COUNTS = { matched: 5, taken: 3, left_to_sweep: 0, excluded: { delivered: 1, expired: 1 } };
+
+export function operation(more: Partial<OperationView> = {}): OperationView {
+  return {
+    operation_id: 'OP1',
+    kind: 'redrive',
+    status: 'running',
+    wanted: null,
+    filter: GROUP.filter,
+    rate: 100,
+    limit: null,
+    cut_off: ago(1),
+    created_by: 'tester',
+    created_at: ago(1),
+    started_at: ago(1),
+    ended_at: null,
+    preview: COUNTS,
+    sample: [notification('NL1')],
+    progress: { ...COUNTS, taken: 1 },
+    rate_now: 12,
+    eta: ago(-1),
+    error: null,
+    actions: ['pause', 'cancel'],
+    command: 'npm run ops -- replay --channel slack --local',
+    ...more,
+  };
+}
+
+const OVERVIEW: Overview = {
+  channels: (['email', 'slack', 'teams', 'webhook'] as const).map((channel) => ({
+    channel,
+    due: 4,
+    waiting: 12,
+    in_flight: 1,
+    dead: channel === 'slack' ? 3 : 0,
+    oldest_due_at: ago(6),
+  })),
+  causes: [
+    { channel: 'slack', failure_reason: 'AUTH_FAILED', error_type: 'AUTH_FAILED', count: 3, remedy: GROUP.remedy },
+  ],
+  causes_complete: true,
+  breakers: [
+    {
+      channel: 'teams',
+      integration: 'IC7',
+      state: 'open',
+      since: ago(20),
+      held: 41,
+      last_error: 'SERVER_OVERLOAD',
+      next_probe_at: ago(-2),
+    },
+  ],
+  budgets: [
+    {
+      channel: 'email',
+      per_second: 14,
+      allowed_per_second: 14,
+      max_24h: 50_000,
+      sent_24h: 31_207,
+      enforcement: 'HEALTHY',
+      sending: true,
+      production: true,
+      read_at: ago(1),
+      paused: [],
+      waiting_until: { express: null, standard: null },
+      busy_receivers: 0,
+    },
+  ],
+  sweeps: [{ run_id: 'run-1', started_at: ago(30), due: 240, dispatched: 238, skipped: 2, complete: true }],
+  series: (['due', 'dispatched', 'delivered', 'failed'] as const).map((name, line) => ({
+    name,
+    unit: 'notifications',
+    points: Array.from({ length: 24 }, (_, hour) => ({
+      at: ago((24 - hour) * 60),
+      value: 120 + line * 10 + ((hour * 37) % 60),
+    })),
+  })),
+};
+
+const EMAIL: EmailDetail = {
+  tenant_id: 'TENANT001',
+  subject: 'Autumn news',
+  email: {
+    email_id: 'EM1',
+    newsletter_id: 'weekly',
+    status: 'submitting',
+    phase: 'sending',
+    email_count: 1_000,
+    created_at: ago(10),
+    counts: {
+      recipients: 1_000,
+      pending: 400,
+      submitted: 560,
+      excluded: 30,
+      failed: 6,
+      uncertain: 4,
+      delivered: 500,
+      opened: 80,
+      clicked: 9,
+      bounced: 5,
+      complained: 1,
+      unsubscribed: 2,
+      machine_opened: 40,
+      machine_clicked: 0,
+    },
+    uncertain_left: 0,
+    excluded_by_reason: { suppressed: 30 },
+    failed_by_reason: { rejected: 6 },
+    batches: { pending: 0, submitting: 1, submitted: 0, failed: 0 },
+    rate: { now: 13.5, allowed: 14 },
+    eta: ago(-1),
+  },
+  actions: ['pause'],
+  commands: [{ label: 'Follow it', command: 'npm run ops -- emails status EM1 --watch --local' }],
+};
+
+/** A small world in which every screen has something to show. */
+export function sampleAnswers(role: Role): FakeAnswers {
+  return {
+    'GET /api/session': { who: 'tester', role, stage: 'local', region: 'us-east-1', local: true, poll_ms: 60_000 },
+    'GET /api/overview': OVERVIEW,
+    'GET /api/notifications': {
+      notifications: [
+        notification('NL1'),
+        notification('NL2', { state: 'waiting', work_at: ago(-7) }),
+        notification('NL3', { state: 'delivered', channel: 'email' }),
+        notification('NL4', { state: 'stopped', error_type: 'INVALID_RECIPIENT' }),
+      ],
+      next_cursor: null,
+    },
+    'GET /api/notifications/{log_id}': (_, { log_id = '' }) => detailOf(notification(log_id)),
+    'POST /api/notifications/{log_id}/reveal': { recipient: '#alerts' },
+    'POST /api/recipient-hash': { recipient_hash: 'a'.repeat(43) },
+    'POST /api/actions': ({ body }) => {
+      const { request_id, log_ids, dry_run = false } = JSON.parse(body);
+      return {
+        request_id,
+        dry_run,
+        repeated: false,
+        results: log_ids.map((log_id: string) => ({ log_id, result: 'queued' })),
+        command: 'npm run ops -- retry NL1 --local',
+      };
+    },
+    'GET /api/dead-letters': { groups: [GROUP], total: 3, complete: true },
+    'GET /api/operations': { operations: [operation()], next_cursor: null },
+    'POST /api/operations': operation({ status: 'ready', actions: ['start', 'cancel'] }),
+    'GET /api/operations/{operation_id}': operation({ status: 'ready', actions: ['start', 'cancel'] }),
+    'POST /api/operations/{operation_id}/start': operation(),
+    'POST /api/operations/{operation_id}/pause': operation({ status: 'paused', actions: ['resume', 'cancel'] }),
+    'GET /api/newsletters': {
+      newsletters: [
+        {
+          tenant_id: 'TENANT001',
+          newsletter_id: 'weekly',
+          name: 'Weekly',
+          from: 'News <news@example.com>',
+          created_at: ago(9_000),
+          updated_at: ago(9_000),
+        },
+      ],
+      next_cursor: null,
+    },
+    'GET /api/emails': { emails: [EMAIL.email], next_cursor: null },
+    'GET /api/emails/{email_id}': EMAIL,
+    'POST /api/emails/{email_id}/pause': { email_id: 'EM1', status: 'submitting' },
+    'GET /api/emails/{email_id}/recipients': {
+      recipients: [
+        {
+          recipient_id: 'R1',
+          batch_id: '00000',
+          member_id: 'M1',
+          member_uuid: 'U1',
+          state: 'failed',
+          reason: 'rejected',
+          events: ['bounced'],
+        },
+      ],
+      next_cursor: null,
+    },
+    'GET /api/keys': {
+      keys: [
+        {
+          key_id: 'K1',
+          tenant_id: 'TENANT001',
+          scopes: ['send', 'read'],
+          state: 'valid',
+          created_at: ago(9_000),
+          description: 'billing service',
+        },
+        {
+          key_id: 'K2',
+          tenant_id: 'TENANT002',
+          scopes: ['send'],
+          state: 'revoked',
+          created_at: ago(9_000),
+          revoked_at: ago(60),
+        },
+      ],
+      next_cursor: null,
+    },
+    'POST /api/keys': { key_id: 'K3', key: 'nr_secret' },
+    'POST /api/keys/{key_id}/revoke': { key_id: 'K1', revoked_at: ago(0) },
+    'GET /api/audit': {
+      entries: [
+        {
+          audit_id: 'A1',
+          at: ago(4),
+          who: 'tester',
+          role: 'operator',
+          what: 'reveal',
+          on: ['NL1'],
+          targets: 1,
+          request_id: 'request-1',
+          result: { revealed: 1 },
+        },
+        {
+          audit_id: 'A2',
+          at: ago(9),
+          who: 'tester',
+          role: 'operator',
+          what: 'operation.start',
+          on: ['OP1'],
+          targets: 1,
+          request_id: 'request-2',
+        },
+      ],
+      next_cursor: null,
+    },
+  };
+}
