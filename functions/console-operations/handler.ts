@@ -5,6 +5,7 @@ import type { Context, SQSEvent } from 'aws-lambda';
 import * as v from 'valibot';
 import { createOperationRows } from '../../src/adapters/dynamodb/console/operation-rows.ts';
 import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
+import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
 import { failOperation, type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
@@ -52,9 +53,10 @@ function bind() {
   const dynamodb = createDynamoDb();
   const sqs = createSqs();
   const clock = () => new Date();
+  const shards = createShardMark(dynamodb, env.PIPELINE_STATE_TABLE).read;
   const deps: OperationsDeps = {
     operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
-    candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, shards),
     rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     send: createSweepLanes(sqs, env.LANE_QUEUES).send,
     policy: env.RETRY_POLICY,

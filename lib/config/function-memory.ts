@@ -8,6 +8,8 @@ export const FUNCTION_MEMORY_MB = {
   'api-intake': 256,
   'api-newsletters': 256,
   'api-notifications': 256,
+  'console-api': 1024,
+  'console-operations': 256,
   'delivery-events': 256,
   dispatcher: 256,
   'due-indexer': 256,

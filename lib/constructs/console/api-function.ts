@@ -18,9 +18,6 @@ import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { ConsoleProps } from './console-props.ts';
 import { useOperations } from './operation-rights.ts';
 
-/** Reading thousands of rows for a group takes CPU, which Lambda gives by memory. */
-const MEMORY_MB = 1024;
-
 /** The function behind the routes of the console. */
 export function consoleApiFunction(
   scope: Construct,
@@ -36,7 +33,6 @@ export function consoleApiFunction(
     name: 'console-api',
     description: 'Answers the console: lists, counts, actions of operators, the audit log',
     timeout: API_TIMEOUT,
-    memorySize: MEMORY_MB,
     environment: {
       NOTIFICATION_LOG_TABLE: tables.log.tableName,
       NOTIFICATION_CONTENT_TABLE: tables.content.tableName,

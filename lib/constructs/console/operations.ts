@@ -3,7 +3,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { ConsoleOperationsEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { HISTORY_INDEX, OPERATION_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
+import { HISTORY_INDEX, OPERATION_KIND, SHARDS_KIND, WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import { allow, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
@@ -50,7 +50,7 @@ export class ConsoleOperations extends Construct {
           ['dynamodb:Query'],
           [WORK_INDEX, HISTORY_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
         ),
-        useOperations(tables.pipelineState, [OPERATION_KIND]),
+        useOperations(tables.pipelineState, [OPERATION_KIND, SHARDS_KIND]),
         useTableKey(encryption.dataKey),
         allow(['sqs:SendMessage'], [...laneArns(channels), this.queue.queueArn]),
       ],

@@ -1,11 +1,10 @@
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { buildConsole, CONSOLE_PAGE } from '../../../../console/build.ts';
 import { STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
 import { createOwnConsole } from '../../../console-server/console.ts';
 import { serveConsole } from '../../../console-server/loopback/serve-console.ts';
 import type { Session } from '../../session/session.ts';
 
-const PAGE = join(import.meta.dirname, '..', '..', '..', '..', 'console', 'dist');
 
 /** Serves the console until the person ends the command. @returns the exit code */
 export async function runConsole(session: Session, port: number): Promise<number> {
@@ -22,9 +21,10 @@ export async function runConsole(session: Session, port: number): Promise<number
     onRecord: () => {},
     onFault: (error, route) => terminal.say(`${route} failed: ${error instanceof Error ? error.message : error}\n`),
   });
+  buildConsole(CONSOLE_PAGE);
   const served = await serveConsole({
     dispatch: own.dispatch,
-    page: PAGE,
+    page: CONSOLE_PAGE,
     port,
     caller: { who: userInfo().username, role: 'operator' },
     token: true,
