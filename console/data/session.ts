@@ -1,0 +1,19 @@
+import { createContext } from 'preact';
+import type { SessionView } from '../../src/console-api/session.ts';
+
+/** Until the session is known nothing may be changed. */
+export const UNKNOWN_SESSION: SessionView = {
+  who: '',
+  role: 'viewer',
+  stage: '',
+  region: '',
+  local: false,
+  poll_ms: 5_000,
+};
+
+export const SessionContext = createContext<SessionView>(UNKNOWN_SESSION);
+
+/** The line for the shell with what this console's session needs. */
+export function opsCommand(command: string, { local }: SessionView): string {
+  return `npm run ops -- ${command}${local ? ' --local' : ''}`;
+}

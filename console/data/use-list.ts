@@ -1,0 +1,81 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { NextPage, ProblemBody } from '../../src/console-api/page.ts';
+import { type Answer, type GetRoute, type Params, problemOf, type Query, read } from './api.ts';
+import { useRead } from './use-read.ts';
+
+export interface List<T> {
+  readonly rows: readonly T[];
+  /** Whether the first page has come. */
+  readonly loaded: boolean;
+  readonly problem: ProblemBody | undefined;
+  readonly more: boolean;
+  readonly loadMore: () => void;
+  readonly refresh: () => void;
+}
+
+type PagedRoute = { [K in GetRoute]: Answer<K> extends NextPage ? K : never }[GetRoute];
+
+interface ListSpec<K extends PagedRoute, T> {
+  readonly route: K;
+  readonly params?: Params;
+  readonly query: Query<K>;
+  readonly rowsOf: (page: Answer<K>) => readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly when?: boolean;
+}
+
+/** Empty pages that are followed at once before the reader is asked: a rare match may lie behind many of them. */
+const MOST_EMPTY_PAGES = 20;
+
+/** A list by cursor: the first page is polled, further ones are appended when the reader comes to the end. */
+export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> {
+  const { route, params = {}, query, rowsOf, keyOf, when = true } = spec;
+  const key = JSON.stringify([route, params, query]);
+  const head = useRead(route, params, query, { when });
+  const [tail, setTail] = useState<{ key: string; rows: readonly T[]; next: string | null; problem?: ProblemBody }>();
+  const busy = useRef(false);
+  const current = useRef(key);
+  current.current = key;
+  const own = tail?.key === key ? tail : undefined;
+  const next = own === undefined ? (head.data?.next_cursor ?? null) : own.next;
+
+  const loadMore = useCallback(async () => {
+    if (busy.current || next === null) return;
+    busy.current = true;
+    try {
+      let cursor: string | null = next;
+      let found: readonly T[] = [];
+      for (let page = 0; cursor !== null && found.length === 0 && page < MOST_EMPTY_PAGES; page++) {
+        const answer: Answer<K> = await read(route, params, { ...query, cursor } as Query<K>);
+        found = rowsOf(answer);
+        cursor = (answer as NextPage).next_cursor;
+      }
+      if (current.current === key)
+        setTail((before) => ({ key, rows: [...(before?.key === key ? before.rows : []), ...found], next: cursor }));
+    } catch (error) {
+      setTail((before) => ({ key, rows: before?.key === key ? before.rows : [], next, problem: problemOf(error) }));
+    } finally {
+      busy.current = false;
+    }
+  }, [key, next]);
+
+  const firstRows = head.data === undefined ? undefined : rowsOf(head.data);
+  const empty = firstRows?.length === 0 && (own?.rows.length ?? 0) === 0 && next !== null;
+  useEffect(() => {
+    if (empty) void loadMore();
+  }, [empty, loadMore]);
+
+  const rows = useMemo(() => {
+    const first = firstRows ?? [];
+    const fresh = new Set(first.map(keyOf));
+    return [...first, ...(own?.rows ?? []).filter((row) => !fresh.has(keyOf(row)))];
+  }, [head.data, own]);
+  return {
+    rows,
+    loaded: head.data !== undefined && !empty,
+    problem: head.problem ?? own?.problem,
+    more: next !== null,
+    loadMore,
+    refresh: head.refresh,
+  };
+}

@@ -1,0 +1,73 @@
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { ProblemBody } from '../../src/console-api/page.ts';
+import { type Answer, type GetRoute, type Params, problemOf, type Query, read } from './api.ts';
+import { SessionContext } from './session.ts';
+
+export interface Reading<T> {
+  /** The last good answer, also after a failed poll. */
+  readonly data: T | undefined;
+  readonly problem: ProblemBody | undefined;
+  /** Reads again now. */
+  readonly refresh: () => void;
+}
+
+interface ReadOptions {
+  /** Milliseconds between polls; the session's by default, 0: read once. */
+  readonly every?: number;
+  /** False: nothing is read. */
+  readonly when?: boolean;
+}
+
+/** Reads a route and polls it. Nothing is read while the page is hidden; it catches up when it is shown again. */
+export function useRead<K extends GetRoute>(
+  route: K,
+  params: Params,
+  query: Query<K>,
+  { every, when = true }: ReadOptions = {},
+): Reading<Answer<K>> {
+  const { poll_ms } = useContext(SessionContext);
+  const key = JSON.stringify([route, params, query]);
+  const [state, setState] = useState<{ key: string; data?: Answer<K>; problem?: ProblemBody }>({ key });
+  const latest = useRef({ params, query });
+  latest.current = { params, query };
+  const [round, setRound] = useState(0);
+  const refresh = useCallback(() => setRound((count) => count + 1), []);
+  const interval = every ?? poll_ms;
+
+  useEffect(() => {
+    if (!when) return;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let failures = 0;
+    const load = async () => {
+      clearTimeout(timer);
+      try {
+        const data = await read(route, latest.current.params, latest.current.query, abort.signal);
+        failures = 0;
+        setState({ key, data });
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        failures += 1;
+        const problem = problemOf(error);
+        setState((before) => ({ ...(before.key === key ? before : {}), key, problem }));
+      }
+      // A server that is down is asked less and less often, at most once per 8 intervals.
+      if (interval > 0 && !abort.signal.aborted && !document.hidden)
+        timer = setTimeout(load, interval * 2 ** Math.min(3, failures));
+    };
+    const onVisibility = () => {
+      if (document.hidden) clearTimeout(timer);
+      else void load();
+    };
+    if (interval > 0) document.addEventListener('visibilitychange', onVisibility);
+    void load();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisibility);
+    };
+  }, [key, when, interval, round]);
+
+  const current = state.key === key ? state : { key };
+  return { data: current.data, problem: current.problem, refresh };
+}
