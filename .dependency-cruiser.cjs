@@ -100,12 +100,12 @@ module.exports = {
     onlyTo(
       'functions-know-adapters-and-core',
       '^functions/([^/]+)/',
-      '^(functions/(shared|$1)|src/adapters|src/core)/',
+      '^(functions/(shared|$1)|src/adapters|src/core|src/console-server)/',
     ),
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
+      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     onlyTo(
       'simulation-knows-adapters-and-core',
@@ -130,7 +130,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/(newsletter-)?env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/console-api/security-headers\\.ts$|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

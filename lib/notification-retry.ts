@@ -4,6 +4,7 @@ import type { Channel } from '../src/core/model/channels.ts';
 import { parseStageConfig } from './config/parse-stage-config.ts';
 import type { StageConfig, StageConfigInput } from './config/stage-config.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
+import { Console } from './constructs/console/console.ts';
 import { ServiceFunction } from './constructs/function/service-function.ts';
 import { DueIndexer } from './constructs/indexing/due-indexer.ts';
 import { Reconciler } from './constructs/indexing/reconciler.ts';
@@ -48,6 +49,8 @@ export class NotificationRetry extends Construct {
   readonly newsletterQueues: NewsletterQueues;
   readonly newsletterJob: NewsletterJob;
   readonly newsletterEvents: NewsletterEvents;
+  /** Absent unless the stage switches it on. */
+  readonly console?: Console;
 
   /** @throws StageConfigError that names every property that is missing, unknown or out of range */
   constructor(scope: Construct, id: string, props: StageConfigInput) {
@@ -112,6 +115,17 @@ export class NotificationRetry extends Construct {
       newsletterTables: this.newsletterTables,
       encryption,
     });
+    if (config.console !== 'off') {
+      this.console = new Console(this, 'Console', {
+        config,
+        settings: config.console,
+        tables,
+        newsletterTables: this.newsletterTables,
+        newsletterQueues: this.newsletterQueues,
+        encryption,
+        channels,
+      });
+    }
     this.addMonitoring(config);
     new Outputs(this, 'Outputs', {
       config,
@@ -126,6 +140,7 @@ export class NotificationRetry extends Construct {
       encryption,
       alerts: this.alerts,
       api: this.api,
+      ...(this.console && { console: this.console }),
     });
 
     if (/[@.]example(\.(com|net|org))?$/.test(config.senderAddress)) {

@@ -99,6 +99,37 @@ const reservedConcurrency = section({
   dispatcher: v.optional(wholeBetween(2, 1_000, 'invocations'), 5),
 });
 
+const https = explain('must be an https URL without a slash at the end, such as https://login.your-domain.example');
+const text = explain('must be a text');
+const domainPrefix = explain('must be 1 to 63 of a-z, 0-9 and -, without aws, amazon or cognito');
+const words = v.array(v.pipe(v.string(), v.regex(/^[^\s,[\]]+$/)), explain('must be a list of words'));
+const signIn = {
+  roleClaim: v.exactOptional(v.pipe(v.string(text), v.minLength(1, text))),
+  operators: v.optional(words, ['operator']),
+  viewers: v.optional(words, ['viewer']),
+};
+const consoleOff = explain('must be off, or an object with issuer and clientId, or with cognito');
+const console = v.union(
+  [
+    v.literal('off'),
+    section({
+      issuer: v.pipe(v.string(https), v.regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, https)),
+      clientId: v.pipe(v.string(text), v.minLength(1, text)),
+      ...signIn,
+    }),
+    section({
+      cognito: section({
+        domainPrefix: v.pipe(
+          v.string(domainPrefix),
+          v.regex(/^(?!.*(?:aws|amazon|cognito))[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, domainPrefix),
+        ),
+      }),
+      ...signIn,
+    }),
+  ],
+  consoleOff,
+);
+
 const KEYS = section({
   stage: v.pipe(v.string(stageName), v.regex(/^[a-z][a-z0-9-]{0,15}$/, stageName)),
   senderAddress: address,
@@ -129,6 +160,7 @@ const KEYS = section({
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
   alarms: v.optional(alarms, {}),
   api: v.optional(api, {}),
+  console: v.optional(console, 'off'),
   logRetentionDays: v.optional(
     v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`)),
     90,

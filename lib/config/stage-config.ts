@@ -61,6 +61,8 @@ export interface StageConfig {
   readonly alarms: AlarmThresholds;
   /** Limits of the API for all keys together. Each key has a limit of its own besides. */
   readonly api: ApiThrottle;
+  /** The console on the web: `off`, or how people sign in (docs/decisions/0147). */
+  readonly console: 'off' | ConsoleSettings;
   /** Days that log lines are kept; 90. */
   readonly logRetentionDays: (typeof LOG_RETENTION_DAYS)[number];
   /** The least important log lines that are written; INFO. */
@@ -149,11 +151,38 @@ export interface ApiThrottle {
   readonly burstLimit: number;
 }
 
+/** How people sign in to the console, and what makes one of them an operator. */
+export type ConsoleSettings = ConsoleRoles &
+  (
+    | {
+        /** An OIDC issuer: the URL below which /.well-known/openid-configuration is. */
+        readonly issuer: string;
+        /** The public client (PKCE, no secret) that the issuer knows the console as; the audience of its tokens. */
+        readonly clientId: string;
+      }
+    | {
+        /** A user pool that the stack makes. */
+        readonly cognito: {
+          /** Of the address of the sign-in page, `<prefix>.auth.<region>.amazoncognito.com`; unique in the region. */
+          readonly domainPrefix: string;
+        };
+      }
+  );
+
+export interface ConsoleRoles {
+  /** The claim of the access token that names groups or roles. Absent: `cognito:groups`, or `groups` of an issuer. */
+  readonly roleClaim?: string;
+  /** Values of the claim that make an operator; `operator`. */
+  readonly operators: readonly string[];
+  /** Values of the claim that make a viewer; `viewer`. Who has neither gets nothing. */
+  readonly viewers: readonly string[];
+}
+
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Keys that have no default: a user writes them, or they are absent. */
 type WithoutDefault = 'stage' | 'senderAddress' | 'configurationSet';
 /** Sections that may be absent. */
-type OptionalSection = 'reservedConcurrency';
+type OptionalSection = 'reservedConcurrency' | 'console';
 type ComputedThreshold = 'sweepMissingHours' | 'oldestDueMinutes';
 type OptionalLimit = 'maxPerSecond' | 'maxPerDay';
 /** Keys whose value is an object, in which each key has a default. */
@@ -198,7 +227,15 @@ export interface StageConfigInput
     | undefined;
   /** Limits of the API for all keys together. */
   readonly api?: Optional<ApiThrottle> | undefined;
+  /** The console on the web: off unless given. */
+  readonly console?: 'off' | ConsoleInput | undefined;
 }
+
+type RolesInput = Pick<ConsoleRoles, 'roleClaim'> & Optional<Omit<ConsoleRoles, 'roleClaim'>>;
+/** How people sign in to the console, as a user writes it. */
+export type ConsoleInput =
+  | (RolesInput & { readonly issuer: string; readonly clientId: string })
+  | (RolesInput & { readonly cognito: { readonly domainPrefix: string } });
 
 /** Production keeps its data when someone deletes a stack or a table by mistake. */
 export function isProduction(config: Pick<StageConfig, 'stage'>): boolean {

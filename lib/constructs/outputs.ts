@@ -3,6 +3,7 @@ import { Construct } from 'constructs';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../config/schedule-expression.ts';
 import type { StageConfig } from '../config/stage-config.ts';
+import type { Console } from './console/console.ts';
 import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { retryPolicyJson } from './function/retry-policy-config.ts';
 import type { DueIndexer } from './indexing/due-indexer.ts';
@@ -29,6 +30,7 @@ export interface OutputsProps {
   readonly encryption: Encryption;
   readonly alerts: Alerts;
   readonly api: IntakeApi;
+  readonly console?: Console;
 }
 
 /**
@@ -68,6 +70,7 @@ export class Outputs extends Construct {
     this.output('DataKeysTable', tables.dataKeys.tableName, "Table name of DataKeys: the tenants' wrapped data keys");
     this.output('AuditTable', tables.audit.tableName, 'Table name of the audit log of the console');
     this.output('ApiUrl', api.url, 'Base URL of the intake API');
+    if (props.console) this.output('ConsoleUrl', props.console.url, 'Address of the console');
     this.output('LaneQueues', json(laneUrls(channels)), 'JSON: queue URLs by channel and lane');
     this.output('DeadLetterQueues', json(deadLetters), 'JSON: URL of the dead-letter queue by channel');
     this.output('DueIndexerFailures', dueIndexer.failures.queueUrl, 'URL of the queue of rows that were not taken in');

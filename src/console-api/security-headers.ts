@@ -1,10 +1,10 @@
 /**
  * The headers of every answer of the console: nothing comes from elsewhere, nothing runs but the page's own script,
  * nobody frames the page, and no address of it leaves with a link.
- * @param issuer origin that the page asks for tokens, if it signs in by OIDC
+ * @param tokenOrigins origins that the page asks for tokens, if it signs in by OIDC
  */
-export function securityHeaders(issuer?: string): Readonly<Record<string, string>> {
-  const connect = issuer === undefined ? "'self'" : `'self' ${issuer}`;
+export function securityHeaders(tokenOrigins: readonly string[] = []): Readonly<Record<string, string>> {
+  const connect = ["'self'", ...tokenOrigins].join(' ');
   const policy = [
     "default-src 'none'",
     "script-src 'self'",

@@ -354,6 +354,7 @@ describe('the outputs', () => {
       'AlertsTopic',
       'ApiKeysTable',
       'ApiUrl',
+      'AuditTable',
       'DataKey',
       'DataKeysTable',
       'DeadLetterQueues',

@@ -1,10 +1,14 @@
 import * as v from 'valibot';
+import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
 
 /** What the variables of several functions have in common. */
 
 export const name = v.pipe(v.string(), v.minLength(1));
 export const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole number of seconds'), v.transform(Number));
 export const queueUrl = v.pipe(v.string(), v.url());
+const queueUrls = v.object(v.entriesFromList(LANES, queueUrl));
+/** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
+export const allQueueUrls = v.pipe(v.string(), v.parseJson(), v.object(v.entriesFromList(CHANNELS, queueUrls)));
 export const wholeNumber = v.pipe(
   v.string(),
   v.regex(/^[1-9]\d*$/, 'must be a whole number above 0'),

@@ -3,21 +3,16 @@ import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-
 import { indexShardsFromJson } from '../../../src/adapters/deployment/index-shards-config.ts';
 import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
-import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
 import { isTimeZone } from '../../../src/core/model/time.ts';
-import { type Deployed, localOnly, name, seconds } from './env-values.ts';
+import { allQueueUrls, type Deployed, localOnly, name, seconds } from './env-values.ts';
 
 /**
  * The environment of each function: the name, shape and meaning of every variable are declared only here,
- * in newsletter-env.ts and in env-values.ts.
+ * in newsletter-env.ts, in console-env.ts and in env-values.ts.
  * The construct writes `environment: { … } satisfies DispatcherEnv`, so a missing variable does not compile.
  */
 
 const timeZone = v.pipe(v.string(), v.check(isTimeZone, 'must be a time zone, such as Asia/Tokyo'));
-const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);
-const queueUrls = v.object(v.entriesFromList(LANES, v.pipe(v.string(), v.url())));
-/** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
-const allQueueUrls = json(v.object(v.entriesFromList(CHANNELS, queueUrls)));
 
 export const dispatcherEnv = v.object({
   NOTIFICATION_LOG_TABLE: name,

@@ -17,10 +17,13 @@ export function acknowledgeWildcard(role: Construct, resource: string, reason: s
 }
 
 /** An ARN as cdk-nag writes it in a finding: references in angle brackets. */
-function readable(resolved: unknown): string {
+export function readable(resolved: unknown): string {
   if (typeof resolved === 'string') return resolved;
   if (typeof resolved === 'object' && resolved !== null) {
     if ('Ref' in resolved) return `<${resolved.Ref}>`;
+    if ('Fn::GetAtt' in resolved && Array.isArray(resolved['Fn::GetAtt'])) {
+      return `<${resolved['Fn::GetAtt'].join('.')}>`;
+    }
     if ('Fn::Join' in resolved && Array.isArray(resolved['Fn::Join'])) {
       const [delimiter, parts]: readonly unknown[] = resolved['Fn::Join'];
       if (Array.isArray(parts)) return parts.map(readable).join(String(delimiter));

@@ -50,6 +50,9 @@ export const SHARDS_KIND = 'shards';
 /** The partition of pipeline_state that holds the warming of newsletters' sending domains. */
 export const WARMING_KIND = 'warming';
 
+/** The partition of pipeline_state that holds the bulk operations of the console. */
+export const OPERATION_KIND = 'operation';
+
 const text = (name: string): KeyAttribute => ({ name, type: 'S' });
 const number = (name: string): KeyAttribute => ({ name, type: 'N' });
 

@@ -10,13 +10,7 @@ export interface Checked<I> {
   readonly input: I;
 }
 
-/** A route with the schema of its query or body. */
-export interface Route<I, A> {
-  readonly schema: v.GenericSchema<unknown, I>;
-  readonly handle: (request: Checked<I>) => Promise<A>;
-}
-
-/** What a group of routes hands to the dispatcher: the type of the input is known to `schema` and `handle` only. */
+/** A route with the schema of its query or body, as the dispatcher takes it: the type of the input is known to `schema` and `handle` only. */
 export interface AnyRoute {
   readonly schema: v.GenericSchema;
   readonly handle: (request: Checked<never>) => Promise<object>;

@@ -27,6 +27,7 @@ const outputs = {
   EmailBatchesTable: 'email_batches',
   EmailRecipientsTable: 'email_recipients',
   DataKeysTable: 'data-keys',
+  AuditTable: 'audit',
   LaneQueues: JSON.stringify({ email: lanes, slack: lanes, teams: lanes, webhook: lanes }),
   DeadLetterQueues: JSON.stringify({
     email: 'http://q/d',

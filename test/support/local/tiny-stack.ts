@@ -73,6 +73,7 @@ export function writeTinyStack(directory: string, resultFile: string): void {
       NotificationRetryLogTable: { Value: { Ref: 'Log' } },
       PipelineStateTable: { Value: { Ref: 'Log' } },
       ApiKeysTable: { Value: { Ref: 'Log' } },
+      AuditTable: { Value: { Ref: 'Log' } },
       NewslettersTable: { Value: { Ref: 'Log' } },
       MembersTable: { Value: { Ref: 'Log' } },
       EmailsTable: { Value: { Ref: 'Log' } },

@@ -3,15 +3,15 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { epochMs } from '../../../core/model/time.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
 import { changeVersioned, readVersioned } from '../newsletter/versioned-item.ts';
+import { OPERATION_KIND } from '../schema.ts';
 import type { Item } from '../table/item.ts';
 
-const KIND = 'operation';
 /** Days that an operation is kept after it was made. */
 const KEPT_DAYS = 90;
 
 /** OperationStore on PipelineState. Ids sort by time, so one query lists the newest. */
 export function createOperationStore(client: DynamoDBClient, table: string): OperationStore {
-  const keyOf = (operation_id: string): Item => ({ kind: { S: KIND }, id: { S: operation_id } });
+  const keyOf = (operation_id: string): Item => ({ kind: { S: OPERATION_KIND }, id: { S: operation_id } });
   const fromItem = (item: Item): Operation => {
     const { kind: _, id, asked_kind, expires_at: __, ...rest } = unmarshall(item);
     return { ...rest, operation_id: id, kind: asked_kind } as Operation;
@@ -51,7 +51,7 @@ export function createOperationStore(client: DynamoDBClient, table: string): Ope
           KeyConditionExpression: before === undefined ? '#kind = :kind' : '#kind = :kind AND #id < :before',
           ExpressionAttributeNames: { '#kind': 'kind', ...(before !== undefined && { '#id': 'id' }) },
           ExpressionAttributeValues: {
-            ':kind': { S: KIND },
+            ':kind': { S: OPERATION_KIND },
             ...(before !== undefined && { ':before': { S: before } }),
           },
           ScanIndexForward: false,

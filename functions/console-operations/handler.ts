@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import type { Context, SQSEvent } from 'aws-lambda';
+import * as v from 'valibot';
+import { createOperationRows } from '../../src/adapters/dynamodb/console/operation-rows.ts';
+import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { failOperation, type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createSqs } from '../shared/runtime/clients/sqs.ts';
+import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';
+import { parseEnv } from '../shared/runtime/env.ts';
+import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+
+const message = v.pipe(v.string(), v.parseJson(), v.object({ operation_id: v.pipe(v.string(), v.minLength(1)) }));
+
+/** A page with its pause takes a few seconds; what is not done by then goes on in the next invocation. */
+const RESERVE_MS = 30_000;
+/** Another invocation works on it: look again when its claim may have ended. */
+const BUSY_SECONDS = 45;
+
+export interface OperationsDeps extends RunDeps {
+  /** Makes the next invocation go on. */
+  readonly goOn: (operation_id: string, delay_seconds: number) => Promise<void>;
+}
+
+/** Works on bulk operations, one message each, and goes on by a message of its own before its time is over. */
+export function createHandler(deps: OperationsDeps, { logger }: Pick<Observability, 'logger'>) {
+  return async ({ Records }: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<void> => {
+    for (const { body } of Records) {
+      const { operation_id } = v.parse(message, body);
+      const isStopping = () => context.getRemainingTimeInMillis() < RESERVE_MS;
+      try {
+        const result = await runOperation(operation_id, deps, isStopping);
+        logger.info('operation', { operation_id, result });
+        if (result === 'stopped') await deps.goOn(operation_id, 0);
+        if (result === 'busy') await deps.goOn(operation_id, BUSY_SECONDS);
+      } catch (error) {
+        logger.error('operation failed; an operator can resume it', { operation_id, error: error as Error });
+        const reason = error instanceof Error ? error.name : 'an unknown error';
+        await failOperation(operation_id, `It stopped (${reason}). Nothing is lost: resume it.`, deps);
+      }
+    }
+  };
+}
+
+function bind() {
+  const env = parseEnv(consoleOperationsEnv, process.env);
+  const observability = createObservability();
+  const dynamodb = createDynamoDb();
+  const sqs = createSqs();
+  const clock = () => new Date();
+  const deps: OperationsDeps = {
+    operations: createOperationStore(dynamodb, env.PIPELINE_STATE_TABLE),
+    candidates: createOperationRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    rows: createOperatorRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
+    send: createSweepLanes(sqs, env.LANE_QUEUES).send,
+    policy: env.RETRY_POLICY,
+    clock,
+    newId: randomUUID,
+    pause: async (ms) => {
+      await setTimeout(ms);
+    },
+    async goOn(operation_id, DelaySeconds) {
+      const MessageBody = JSON.stringify({ operation_id });
+      await sqs.send(new SendMessageCommand({ QueueUrl: env.OPERATIONS_QUEUE, MessageBody, DelaySeconds }));
+    },
+  };
+  return withObservability(createHandler(deps, observability), observability);
+}
+
+export const handler = bind();

@@ -1,0 +1,51 @@
+import * as v from 'valibot';
+import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
+import { allQueueUrls, type Deployed, localOnly, name } from './env-values.ts';
+
+const words = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(' ').filter((word) => word !== '')),
+);
+
+/** The environment of the functions of the deployed console, as env.ts declares those of the others. */
+
+export const consoleApiEnv = v.object({
+  NOTIFICATION_LOG_TABLE: name,
+  NOTIFICATION_CONTENT_TABLE: name,
+  NOTIFICATION_RETRY_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  API_KEYS_TABLE: name,
+  DATA_KEYS_TABLE: name,
+  AUDIT_TABLE: name,
+  NEWSLETTERS_TABLE: name,
+  MEMBERS_TABLE: name,
+  EMAILS_TABLE: name,
+  EMAIL_BATCHES_TABLE: name,
+  EMAIL_RECIPIENTS_TABLE: name,
+  LANE_QUEUES: allQueueUrls,
+  NEWSLETTER_PREPARE_QUEUE: v.pipe(v.string(), v.url()),
+  NEWSLETTER_SEND_QUEUE: v.pipe(v.string(), v.url()),
+  RETRY_POLICY: retryPolicyFromJson,
+  /** Its messages make a function work on a bulk operation. */
+  OPERATIONS_QUEUE: v.pipe(v.string(), v.url()),
+  STACK_NAME: name,
+  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_HASH_SECRET: v.optional(name),
+  /** The claim of the access token that names groups or roles, and its values, separated by spaces. */
+  ROLE_CLAIM: name,
+  OPERATOR_VALUES: words,
+  VIEWER_VALUES: words,
+  ...localOnly,
+});
+
+/** What works on bulk operations changes notifications, and nothing else. */
+export const consoleOperationsEnv = v.object({
+  NOTIFICATION_LOG_TABLE: name,
+  PIPELINE_STATE_TABLE: name,
+  LANE_QUEUES: allQueueUrls,
+  RETRY_POLICY: retryPolicyFromJson,
+  OPERATIONS_QUEUE: v.pipe(v.string(), v.url()),
+});
+
+export type ConsoleApiEnv = Deployed<typeof consoleApiEnv>;
+export type ConsoleOperationsEnv = Deployed<typeof consoleOperationsEnv>;

@@ -1,0 +1,99 @@
+import { Duration, Stack, Validations } from 'aws-cdk-lib';
+import {
+  AccountRecovery,
+  CfnUserPoolGroup,
+  FeaturePlan,
+  Mfa,
+  OAuthScope,
+  UserPool,
+  type UserPoolClient,
+} from 'aws-cdk-lib/aws-cognito';
+import type { Construct } from 'constructs';
+import type { ConsoleSettings, StageConfig } from '../../config/stage-config.ts';
+import { removalPolicyOf } from '../storage/removal-policy.ts';
+
+/** Where people sign in: an issuer of the organisation, or a user pool of the stack. */
+export interface SignIn {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scope: string;
+  readonly roleClaim: string;
+  /** The origins that the page asks for tokens. */
+  readonly origins: readonly string[];
+}
+
+/** Somebody who is taken out can act no longer than this. */
+const TOKEN_LIFE = Duration.minutes(15);
+const SCOPE = 'openid email profile';
+
+/** @param pageUrl where the issuer sends people back to */
+export function createSignIn(
+  scope: Construct,
+  config: StageConfig,
+  settings: ConsoleSettings,
+  pageUrl: string,
+): SignIn {
+  if ('issuer' in settings) {
+    const { issuer, clientId, roleClaim = 'groups' } = settings;
+    return { issuer, clientId, scope: SCOPE, roleClaim, origins: [new URL(issuer).origin] };
+  }
+  const pool = userPool(scope, config);
+  const { region } = Stack.of(scope);
+  const { domainPrefix } = settings.cognito;
+  pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
+  for (const groupName of [...settings.operators, ...settings.viewers]) {
+    new CfnUserPoolGroup(scope, `Group-${groupName}`, { userPoolId: pool.userPoolId, groupName });
+  }
+  const client: UserPoolClient = pool.addClient('Page', {
+    generateSecret: false,
+    preventUserExistenceErrors: true,
+    oAuth: {
+      flows: { authorizationCodeGrant: true },
+      scopes: [OAuthScope.OPENID, OAuthScope.EMAIL, OAuthScope.PROFILE],
+      callbackUrls: [pageUrl],
+      logoutUrls: [pageUrl],
+    },
+    accessTokenValidity: TOKEN_LIFE,
+    idTokenValidity: TOKEN_LIFE,
+    refreshTokenValidity: Duration.hours(1),
+    enableTokenRevocation: true,
+  });
+  const issuer = `https://cognito-idp.${region}.amazonaws.com/${pool.userPoolId}`;
+  return {
+    issuer,
+    clientId: client.userPoolClientId,
+    scope: SCOPE,
+    roleClaim: settings.roleClaim ?? 'cognito:groups',
+    // Discovery and token endpoint are at two hosts.
+    origins: [
+      `https://cognito-idp.${region}.amazonaws.com`,
+      `https://${domainPrefix}.auth.${region}.amazoncognito.com`,
+    ],
+  };
+}
+
+/** Administrators make the users; a second factor is required. */
+function userPool(scope: Construct, config: StageConfig): UserPool {
+  const pool = new UserPool(scope, 'Users', {
+    userPoolName: `notification-retry-${config.stage}-console`,
+    selfSignUpEnabled: false,
+    signInAliases: { email: true },
+    accountRecovery: AccountRecovery.EMAIL_ONLY,
+    mfa: Mfa.REQUIRED,
+    mfaSecondFactor: { otp: true, sms: false },
+    passwordPolicy: {
+      minLength: 12,
+      requireDigits: true,
+      requireLowercase: true,
+      requireUppercase: true,
+      requireSymbols: true,
+    },
+    featurePlan: FeaturePlan.ESSENTIALS,
+    removalPolicy: removalPolicyOf(config),
+  });
+  Validations.of(pool).acknowledge({
+    id: 'AwsSolutions-COG8',
+    reason: 'Its threat protection is paid per user; a second factor is required of everybody, and nobody signs up.',
+  });
+  return pool;
+}

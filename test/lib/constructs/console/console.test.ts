@@ -1,0 +1,97 @@
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { resourcesOf, stackOf } from '../../../support/lib/synthesize.ts';
+
+const ISSUER = 'https://login.example.com/realms/ops';
+const byIssuer = { 'notification-retry.console': { issuer: ISSUER, clientId: 'console' } };
+const byCognito = { 'notification-retry.console': { cognito: { domainPrefix: 'nr-ops' } } };
+
+let off: Template;
+let oidc: Template;
+let cognito: Template;
+beforeAll(() => {
+  off = Template.fromStack(stackOf({}));
+  oidc = Template.fromStack(stackOf(byIssuer));
+  cognito = Template.fromStack(stackOf(byCognito));
+}, 300_000);
+
+describe('the console on the web', () => {
+  it('leaves nothing in a stage that does not switch it on', () => {
+    for (const type of ['AWS::CloudFront::Distribution', 'AWS::S3::Bucket', 'AWS::Cognito::UserPool']) {
+      off.resourceCountIs(type, 0);
+    }
+    expect(JSON.stringify(off.findResources('AWS::Lambda::Function'))).not.toContain('console');
+    expect(Object.keys(off.findOutputs('*'))).not.toContain('ConsoleUrl');
+  });
+
+  it('answers no route without a token of the issuer for this client', () => {
+    oidc.hasResourceProperties('AWS::ApiGatewayV2::Authorizer', {
+      AuthorizerType: 'JWT',
+      IdentitySource: ['$request.header.Authorization'],
+      JwtConfiguration: { Issuer: ISSUER, Audience: ['console'] },
+    });
+    const routes = resourcesOf(oidc, 'AWS::ApiGatewayV2::Route').filter(({ properties }) =>
+      String(properties['RouteKey']).includes('/api/{proxy+}'),
+    );
+    expect(routes.map(({ properties }) => properties['RouteKey']).sort()).toEqual([
+      'GET /api/{proxy+}',
+      'POST /api/{proxy+}',
+    ]);
+    for (const { properties } of routes) expect(properties['AuthorizationType']).toBe('JWT');
+  });
+
+  it('keeps its files private, and says by headers that nothing else runs, frames or sniffs', () => {
+    oidc.hasResourceProperties('AWS::S3::Bucket', {
+      PublicAccessBlockConfiguration: { BlockPublicAcls: true, BlockPublicPolicy: true, RestrictPublicBuckets: true },
+    });
+    oidc.resourceCountIs('AWS::CloudFront::OriginAccessControl', 1);
+    oidc.hasResourceProperties('AWS::CloudFront::ResponseHeadersPolicy', {
+      ResponseHeadersPolicyConfig: {
+        SecurityHeadersConfig: {
+          ContentSecurityPolicy: {
+            Override: true,
+            ContentSecurityPolicy: Match.stringLikeRegexp(
+              "default-src 'none'.*connect-src 'self' https://login\\.example\\.com;.*frame-ancestors 'none'",
+            ),
+          },
+          FrameOptions: { FrameOption: 'DENY', Override: true },
+          ReferrerPolicy: { ReferrerPolicy: 'no-referrer', Override: true },
+          ContentTypeOptions: { Override: true },
+        },
+      },
+    });
+    const [distribution] = resourcesOf(oidc, 'AWS::CloudFront::Distribution');
+    expect(JSON.stringify(distribution?.properties)).not.toContain('allow-all');
+  });
+
+  it('makes a user pool without an issuer: nobody signs up, a second factor, groups, short tokens, no secret', () => {
+    oidc.resourceCountIs('AWS::Cognito::UserPool', 0);
+    cognito.hasResourceProperties('AWS::Cognito::UserPool', {
+      AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
+      MfaConfiguration: 'ON',
+    });
+    cognito.hasResourceProperties('AWS::Cognito::UserPoolClient', {
+      GenerateSecret: false,
+      AllowedOAuthFlows: ['code'],
+      AccessTokenValidity: 15,
+    });
+    const groups = resourcesOf(cognito, 'AWS::Cognito::UserPoolGroup').map(({ properties }) => properties['GroupName']);
+    expect(groups.sort()).toEqual(['operator', 'viewer']);
+  });
+
+  it.each([byIssuer, byCognito])('passes cdk-nag', (context) => {
+    const stack = stackOf(context);
+    expect(new AwsSolutionsChecks().validateScope(stack.node.root).violations).toEqual([]);
+  });
+
+  it('gives the function for bulk operations notifications and its own items, and no content or recipient', () => {
+    const policies = resourcesOf(oidc, 'AWS::IAM::Policy').filter(({ id }) => id.includes('ConsoleOperations'));
+    const text = JSON.stringify(policies);
+    expect(policies.length).toBeGreaterThan(0);
+    expect(text).toContain('"dynamodb:LeadingKeys":["operation"]');
+    for (const table of ['TablesContent', 'TablesApiKeys', 'TablesAudit', 'RecipientKey']) {
+      expect(text).not.toContain(table);
+    }
+  });
+});
