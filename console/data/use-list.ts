@@ -57,7 +57,6 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     } finally {
       busy.current = false;
     }
-    // biome-ignore lint/correctness/useExhaustiveDependencies: key stands for route, params and query.
   }, [key, next]);
 
   const firstRows = head.data === undefined ? undefined : rowsOf(head.data);
@@ -66,7 +65,6 @@ export function useList<K extends PagedRoute, T>(spec: ListSpec<K, T>): List<T> 
     if (empty) void loadMore();
   }, [empty, loadMore]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows change with the answer and the tail only.
   const rows = useMemo(() => {
     const first = firstRows ?? [];
     const fresh = new Set(first.map(keyOf));

@@ -34,7 +34,6 @@ export function useRead<K extends GetRoute>(
   const refresh = useCallback(() => setRound((count) => count + 1), []);
   const interval = every ?? poll_ms;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: key stands for route, params and query; a new round reads again.
   useEffect(() => {
     if (!when) return;
     const abort = new AbortController();

@@ -37,6 +37,8 @@ export function filtersIn(query: URLSearchParams): ListFilters {
     channel: one('channel', CHANNELS),
     priority: one('priority', PRIORITIES),
     error_type: one('error_type', ERROR_TYPES),
+    failure_reason: one('failure_reason', ERROR_TYPES),
+    last_error: one('last_error', ERROR_TYPES),
     tenant: any('tenant'),
     integration: any('integration'),
     recipient_hash: any('recipient_hash'),
@@ -59,7 +61,7 @@ export function operationFilter({ api }: ListFilters, from: string | undefined):
 }
 
 /** What the console can filter by and the command cannot: it takes the address itself. */
-const NO_OPTION = new Set(['recipient_hash', 'integration']);
+const NO_OPTION = new Set(['recipient_hash', 'integration', 'failure_reason', 'last_error']);
 
 /** As `ops list` takes it. */
 export function listCommand({ api }: ListFilters, from: string | undefined): string {

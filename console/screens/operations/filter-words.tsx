@@ -8,6 +8,7 @@ const NAMES: Readonly<Record<keyof OperationFilter, string>> = {
   tenant: 'Tenant',
   failure_reason: 'Given up because of',
   error_type: 'Error',
+  last_error: 'Last error',
   integration: 'Integration',
   recipient_hash: 'Recipient',
   from: 'Created since',
