@@ -122,7 +122,7 @@ export function Shell() {
 /** A defect of one screen leaves the navigation as it is. */
 function Guarded({ children }: { readonly children: ComponentChildren }) {
   const [error, reset] = useErrorBoundary();
-  return error === undefined ? <>{children}</> : <Problem problem={problemOf(error)} onRetry={reset} />;
+  return error === undefined ? children : <Problem problem={problemOf(error)} onRetry={reset} />;
 }
 
 function Brand() {

@@ -11,7 +11,10 @@ describe('the role of a token', () => {
     ['[staff]', 'viewer'],
     [['viewer'], 'viewer'],
   ])('%j makes a %s', (groups, role) => {
-    expect(callerOf({ sub: 'u1', email: 'mori@example.com', groups }, rules)).toEqual({ who: 'mori@example.com', role });
+    expect(callerOf({ sub: 'u1', email: 'mori@example.com', groups }, rules)).toEqual({
+      who: 'mori@example.com',
+      role,
+    });
   });
 
   it.each([[undefined], [''], ['[]'], ['[operators]'], ['[my-operator]'], [7], [{ operator: true }]])(

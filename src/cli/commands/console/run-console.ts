@@ -5,7 +5,6 @@ import { createOwnConsole } from '../../../console-server/console.ts';
 import { serveConsole } from '../../../console-server/loopback/serve-console.ts';
 import type { Session } from '../../session/session.ts';
 
-
 /** Serves the console until the person ends the command. @returns the exit code */
 export async function runConsole(session: Session, port: number): Promise<number> {
   const { deployment, dynamodb, sqs, clock, newId, local, json, env, terminal } = session;
