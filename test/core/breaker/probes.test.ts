@@ -82,7 +82,9 @@ describe('an attempt that the gate admits', () => {
       },
     };
     const pause = async (ms: number) => void pauses.push(ms);
-    const gate = new BreakerGate({ store, policy, clock: () => T0, pause, probe_ms: 25_000 });
+    // A provider that starts slowly takes the one that draws the least.
+    const random = () => 0;
+    const gate = new BreakerGate({ store, policy, clock: () => T0, pause, probe_ms: 25_000, random });
     const attempt = async (answer: SendResult, forced = false) => {
       const admission = await gate.admit(dueRow({ integration_config_id: 'IC1' }), forced);
       if (admission.do === 'hold') throw new Error('it is held');
