@@ -1,5 +1,5 @@
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
-import { messageFor } from '../../src/core/model/queue-message.ts';
+import { messageFor, queuedFor } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
@@ -62,6 +62,7 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => voi
       last_attempt: sent - 1,
       work_queue: workQueueOf('due', priority, log_id),
       work_at,
+      ...(by === 'api' && queuedFor(work_at, priority, time.clock())),
       ...(sent === 1 && { first_attempt_at: work_at, next_retry_at: work_at }),
     });
     if (by === 'api') world.send(messageFor({ log_id, tenant_id, channel, priority }, work_at, 'sweep-intake'), 0);

@@ -14,6 +14,8 @@ export interface Routing {
 
 const STATES: readonly (WorkState | undefined)[] = [undefined, 'due', 'dead'];
 const DIGITS = 8;
+/** Seconds. */
+const DAY = 86_400;
 
 export const logIdOf = (row: number) => `n${String(row).padStart(DIGITS, '0')}`;
 export const rowOf = (log_id: string) => Number(log_id.slice(1));
@@ -78,7 +80,8 @@ export class RowColumns {
 
   queuedFor(row: number): string | undefined {
     const queued = this.#queued_for[row] ?? 0;
-    return queued > 0 ? timeOfDay(queued - 1) : undefined;
+    if (queued === 0) return undefined;
+    return queued > DAY ? `~${timeOfDay(queued - 1 - DAY).replaceAll(':', '')}` : timeOfDay(queued - 1);
   }
 
   /** Whether the attempt is still the row's newest one, and claimed. */
@@ -162,7 +165,7 @@ export class RowColumns {
         else this.#claim_ids.delete(row);
         return;
       case 'queued_for':
-        this.#queued_for[row] = value === undefined ? 0 : secondOfDay(String(value)) + 1;
+        this.#queued_for[row] = value === undefined ? 0 : noteOf(String(value)) + 1;
         return;
       case 'error_type':
         this.#error_type[row] = value === undefined ? 0 : ERROR_TYPES.indexOf(value as ErrorType) + 1;
@@ -184,4 +187,7 @@ export class RowColumns {
 const isoOf = (ms = Number.NaN) => (Number.isNaN(ms) ? undefined : new Date(ms).toISOString());
 const msOf = (value: unknown) => (typeof value === 'string' && value !== '' ? Date.parse(value) : Number.NaN);
 const timeOfDay = (seconds: number) => new Date(seconds * 1000).toISOString().slice(11, 19);
+/** A message that is expected, not queued, is kept as a second of the next day. */
+const noteOf = (text: string) =>
+  text.startsWith('~') ? DAY + secondOfDay(text.slice(1).replace(/(..)(..)/, '$1:$2:')) : secondOfDay(text);
 const secondOfDay = (text: string) => Date.parse(`1970-01-01T${text}Z`) / 1000;

@@ -78,7 +78,12 @@ type Step =
   | { do: 'lose' }
   | { do: 'advance'; minutes: number };
 
-const request: fc.Arbitrary<SweepRequest> = fc.constantFrom({}, { force_retry: true }, { ahead: true });
+const request: fc.Arbitrary<SweepRequest> = fc.constantFrom(
+  {},
+  { force_retry: true },
+  { ahead: true },
+  { express_minutes: 5 },
+);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const), plan: faults, request }) },

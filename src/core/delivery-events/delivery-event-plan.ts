@@ -165,7 +165,7 @@ function planFailure(
       work_queue: movedQueue('due', row),
       work_at: due,
       next_retry_at: due,
-      ...queuedFor(due, now),
+      ...queuedFor(due, row.priority, now),
     },
     remove: present(row, [
       'sent_at',

@@ -64,7 +64,7 @@ export async function settleAttempt(attempt: EndedAttempt, message: QueueMessage
   const { verdict, message: successor } = await failOver(row, attempt.verdict, run_id, deps);
   const next = successor ?? nearRetry(message, verdict, deps);
   const queued = next ? await queueAt(next, deps) : {};
-  const change = settlementOf({ ...attempt, verdict }, next !== undefined && !('requeue_error' in queued));
+  const change = settlementOf({ ...attempt, verdict }, !('requeue_error' in queued));
   return { settled: await deps.rows.settle(row, change), verdict, ...queued };
 }
 

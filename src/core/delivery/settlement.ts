@@ -17,7 +17,7 @@ const DEAD_LETTER_ATTRIBUTES = ['failure_reason', 'dead_message_id', 'dead_run_i
 /**
  * The change that ends an attempt. It removes one attribute at most, because the PartiQL dialects agree on no more,
  * except when a forced attempt ends a dead notification or a delivery event has set `give_up`.
- * @param queued whether the message of a near retry is in its lane, so that no look ahead needs to send it
+ * @param queued false: SQS refused the message of a near retry, so that a look ahead has to send it
  */
 export function settlementOf(attempt: EndedAttempt, queued = true): RowChange {
   const change = stateAfter(attempt, queued);
@@ -72,7 +72,7 @@ function stateAfter(attempt: EndedAttempt, queued: boolean): RowChange {
           send_status: 'RETRY',
           next_retry_at: verdict.next_retry_at,
           work_at: verdict.next_retry_at,
-          ...(queued && queuedFor(verdict.next_retry_at, attempt.ended)),
+          ...(queued && queuedFor(verdict.next_retry_at, row.priority, attempt.ended)),
         },
         remove: obsolete,
       };

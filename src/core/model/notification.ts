@@ -42,7 +42,8 @@ export interface NotificationRow {
   readonly first_attempt_at?: string;
   readonly next_retry_at?: string;
   /**
-   * Time of day (`HH:MM:SS`) of the `work_at` for which a message is queued already, so that no sweep queues another.
+   * Time of day (`HH:MM:SS`) of the `work_at` for which a message is queued already, so that no sweep queues another;
+   * `~HHMMSS` of one that its writer sends, or leaves to a look ahead (urgent and important rows only).
    */
   readonly queued_for?: string;
   /** `due#<priority>#<shard>` or `dead#<priority>#<shard>`; absent when no work is left. */

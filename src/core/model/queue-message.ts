@@ -1,6 +1,7 @@
 import type { Channel } from './channels.ts';
 import type { NotificationRow, Trigger } from './notification.ts';
 import type { Priority } from './priorities.ts';
+import { PRIORITY_POLICY } from './retry-policy.ts';
 import { epochMs } from './time.ts';
 
 /** SQS delays a message by at most this, in milliseconds (facts: SQS). */
@@ -37,20 +38,43 @@ export interface ReceivedMessage {
   readonly receive_count: number;
 }
 
-/** What a row keeps of a message that is queued at once, ahead of its time, because SQS can delay it long enough. */
-export function queuedFor(due: string, now: Date): { readonly queued_for?: string } {
+/** Before the time of a message that someone else queues, or that is not delayed: a note that it is on its way. */
+const EXPECTED = '~';
+/** A row that was written so long before a look ahead is in the work index by then: an index follows its table. */
+const FOLLOWS_WITHIN_MS = 5_000;
+
+/**
+ * What a row keeps of the message for `due`, written by whoever makes it due. A message that SQS can delay until then
+ * is queued. Otherwise it is expected: the writer sends it now, or a look ahead queues it later. Only rows that express
+ * runs take need that note (docs/decisions/0134).
+ */
+export function queuedFor(due: string, priority: Priority, now: Date): { readonly queued_for?: string } {
   const wait = epochMs(due) - now.getTime();
-  return wait > 0 && wait <= MAX_DELAY_MS ? { queued_for: timeOfDay(due) } : {};
+  if (wait > 0 && wait <= MAX_DELAY_MS) return { queued_for: timeOfDay(due) };
+  const isSeen = wait <= 0 || wait > MAX_DELAY_MS + FOLLOWS_WITHIN_MS;
+  return isSeen && PRIORITY_POLICY[priority].lane === 'express' ? { queued_for: expectedAt(due) } : {};
 }
 
+type Noted = { readonly queued_for?: string; readonly work_at: string };
+
 /** Whether a message for the row's `work_at` is queued already. */
-export function isQueued({ queued_for, work_at }: { readonly queued_for?: string; readonly work_at: string }): boolean {
+export function isQueued({ queued_for, work_at }: Noted): boolean {
   return queued_for === timeOfDay(work_at);
+}
+
+/** Whether the row's writer has sent a message for its `work_at`, or left that to a look ahead. */
+export function isExpected({ queued_for, work_at }: Noted): boolean {
+  return queued_for === expectedAt(work_at);
 }
 
 /** A third as long as the time with its date: the row must stay below one kilobyte. */
 function timeOfDay(iso: string): string {
   return iso.slice(11, 19);
+}
+
+/** `~HHMMSS`, no longer than the time of a message that is queued. */
+function expectedAt(iso: string): string {
+  return EXPECTED + timeOfDay(iso).replaceAll(':', '');
 }
 
 /** A run is named after what started it, so that a retry record shows whether a sweep or an operator did. */

@@ -82,7 +82,7 @@ export interface DueItem {
   readonly channel: Channel;
   readonly priority: Priority;
   readonly work_at: string;
-  /** Time of day of the `work_at` for which a message is queued already. */
+  /** Time of day of the `work_at` for which a message is queued already, or, after a `~`, expected. */
   readonly queued_for?: string;
 }
 

@@ -3,16 +3,18 @@ import type { SweepLanes } from '../model/lanes.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
-import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
+import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
 
 /**
- * The messages that lanes hold, by `<channel>-<lane>`. None is asked for a dry run, which sends nothing, nor for a
- * run between two sweeps or with overrides, whose messages are in no lane yet.
+ * The messages that lanes hold, by `<channel>-<lane>`. None is asked for a dry run, which sends nothing, nor for a look
+ * ahead or a run with overrides, whose messages are in no lane yet.
  */
 export async function lanesInUse(request: SweepRequest, lanes: SweepLanes): Promise<Map<string, number>> {
-  if (request.dry_run || isBetweenSweeps(request) || runOptionsOf(request)) return new Map();
-  const asked = CHANNELS.filter((channel) => request.channel === undefined || channel === request.channel).flatMap(
-    (channel) => LANES.map((lane) => ({ channel, lane })),
+  const { channel: only, dry_run, ahead, express_minutes } = request;
+  if (dry_run || ahead || runOptionsOf(request)) return new Map();
+  const read = LANES.filter((lane) => express_minutes === undefined || lane === 'express');
+  const asked = CHANNELS.filter((channel) => only === undefined || channel === only).flatMap((channel) =>
+    read.map((lane) => ({ channel, lane })),
   );
   const counts = await Promise.all(asked.map(({ channel, lane }) => lanes.backlog(channel, lane)));
   return new Map(asked.map(({ channel, lane }, i) => [`${channel}-${lane}`, counts[i] ?? 0]));

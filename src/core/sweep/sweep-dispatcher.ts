@@ -1,5 +1,5 @@
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
-import { isQueued, messageFor } from '../model/queue-message.ts';
+import { isExpected, isQueued, messageFor } from '../model/queue-message.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
 import { isInBacklog, laneOf } from './backlog.ts';
@@ -21,6 +21,8 @@ export interface DispatcherRun {
   readonly now: Date;
   /** Messages of each lane whose row the sweep has not met yet. */
   readonly unmet: Map<string, number>;
+  /** Lanes that had messages when the run began. */
+  readonly busy: ReadonlySet<string>;
   /** Absent: the lanes take everything. */
   readonly rooms?: LaneRooms | undefined;
   /** When the last completed sweep of everything began, ISO-8601 UTC; absent when none is known. */
@@ -111,7 +113,9 @@ export class Dispatcher {
 
   #mayTake(item: DueItem): boolean {
     const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
-    const { unmet, now, last_sweep } = this.#run;
+    const { unmet, busy, now, last_sweep } = this.#run;
+    // Its message waits in the lane, or was lost: the next sweep sends it again in that case.
+    if (isBetweenSweeps(this.#request) && busy.has(laneOf(item)) && isExpected(item)) return false;
     const lastSweep = last_sweep === undefined ? Number.NEGATIVE_INFINITY : epochMs(last_sweep);
     const backlog = { unmet, now: now.getTime(), lastSweep, interval: this.#deps.interval_ms };
     return this.#taken < limit && !isInBacklog(item, backlog);

@@ -24,7 +24,7 @@ export interface SweepRequest {
   readonly express_minutes?: number;
 }
 
-/** A run between two sweeps, which is none itself: it leaves no record, and no lane counts as busy for it. */
+/** A run between two sweeps, which is none itself: it leaves no record, and repairs nothing that a sweep repairs. */
 export function isBetweenSweeps({ ahead, express_minutes }: SweepRequest): boolean {
   return ahead === true || express_minutes !== undefined;
 }

@@ -7,7 +7,7 @@ import { type LaneBound, LaneRooms, type LaneState, messagesIn } from './lane-ro
 import { type MalformedDeps, setEntriesAside } from './malformed-entries.ts';
 import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import type { SweepHistory } from './sweep-record.ts';
-import type { SweepRequest } from './sweep-request.ts';
+import { isBetweenSweeps, type SweepRequest } from './sweep-request.ts';
 import { type SweepResult, Tally } from './sweep-result.ts';
 import { type SweepWindow, windowOf } from './sweep-window.ts';
 
@@ -66,9 +66,10 @@ export async function sweep(
   const tally = new Tally(run.run_id, request.dry_run ?? false);
   const { unmet, rooms } = from ? lanesAt(from, deps) : await lanesNow(request, now, deps);
   const busy = from?.busy ?? [...unmet].flatMap(([lane, messages]) => (messages > 0 ? [lane] : []));
-  const last_sweep = from || busy.length === 0 ? from?.last_sweep : await lastCompleted(deps);
+  const last_sweep =
+    from || busy.length === 0 || isBetweenSweeps(request) ? from?.last_sweep : await lastCompleted(deps);
   const known = last_sweep === undefined ? {} : { last_sweep };
-  const began = { run_id: run.run_id, now, unmet, rooms, ...known, sent: from?.sent ?? 0 };
+  const began = { run_id: run.run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
   const dispatcher = new Dispatcher(request, began, tally, deps);
   const cursor = (queue: number, after: PartitionCursors): SweepCursor => ({
     ...{ queue, after, started: now.toISOString(), ...known, busy, sent: dispatcher.sent },

@@ -158,6 +158,15 @@ describe('the settlement of an attempt that is retried', () => {
     });
   });
 
+  it.each([
+    ['with a note that a look ahead will queue its message', 20 * MINUTE, { queued_for: '~105000' }],
+    ['without one if the row may enter the index after that look', 15 * MINUTE + 4_000, {}],
+  ])('moves an urgent row to its next time, %s', (_, ms, note) => {
+    const { set } = settlementOf(ended(retryAt(ms), refused, claimed({ priority: 'urgent' })));
+    expect(set).toMatchObject({ ...due(ms), ...note });
+    expect('queued_for' in set).toBe('queued_for' in note);
+  });
+
   it('gives the attempt back that uses up no retry', () => {
     expect(settlementOf(ended(retryAt(20 * MINUTE, false), refused))).toEqual({
       set: { ...RELEASED, ...SAID, ...due(20 * MINUTE), send_attempts: 1, attempts_left: 5, retry_count: 0 },

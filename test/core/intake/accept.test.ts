@@ -381,6 +381,13 @@ describe('scheduled_at', () => {
     expect(row?.queued_for).toBe(ms > 0 && delay_seconds !== undefined ? scheduled_at.slice(11, 19) : undefined);
   });
 
+  it('notes on an urgent row that its message was sent, so that no express run sends another while it waits', async () => {
+    const { tables, deps } = memoryIntake();
+    const { log_id, message } = await accept(intakeRequest('k', { priority: 'urgent' }), deps);
+    expect(message).toMatchObject({ delay_seconds: 0 });
+    expect(tables.row(log_id)?.queued_for).toBe(`~${T0.toISOString().slice(11, 19).replaceAll(':', '')}`);
+  });
+
   it.each([
     ['longer ago than the window of its priority', -6 * HOUR - 1, 'expired'],
     ['more than a year ahead', 366 * 24 * HOUR, 'max_days_ahead'],

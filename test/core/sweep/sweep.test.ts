@@ -4,6 +4,7 @@ import type { Channel, Lane } from '../../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
+import { queuedFor } from '../../../src/core/model/queue-message.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
@@ -128,6 +129,55 @@ describe('a sweep', () => {
     const { result } = await run({ express_minutes: 5 });
     expect(ids()).toEqual(['indexed-late', 'urgent', 'important']);
     expect(result).toMatchObject({ due: 3, dispatched: 3, skipped: 0, ahead: 0 });
+  });
+
+  describe('between two sweeps, of rows whose message is expected', () => {
+    const due = at(-2 * MINUTE);
+    const urgent = (log_id: string, changes: Partial<NotificationRow> = {}) =>
+      row(log_id, { priority: 'urgent', work_at: due.toISOString(), ...changes });
+    const longBefore = queuedFor(due.toISOString(), 'urgent', at(-40 * MINUTE));
+    const atOnce = queuedFor(due.toISOString(), 'urgent', due);
+    const rows = [
+      urgent('held', longBefore),
+      urgent('handed-over', atOnce),
+      urgent('foreign'),
+      urgent('moved', queuedFor(at(-3 * MINUTE).toISOString(), 'urgent', at(-40 * MINUTE))),
+      urgent('email', { channel: 'email', ...longBefore }),
+    ];
+
+    it('leaves those to their lane that has a waiting line', async () => {
+      const { run, ids } = setUp(rows, { backlog: { 'webhook-express': 1, 'email-standard': 1 } });
+      const { result } = await run({ express_minutes: 5 });
+      expect(ids().sort()).toEqual(['email', 'foreign', 'moved']);
+      expect(result).toMatchObject({ due: 5, dispatched: 3, skipped: 2 });
+    });
+
+    it('knows the lanes with a waiting line when it continues', async () => {
+      const { deps, ids } = setUp(rows, { backlog: { 'webhook-express': 1 } });
+      const { next } = await sweep({ express_minutes: 5 }, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => true });
+      if (next === undefined) throw new Error('the run must continue');
+      await sweep({ express_minutes: 5 }, { run_id: 'sweep-1', from: next }, deps);
+      expect(ids().sort()).toEqual(['email', 'foreign', 'moved']);
+    });
+
+    it('sends them when their lane is empty: their messages were lost', async () => {
+      const { run, ids } = setUp(rows);
+      await run({ express_minutes: 5 });
+      expect(ids()).toHaveLength(rows.length);
+    });
+
+    it('leaves their repair to the next sweep otherwise', async () => {
+      const { run, ids } = setUp(rows, { backlog: { 'webhook-express': 1 } });
+      await run();
+      expect(ids()).toHaveLength(rows.length);
+    });
+
+    it('queues them ahead all the same', async () => {
+      const work_at = at(10 * MINUTE).toISOString();
+      const { run, ids } = setUp([urgent('held', { work_at, ...queuedFor(work_at, 'urgent', at(-10 * MINUTE)) })]);
+      await run({ ahead: true });
+      expect(ids()).toEqual(['held']);
+    });
   });
 
   it('writes and sends nothing in a dry run, and reports what it would do', async () => {
