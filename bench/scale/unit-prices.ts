@@ -1,6 +1,6 @@
 /**
- * Dollars, us-east-1, on demand, without free tiers, as of November 2026. The prices of requests and storage are those of
- * the services' public price pages; whoever deploys elsewhere replaces them here, and runs `npm run bench:scale`.
+ * Dollars, us-east-1, on demand, without free tiers, as of November 2026. Whoever deploys elsewhere, or finds another
+ * price on the services' price pages, replaces it here and runs `npm run bench:scale`.
  */
 export const UNIT_PRICES = {
   write_unit: 0.625 / 1e6,

@@ -67,8 +67,9 @@ it('100,000 rows scroll smoothly: few are drawn, and a frame takes no longer tha
   const all = await medianFrame(page);
   await page.goto('/notifications?q=few');
   await page.getByRole('link', { name: id(0) }).waitFor();
-  // Compared with a short list in the same run, because other tests may keep the machine busy.
-  expect(all).toBeLessThan(2 * (await medianFrame(page)) + 20);
+  // Compared with a short list in the same run, because other tests may keep the machine busy, now more and now less.
+  // Rows that are all drawn take a hundred times as long.
+  expect(all).toBeLessThan(5 * (await medianFrame(page)) + 50);
   await page.context().close();
 });
 

@@ -10,6 +10,7 @@ import type { SendResult } from '../../src/core/delivery/sender.ts';
 import type { ScanProgress } from '../../src/core/indexing/scheduled-scan.ts';
 import { METRICS, type MetricName, servicesOf } from '../../src/core/model/metrics.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../src/core/sweep/sweep-record.ts';
@@ -51,6 +52,7 @@ beforeAll(async () => {
     ALERTS_TOPIC_ARN: 'topic',
     STACK_NAME: 'stack',
     SWEEP_INTERVAL_SECONDS: '3600',
+    INDEX_SHARDS: JSON.stringify(BASE_SHARDS),
     READ_UNITS_PER_SECOND: '50',
     LANE_SECONDS: '300',
     LANE_QUEUES: JSON.stringify({ email: urls, slack: urls, teams: urls, webhook: urls }),

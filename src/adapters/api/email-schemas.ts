@@ -95,7 +95,7 @@ export const resolvedEmail = v.strictObject({
   ...acceptedEmail.entries,
   resolved: v.pipe(count, v.description('Uncertain recipients that were decided about')),
   continued: v.optional(
-    v.pipe(v.literal(true), v.description('There are more: they are decided about in the background')),
+    v.pipe(v.boolean(), v.description('True where there are more: they are decided about in the background')),
   ),
 });
 export const emailList = v.strictObject({ emails: v.array(v.strictObject(summaryEntries)), next_cursor: nextCursor });

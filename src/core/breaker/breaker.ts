@@ -40,6 +40,10 @@ export interface Breaker {
   readonly draining_since?: string;
   /** Slots given out before the breaker opened. */
   readonly slots_before: number;
+  /** All slots given out when the slots were last moved past an interval. */
+  readonly slots_at_interval?: number;
+  /** Slots given out in the interval before that; absent in breakers of an older version. */
+  readonly slots_last_interval?: number;
   readonly lines: Readonly<Record<Lane, Line>>;
 }
 
@@ -142,7 +146,7 @@ export function lineRate(breaker: Breaker | undefined, policy: BreakerPolicy): n
 }
 
 /** How long a provider that is back takes until it gets twice as much. */
-const DOUBLES_EVERY_MS = 5_000;
+export const DOUBLES_EVERY_MS = 5_000;
 
 /** Slow start: what a draining provider gets per second by now, however fast its lines are. */
 export function startedRate({ draining_since }: Breaker, { now, policy }: TransitionContext): number {
@@ -160,6 +164,15 @@ export function startedAt(breaker: Breaker, { now, policy }: TransitionContext):
 /** Attempts held since the breaker opened. */
 export function heldSince({ lines, slots_before }: Breaker): number {
   return slotsGiven(lines) - slots_before;
+}
+
+/**
+ * About how many are held: a line that is shorter than an interval comes round once per interval. Of a longer line it is
+ * what comes round in that time.
+ */
+export function heldNow({ lines, slots_at_interval = 0, slots_last_interval }: Breaker): number {
+  if (slots_last_interval === undefined) return Number.POSITIVE_INFINITY;
+  return slots_last_interval + slotsGiven(lines) - slots_at_interval;
 }
 
 function slotsGiven({ express, standard }: Breaker['lines']): number {
@@ -186,6 +199,8 @@ function postponed(
     peak_per_second: Math.max(rate, breaker.peak_per_second ?? 0),
     version: breaker.version + 1,
     probe_at: new Date(until).toISOString(),
+    slots_at_interval: slotsGiven(breaker.lines),
+    slots_last_interval: slotsGiven(breaker.lines) - (breaker.slots_at_interval ?? breaker.slots_before),
     lines: { express: moved(express), standard: moved(standard) },
   };
 }

@@ -40,6 +40,8 @@ export interface LocalRuntimeOptions {
   readonly workDir?: string;
   /** An app that is synthesized already; undefined: this project's app. */
   readonly assemblyDir?: string;
+  /** False without the console: for an app that is not this project's. */
+  readonly console?: boolean;
   /** Takes a description of each step of the start. */
   readonly onProgress?: (step: string) => void;
   /** Takes the subjects of the notices to operators. Their texts are in `notices.log` of the logs. */
@@ -162,7 +164,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
       signal: api.closing,
     }),
   );
-  await startConsole({ endpoints, port: ports.console, log, teardown });
+  if (options.console !== false) await startConsole({ endpoints, port: ports.console, log, teardown });
   const file = endpointsFile(workDir);
   writeEndpoints(file, endpoints);
   teardown.add('endpoints file', async () => removeEndpoints(file));

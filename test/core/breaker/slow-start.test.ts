@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
-import { draining, opened, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
+import { draining, opened, probing, reopened, slotTime } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
 import { slowStart } from '../../../src/core/breaker/slow-start.ts';
@@ -61,8 +61,33 @@ describe('the line of a breaker', () => {
   });
 });
 
+/** So many are held since the breaker opened. */
+const holding = (breaker: ReturnType<typeof open>, slots: number) => ({
+  ...breaker,
+  lines: { ...breaker.lines, standard: { ...breaker.lines.standard, slots } },
+});
+
 describe('slow start', () => {
-  const back = draining(open(320), { now: T0, policy });
+  const back = draining(holding(open(320), 100_000), { now: T0, policy });
+
+  it.each([
+    [100, 1_000],
+    [101, 990],
+    [200, 500],
+    [1_600, 63],
+    [100_000, 63],
+  ])('of %i that are held lets through at once %i per mille', (held, passed) => {
+    expect(passing(draining(holding(open(320), held), { now: T0, policy }), 0)).toBeCloseTo(passed, -1);
+  });
+
+  it('counts those that came round since the last probe, not how often they came', () => {
+    let breaker = holding(open(320), 6);
+    for (let probe = 1; probe <= 30; probe++) {
+      breaker = reopened(probing(breaker, 25_000, { now: T0, policy }), 'SERVER_OVERLOAD', { now: T0, policy });
+      breaker = holding(breaker, 6 * (probe + 1));
+    }
+    expect(passing(draining(probing(breaker, 25_000, { now: T0, policy }), { now: T0, policy }), 0)).toBe(1_000);
+  });
 
   it.each([
     [0, 20],

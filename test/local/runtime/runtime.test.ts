@@ -30,7 +30,12 @@ describe('the local runtime', () => {
   });
 
   async function start(options: Partial<Parameters<typeof startLocalRuntime>[0]> = {}): Promise<LocalRuntime> {
-    const runtime = await startLocalRuntime({ assemblyDir: directory.path, workDir: inside('work'), ...options });
+    const runtime = await startLocalRuntime({
+      assemblyDir: directory.path,
+      workDir: inside('work'),
+      console: false,
+      ...options,
+    });
     runtimes.push(runtime);
     return runtime;
   }
