@@ -60,40 +60,44 @@ async function answer(child: ChildProcess): Promise<Record<string, unknown>> {
   return JSON.parse(out);
 }
 
-it(`of ${ROWS} rows does what its dry run says in bounded memory, also when it is killed and started again`, async () => {
-  const kinds = [deadRow, deadRow, deadRow, stoppedRow, (id: string) => stoppedRow(id, 'CANCELLED')];
-  const padding = 'x'.repeat(400);
-  const rows = Array.from({ length: ROWS }, (_, i) => ({ ...kinds[i % kinds.length]?.(`n-${i}`), padding }));
-  for (let first = 0; first < ROWS; first += 25) {
-    const requests = rows.slice(first, first + 25).map((row) => ({ PutRequest: { Item: toItem(row) } }));
-    await ops.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [ops.tables.notification_log]: requests } }));
-  }
-  const dead = (ROWS * 3) / 5;
-  const excluded = { INVALID_RECIPIENT: ROWS / 5, CANCELLED: ROWS / 5 };
-  expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS, excluded, sent: 0, to_send: dead });
+it(
+  `of ${ROWS} rows does what its dry run says in bounded memory, also when it is killed and started again`,
+  async () => {
+    const kinds = [deadRow, deadRow, deadRow, stoppedRow, (id: string) => stoppedRow(id, 'CANCELLED')];
+    const padding = 'x'.repeat(400);
+    const rows = Array.from({ length: ROWS }, (_, i) => ({ ...kinds[i % kinds.length]?.(`n-${i}`), padding }));
+    for (let first = 0; first < ROWS; first += 25) {
+      const requests = rows.slice(first, first + 25).map((row) => ({ PutRequest: { Item: toItem(row) } }));
+      await ops.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [ops.tables.notification_log]: requests } }));
+    }
+    const dead = (ROWS * 3) / 5;
+    const excluded = { INVALID_RECIPIENT: ROWS / 5, CANCELLED: ROWS / 5 };
+    expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS, excluded, sent: 0, to_send: dead });
 
-  // Slow enough to be killed while it runs.
-  const killed = start('--yes', '--rate', '50');
-  const ended = new Promise((resolve) => killed.once('close', resolve));
-  const received: string[] = [];
-  const receive = async () => {
-    for (const { log_id } of await ops.takeAll()) received.push(log_id);
-  };
-  while (received.length < dead / 4) await receive();
-  killed.kill('SIGKILL');
-  await ended;
-  await receive();
-  const before = received.length;
-  expect(before).toBeLessThan(dead);
+    // Slow enough to be killed while it runs.
+    const killed = start('--yes', '--rate', '50');
+    const ended = new Promise((resolve) => killed.once('close', resolve));
+    const received: string[] = [];
+    const receive = async () => {
+      for (const { log_id } of await ops.takeAll()) received.push(log_id);
+    };
+    while (received.length < dead / 4) await receive();
+    killed.kill('SIGKILL');
+    await ended;
+    await receive();
+    const before = received.length;
+    expect(before).toBeLessThan(dead);
 
-  const after = await answer(start('--yes'));
-  await receive();
-  expect(after).toMatchObject({ excluded });
-  expect(new Set(received).size).toBe(received.length);
-  // A row that was revived just before the kill has no message. It is due, so the next sweep sends it.
-  const due = Number(after['sent']) + before;
-  expect(dead - due).toBeGreaterThanOrEqual(0);
-  expect(dead - due).toBeLessThanOrEqual(25);
-  expect(received.length).toBe(due);
-  expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS - dead, to_send: 0 });
-}, Math.max(180_000, ROWS * 40));
+    const after = await answer(start('--yes'));
+    await receive();
+    expect(after).toMatchObject({ excluded });
+    expect(new Set(received).size).toBe(received.length);
+    // A row that was revived just before the kill has no message. It is due, so the next sweep sends it.
+    const due = Number(after['sent']) + before;
+    expect(dead - due).toBeGreaterThanOrEqual(0);
+    expect(dead - due).toBeLessThanOrEqual(25);
+    expect(received.length).toBe(due);
+    expect(await answer(start('--dry-run'))).toMatchObject({ matched: ROWS - dead, to_send: 0 });
+  },
+  Math.max(180_000, ROWS * 40),
+);
