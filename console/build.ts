@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { buildSync } from 'esbuild';
 
 const SOURCES = import.meta.dirname;
@@ -16,9 +16,10 @@ export const CONSOLE_PAGE = join(SOURCES, 'dist');
  * second, so whoever serves the page builds it first, and the repository holds no copy of it. Several programs may build
  * at the same time: each file appears as a whole, and index.html, which names the others, comes last.
  * @param directory keeps what earlier builds left, because a page that is open may still ask for it
+ * @returns the files of the repository and of libraries that went into it, relative to the repository
  */
-export function buildConsole(directory: string): void {
-  const { outputFiles } = buildSync({
+export function buildConsole(directory: string): string[] {
+  const { outputFiles, metafile } = buildSync({
     absWorkingDir: SOURCES,
     entryPoints: ['main.tsx', 'styles/main.css'],
     outdir: directory,
@@ -30,6 +31,7 @@ export function buildConsole(directory: string): void {
     charset: 'utf8',
     legalComments: 'none',
     write: false,
+    metafile: true,
   });
   mkdirSync(join(directory, ASSETS), { recursive: true });
   const put = (name: string, content: string | Uint8Array) => {
@@ -58,4 +60,5 @@ export function buildConsole(directory: string): void {
     'index.html',
     page.replace(/\{\{(\w+)\}\}/g, (_, name: string) => names[name] ?? ''),
   );
+  return Object.keys(metafile.inputs).map((file) => posix.join('console', file));
 }

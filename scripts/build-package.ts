@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { buildConsole } from '../console/build.ts';
 import { BUNDLE_OPTIONS } from '../lib/constructs/function/function-bundle.ts';
 import { bundle } from './bundle.ts';
 import { declareTypes } from './declare-types.ts';
@@ -12,11 +13,13 @@ export interface PackageInputs {
   readonly construct: readonly string[];
   readonly client: readonly string[];
   readonly functions: readonly string[];
+  /** The console's page, which the construct deploys (lib/constructs/console/page.ts). */
+  readonly page: readonly string[];
 }
 
 /**
  * Builds the package `notification-retry`: the construct as CommonJS, because most CDK apps are CommonJS and ES modules
- * can import it; the producer client; types; and the bundle of each function. It has no dependencies but its peers.
+ * can import it; the producer client; types; the bundle of each function; and the console's page. It has no dependencies but its peers.
  */
 export async function buildPackage(directory: string): Promise<PackageInputs> {
   rmSync(directory, { recursive: true, force: true });
@@ -29,7 +32,8 @@ export async function buildPackage(directory: string): Promise<PackageInputs> {
   writeJson(join(directory, 'package.json'), manifest());
   copyFileSync(join(PROJECT_ROOT, 'LICENSE'), join(directory, 'LICENSE'));
   copyFileSync(join(PROJECT_ROOT, 'lib', 'README.md'), join(directory, 'README.md'));
-  const inputs = { construct, client, functions };
+  const page = buildConsole(join(directory, 'console'));
+  const inputs = { construct, client, functions, page };
   writeFileSync(join(directory, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(Object.values(inputs).flat()));
   return inputs;
 }

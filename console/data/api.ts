@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../../src/console-api/page.ts';
 import type { ConsoleRoutes, RouteKey } from '../../src/console-api/routes.ts';
-import { accessToken, signInAgain } from './sign-in.ts';
+import { accessToken, sessionEnded } from './sign-in/sign-in.ts';
 
 export type GetRoute = Extract<RouteKey, `GET ${string}`>;
 export type PostRoute = Extract<RouteKey, `POST ${string}`>;
@@ -89,16 +89,16 @@ function urlOf(route: string, params: Params, query: object): string {
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {
-  const token = await accessToken();
-  const headers = { ...init.headers, accept: 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
   let response: Response;
   try {
+    const token = await accessToken();
+    const headers = { ...init.headers, accept: 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
     response = await fetch(url, { ...init, headers, cache: 'no-store', credentials: 'same-origin', redirect: 'error' });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ProblemError(UNREACHABLE);
   }
-  if (response.status === 401) signInAgain();
+  if (response.status === 401) sessionEnded();
   return response;
 }
 

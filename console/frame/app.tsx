@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ProblemBody } from '../../src/console-api/page.ts';
 import type { SessionView } from '../../src/console-api/session.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
-import { needsLink, onSignedOut, type SignIn, signIn } from '../data/sign-in.ts';
+import type { SignedOut, SignIn } from '../data/sign-in/outcome.ts';
+import { onSignedOut, sessionEnded, signIn, signOut } from '../data/sign-in/sign-in.ts';
 import { followLinks } from '../navigation/router.ts';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { Shell } from './shell.tsx';
@@ -11,22 +13,21 @@ import { Shell } from './shell.tsx';
 type Start =
   | { readonly state: 'starting' }
   | { readonly state: 'in'; readonly session: SessionView }
-  | { readonly state: 'out'; readonly signIn: Extract<SignIn, { state: 'out' }> }
+  | { readonly state: 'out'; readonly signIn: SignedOut }
   | { readonly state: 'failed'; readonly problem: ProblemBody };
 
 async function start(): Promise<Start> {
   try {
     const result = await signIn();
-    if (result.state === 'out') return { state: 'out', signIn: result };
+    if (result.state !== 'in') return notIn(result);
     return { state: 'in', session: await read('GET /api/session', {}, {}) };
   } catch (error) {
     const denied = error instanceof ProblemError && error.problem.status === 401;
-    return denied ? signedOut() : { state: 'failed', problem: problemOf(error) };
+    return denied ? notIn(sessionEnded()) : { state: 'failed', problem: problemOf(error) };
   }
 }
 
-function signedOut(): Start {
-  const result = needsLink();
+function notIn(result: SignIn): Start {
   return result.state === 'out' ? { state: 'out', signIn: result } : { state: 'starting' };
 }
 
@@ -35,7 +36,9 @@ export function App() {
   const [now, setNow] = useState<Start>({ state: 'starting' });
   const begin = () => void start().then(setNow);
   useEffect(() => {
-    onSignedOut(() => setNow(signedOut()));
+    onSignedOut((out) => setNow(notIn(out)));
+    // The browser's back button brings the page back as it left for the issuer.
+    addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
     document.addEventListener('click', followLinks);
     begin();
     return () => document.removeEventListener('click', followLinks);
@@ -43,24 +46,30 @@ export function App() {
   switch (now.state) {
     case 'starting':
       return (
-        <main class="alone">
+        <Alone>
           <Loading what="the console" lines={3} />
-        </main>
+        </Alone>
       );
     case 'out':
       return (
-        <main class="alone">
+        <Alone>
           <Empty icon="keys" title="Sign in">
             <p>{now.signIn.why}</p>
             <p>{now.signIn.remedy}</p>
+            {now.signIn.again !== undefined && (
+              <button type="button" class="button primary" onClick={now.signIn.again}>
+                Sign in
+              </button>
+            )}
           </Empty>
-        </main>
+        </Alone>
       );
     case 'failed':
       return (
-        <main class="alone">
+        <Alone>
           <Problem problem={now.problem} onRetry={begin} />
-        </main>
+          <SignOut />
+        </Alone>
       );
     case 'in':
       return (
@@ -69,4 +78,25 @@ export function App() {
         </SessionContext.Provider>
       );
   }
+}
+
+/** Who may not use the console can leave and come back as somebody else. */
+function SignOut() {
+  const leave = signOut();
+  if (leave === undefined) return null;
+  return (
+    <button type="button" class="button" onClick={() => void leave()}>
+      Sign out
+    </button>
+  );
+}
+
+/** What is shown without the navigation. */
+function Alone({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <main class="alone">
+      <h1 class="visually-hidden">notification-retry</h1>
+      {children}
+    </main>
+  );
 }

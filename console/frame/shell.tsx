@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useErrorBoundary, useMemo, useState } from 'preact/hooks';
 import { problemOf } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
+import { signOut } from '../data/sign-in/sign-in.ts';
 import { SHORTCUTS, useKeys } from '../navigation/keys.ts';
 import { navigate, usePlace } from '../navigation/router.ts';
 import { type Theme, useTheme } from '../navigation/theme.ts';
@@ -24,6 +25,7 @@ export function Shell() {
   const [menu, setMenu] = useState(false);
   const [theme, nextTheme] = useTheme();
   const found = screenOf(path);
+  const leave = signOut();
 
   useEffect(() => {
     document.title = `${found?.screen.title ?? 'Not found'} · notification-retry`;
@@ -98,6 +100,17 @@ export function Shell() {
               >
                 <Icon name="help" />
               </button>
+              {leave !== undefined && (
+                <button
+                  type="button"
+                  class="icon-button"
+                  aria-label="Sign out"
+                  title="Sign out"
+                  onClick={() => void leave()}
+                >
+                  <Icon name="leave" />
+                </button>
+              )}
             </div>
           </div>
         </div>

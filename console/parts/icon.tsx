@@ -24,6 +24,7 @@ const PATHS = {
   play: 'M4.5 2.5l8 5.5-8 5.5z',
   plus: 'M8 3v10M3 8h10',
   refresh: 'M13.5 6A6 6 0 1 0 14 9M14 2.5V6h-3.5',
+  leave: 'M6.5 2.5h-4v11h4M6 8h8M11 5l3 3-3 3',
   skip: 'M3 8h10',
   clock: 'M8 4.5V8l2.5 1.5M14 8A6 6 0 1 1 8 2a6 6 0 0 1 6 6z',
 } as const;

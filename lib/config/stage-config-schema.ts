@@ -115,6 +115,7 @@ const signIn = {
   operators: v.optional(words, ['operator']),
   viewers: v.optional(words, ['viewer']),
 };
+const scope = explain('must be scopes separated by single spaces, openid among them');
 const consoleOff = explain('must be off, or an object with issuer and clientId, or with cognito');
 const console = v.union(
   [
@@ -122,6 +123,12 @@ const console = v.union(
     section({
       issuer: v.pipe(v.string(https), v.regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, https)),
       clientId: v.pipe(v.string(text), v.minLength(1, text)),
+      scope: v.exactOptional(
+        v.pipe(
+          v.string(scope),
+          v.regex(/^(?=.*\bopenid\b)[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, scope),
+        ),
+      ),
       ...signIn,
     }),
     section({

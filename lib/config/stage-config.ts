@@ -170,6 +170,8 @@ export type ConsoleSettings = ConsoleRoles &
         readonly issuer: string;
         /** The public client (PKCE, no secret) that the issuer knows the console as; the audience of its tokens. */
         readonly clientId: string;
+        /** What the page asks for; `openid email profile`. Some issuers renew tokens only with `offline_access`. */
+        readonly scope?: string;
       }
     | {
         /** A user pool that the stack makes. */
@@ -245,7 +247,7 @@ export interface StageConfigInput
 type RolesInput = Pick<ConsoleRoles, 'roleClaim'> & Optional<Omit<ConsoleRoles, 'roleClaim'>>;
 /** How people sign in to the console, as a user writes it. */
 export type ConsoleInput =
-  | (RolesInput & { readonly issuer: string; readonly clientId: string })
+  | (RolesInput & { readonly issuer: string; readonly clientId: string; readonly scope?: string })
   | (RolesInput & { readonly cognito: { readonly domainPrefix: string } });
 
 /** Production keeps its data when someone deletes a stack or a table by mistake. */

@@ -34,14 +34,15 @@ const installed = (...path: string[]) => join(project, 'node_modules', 'notifica
 const manifest = () => JSON.parse(readFileSync(installed('package.json'), 'utf8'));
 
 describe('the package with the construct', () => {
-  it('has the construct, the client, their types, the functions, its documentation, and nothing else', () => {
+  it('has the construct, the client, their types, the functions, the page of the console, its documentation, and nothing else', () => {
     const allowed = [
       /^(package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES|construct\.(js|d\.ts))$/,
       /^types\/(lib|src\/core\/model)\/[a-z/-]+\.d\.ts$/,
       // The shape of a table, of which constructs of lib/ speak.
       /^types\/src\/adapters\/dynamodb\/schema\.d\.ts$/,
       /^client\/(package\.json|index\.js|types\/(client|core\/model)\/[a-z/-]+\.d\.ts)$/,
-      new RegExp(`^functions/(${FUNCTIONS.join('|')})/[\\w.-]+\\.mjs$`),
+      /^console\/(index\.html|assets\/console-[0-9a-f]{12}\.(js|css|svg))$/,
+      new RegExp(`^functions/(${[...FUNCTIONS, 'console-api', 'console-operations'].join('|')})/[\\w.-]+\\.mjs$`),
     ];
     expect(packed.files.filter((file) => !allowed.some((pattern) => pattern.test(file)))).toEqual([]);
     expect(packed.files).toEqual(
@@ -52,6 +53,7 @@ describe('the package with the construct', () => {
         'types/lib/construct.d.ts',
         'client/types/client/index.d.ts',
         'THIRD-PARTY-NOTICES',
+        'console/index.html',
         ...FUNCTIONS.map((name) => `functions/${name}/index.mjs`),
       ]),
     );
@@ -92,6 +94,7 @@ describe('the package with the construct', () => {
     const libraries = files.flatMap((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []);
     expect(new Set(libraries).size).toBeGreaterThan(50);
     for (const name of new Set(libraries)) expect(text).toContain(`${name} `);
+    expect([...libraries]).toEqual(expect.arrayContaining(['preact', 'uplot', 'oauth4webapi']));
   });
 });
 
@@ -148,6 +151,33 @@ describe('an empty CDK app with the packed package', () => {
       tsc('app.ts');
 
       expect(assetsOf(synthesize('app.js'))).toHaveLength(FUNCTIONS.length);
+    },
+    3 * MINUTES,
+  );
+
+  it(
+    'deploys the console with the page that is in the package',
+    () => {
+      writeFileSync(
+        join(project, 'console.mjs'),
+        `import { App, Stack } from 'aws-cdk-lib';
+        import { NotificationRetry } from 'notification-retry/construct';
+        const app = new App();
+        const sign = { issuer: 'https://login.example.com', clientId: 'console' };
+        new NotificationRetry(new Stack(app, 'Theirs'), 'Retry', {
+          stage: 'test', senderAddress: 'a@your-domain.jp', console: sign,
+        });
+        app.synth();`,
+      );
+      const out = synthesize('console.mjs');
+
+      const pages = assetsOf(out).filter((asset) => existsSync(join(out, asset, 'index.html')));
+      expect(pages.map((asset) => readFileSync(join(out, asset, 'index.html'), 'utf8'))).toEqual([
+        readFileSync(installed('console', 'index.html'), 'utf8'),
+      ]);
+      expect(readdirSync(join(out, pages[0] ?? '', 'assets')).sort()).toEqual(
+        readdirSync(installed('console', 'assets')).sort(),
+      );
     },
     3 * MINUTES,
   );

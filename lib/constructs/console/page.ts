@@ -31,10 +31,13 @@ const PROJECT_ROOT = join(import.meta.dirname, '..', '..', '..');
 /** The published package has the built page in this folder beside its compiled file. */
 const PREBUILT = join(import.meta.dirname, 'console');
 
-/** A path without an extension is a route of the page: CloudFront serves index.html for it. */
-const ROUTES_OF_THE_PAGE = `function handler(event) {
+/**
+ * Files are below /assets/ or beside index.html. Every other path is a route of the page, for which CloudFront serves
+ * index.html: an id below a screen may look like the name of a file.
+ */
+export const ROUTES_OF_THE_PAGE = `function handler(event) {
   var request = event.request;
-  if (!request.uri.split('/').pop().includes('.')) request.uri = '/index.html';
+  if (!/^\\/(assets\\/.+|[^/]+[.][^/]+)$/.test(request.uri)) request.uri = '/index.html';
   return request;
 }`;
 

@@ -34,8 +34,8 @@ export function createSignIn(
   pageUrl: string,
 ): SignIn {
   if ('issuer' in settings) {
-    const { issuer, clientId, roleClaim = 'groups' } = settings;
-    return { issuer, clientId, scope: SCOPE, roleClaim, origins: [new URL(issuer).origin] };
+    const { issuer, clientId, scope: wanted = SCOPE, roleClaim = 'groups' } = settings;
+    return { issuer, clientId, scope: wanted, roleClaim, origins: [new URL(issuer).origin] };
   }
   const pool = userPool(scope, config);
   const { region } = Stack.of(scope);

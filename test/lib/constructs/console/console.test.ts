@@ -1,6 +1,9 @@
+import { runInNewContext } from 'node:vm';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseStageConfig } from '../../../../lib/config/parse-stage-config.ts';
+import { ROUTES_OF_THE_PAGE } from '../../../../lib/constructs/console/page.ts';
 import { resourcesOf, stackOf } from '../../../support/lib/synthesize.ts';
 
 const ISSUER = 'https://login.example.com/realms/ops';
@@ -65,6 +68,19 @@ describe('the console on the web', () => {
     expect(JSON.stringify(distribution?.properties)).not.toContain('allow-all');
   });
 
+  it.each([
+    ['/', '/index.html'],
+    ['/notifications', '/index.html'],
+    ['/notifications/report.2026', '/index.html'],
+    ['/notifications/a%2Fb.js', '/index.html'],
+    ['/newsletters/emails/EM1', '/index.html'],
+    ['/config.json', '/config.json'],
+    ['/assets/console-0123456789ab.js', '/assets/console-0123456789ab.js'],
+  ])('CloudFront answers %s with %s', (uri, file) => {
+    const answer = runInNewContext(`${ROUTES_OF_THE_PAGE} handler({ request: { uri } }).uri`, { uri });
+    expect(answer).toBe(file);
+  });
+
   it('makes a user pool without an issuer: nobody signs up, a second factor, groups, short tokens, no secret', () => {
     oidc.resourceCountIs('AWS::Cognito::UserPool', 0);
     cognito.hasResourceProperties('AWS::Cognito::UserPool', {
@@ -78,6 +94,18 @@ describe('the console on the web', () => {
     });
     const groups = resourcesOf(cognito, 'AWS::Cognito::UserPoolGroup').map(({ properties }) => properties['GroupName']);
     expect(groups.sort()).toEqual(['operator', 'viewer']);
+  });
+
+  it.each(['openid email offline_access', 'openid'])('takes the scope %s', (scope) => {
+    const console = { issuer: ISSUER, clientId: 'console', scope };
+    expect(parseStageConfig({ stage: 'dev', senderAddress: 'a@example.com', console }).console).toMatchObject({
+      scope,
+    });
+  });
+
+  it.each(['', 'email', 'openid  email', 'openid"', 'myopenid'])('refuses the scope %j', (scope) => {
+    const console = { issuer: ISSUER, clientId: 'console', scope };
+    expect(() => parseStageConfig({ stage: 'dev', senderAddress: 'a@example.com', console })).toThrow(/console/);
   });
 
   it.each([byIssuer, byCognito])('passes cdk-nag', (context) => {

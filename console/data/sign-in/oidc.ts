@@ -1,0 +1,204 @@
+import * as oauth from 'oauth4webapi';
+import type { ConsoleConfig } from '../../../src/console-api/session.ts';
+import { beginJourney, endJourney, forgetSignOut, hasSignedOut, type Journey, rememberSignOut } from './journey.ts';
+import type { SignedOut, SignIn } from './outcome.ts';
+
+type OidcConfig = Extract<ConsoleConfig, { sign_in: 'oidc' }>;
+export type Oidc = ReturnType<typeof createOidc>;
+
+/** They live in memory only: a reload, a new tab or the tab's end forgets them. */
+interface Tokens {
+  readonly access: string;
+  readonly endsAt: number;
+  readonly refresh: string | undefined;
+  readonly id: string | undefined;
+}
+
+/** A token is renewed this long before it ends, so that none ends on its way. */
+const RENEW_BEFORE_MS = 30_000;
+
+/** The issuer would have to show something: its answers to `prompt=none` (OpenID Connect Core, 3.1.2.6). */
+const NEEDS_PERSON = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required'];
+
+/** Authorization code with PKCE, as OAuth 2.0 for Browser-Based Apps has it for a page without a server. */
+export function createOidc({ issuer, client_id, scope }: OidcConfig) {
+  const client: oauth.Client = { client_id };
+  // The issuer sends people back to one address, which its administrator registered.
+  const redirectUri = `${location.origin}/`;
+  const options = isLoopback(issuer) ? { [oauth.allowInsecureRequests]: true } : {};
+  let server: Promise<oauth.AuthorizationServer> | undefined;
+  let tokens: Tokens | undefined;
+  let renewal: Promise<void> | undefined;
+
+  function discovered(): Promise<oauth.AuthorizationServer> {
+    const at = new URL(issuer);
+    server ??= oauth.discoveryRequest(at, options).then((answer) => oauth.processDiscoveryResponse(at, answer));
+    server.catch(() => {
+      server = undefined;
+    });
+    return server;
+  }
+
+  async function leave(silent: boolean, back = location.pathname + location.search): Promise<SignIn> {
+    const { authorization_endpoint } = await discovered();
+    if (authorization_endpoint === undefined) throw new Error('The issuer names no authorization_endpoint');
+    const journey: Journey = {
+      state: oauth.generateRandomState(),
+      nonce: oauth.generateRandomNonce(),
+      verifier: oauth.generateRandomCodeVerifier(),
+      back,
+      silent,
+    };
+    const url = new URL(authorization_endpoint);
+    for (const [name, value] of Object.entries({
+      response_type: 'code',
+      client_id,
+      redirect_uri: redirectUri,
+      scope,
+      state: journey.state,
+      nonce: journey.nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(journey.verifier),
+      code_challenge_method: 'S256',
+      ...(silent && { prompt: 'none' }),
+    })) {
+      url.searchParams.set(name, value);
+    }
+    beginJourney(journey);
+    location.assign(url);
+    return { state: 'leaving' };
+  }
+
+  function out(why: string, remedy = 'Sign in again: the page comes back to where it is.'): SignedOut {
+    tokens = undefined;
+    return { state: 'out', why, remedy, again };
+  }
+
+  function again(): void {
+    forgetSignOut();
+    // An issuer that cannot be reached shows up when the page starts, with a button to try again.
+    leave(false).catch(() => location.reload());
+  }
+
+  async function comeBack(journey: Journey, answer: URL): Promise<SignIn> {
+    history.replaceState(null, '', journey.back);
+    const as = await discovered();
+    try {
+      const params = oauth.validateAuthResponse(as, client, answer, journey.state);
+      const given = await oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        oauth.None(),
+        params,
+        redirectUri,
+        journey.verifier,
+        options,
+      );
+      take(
+        await oauth.processAuthorizationCodeResponse(as, client, given, {
+          expectedNonce: journey.nonce,
+          requireIdToken: true,
+        }),
+      );
+      return { state: 'in' };
+    } catch (error) {
+      if (error instanceof TypeError) throw error;
+      const refusal = refusalOf(error);
+      if (journey.silent && refusal !== undefined && NEEDS_PERSON.includes(refusal)) return leave(false, journey.back);
+      if (refusal === undefined) {
+        return out('The answer of the issuer does not belong to the sign-in that this tab began, or is not valid.');
+      }
+      return out(
+        `The issuer did not sign you in: ${refusal}.`,
+        'Sign in again. If that is refused too, ask whoever decides who gets in.',
+      );
+    }
+  }
+
+  function take(given: oauth.TokenEndpointResponse): void {
+    tokens = {
+      access: given.access_token,
+      // Without a lifetime the API says when it is over.
+      endsAt: given.expires_in === undefined ? Number.POSITIVE_INFINITY : Date.now() + given.expires_in * 1000,
+      refresh: given.refresh_token ?? tokens?.refresh,
+      id: given.id_token ?? tokens?.id,
+    };
+  }
+
+  async function renew(refresh: string): Promise<void> {
+    const as = await discovered();
+    const answer = await oauth.refreshTokenGrantRequest(as, client, oauth.None(), refresh, options);
+    const given = await oauth.processRefreshTokenResponse(as, client, answer);
+    // Somebody may have signed out in the meantime.
+    if (tokens !== undefined) take(given);
+  }
+
+  async function accessToken(): Promise<string | undefined> {
+    if (tokens === undefined || Date.now() < tokens.endsAt - RENEW_BEFORE_MS) return tokens?.access;
+    const { refresh } = tokens;
+    try {
+      if (refresh !== undefined) {
+        // An issuer may take a refresh token once only, and several requests start together.
+        renewal ??= renew(refresh).finally(() => {
+          renewal = undefined;
+        });
+        await renewal;
+      }
+    } catch (error) {
+      if (!(error instanceof TypeError)) tokens = tokens && { ...tokens, refresh: undefined };
+      else if (Date.now() >= (tokens?.endsAt ?? 0)) throw error;
+    }
+    // Without a token, or with one that is over, the API answers 401, and the page says that the session has ended.
+    return tokens?.access;
+  }
+
+  async function signOut(): Promise<SignIn> {
+    const before = tokens;
+    tokens = undefined;
+    rememberSignOut();
+    const as = await discovered();
+    if (before?.refresh !== undefined && as.revocation_endpoint !== undefined) {
+      await oauth.revocationRequest(as, client, oauth.None(), before.refresh, options).catch(() => undefined);
+    }
+    if (as.end_session_endpoint === undefined) return signedOut();
+    const url = new URL(as.end_session_endpoint);
+    url.searchParams.set('client_id', client_id);
+    if (before?.id !== undefined) url.searchParams.set('id_token_hint', before.id);
+    url.searchParams.set('post_logout_redirect_uri', redirectUri);
+    // Cognito has its own name for it; issuers ignore what they do not know.
+    url.searchParams.set('logout_uri', redirectUri);
+    location.assign(url);
+    return { state: 'leaving' };
+  }
+
+  const signedOut = () => out('You have signed out.', 'Sign in to go on.');
+
+  return {
+    /** Takes the issuer's answer in the address, or leaves for the issuer: silently first, so that a reload shows nothing. */
+    async start(): Promise<SignIn> {
+      const journey = endJourney();
+      const answer = new URL(location.href);
+      const has = (name: string) => answer.searchParams.has(name);
+      const isAnswer = answer.pathname === '/' && has('state') && (has('code') || has('error'));
+      if (journey !== undefined && isAnswer) return comeBack(journey, answer);
+      if (tokens !== undefined) return { state: 'in' };
+      if (isAnswer) {
+        history.replaceState(null, '', '/');
+        return out('This address is the answer to a sign-in that this tab did not begin.');
+      }
+      return hasSignedOut() ? signedOut() : leave(true);
+    },
+    accessToken,
+    ended: () => (hasSignedOut() ? signedOut() : out('Your session has ended.')),
+    signOut,
+  };
+}
+
+function refusalOf(error: unknown): string | undefined {
+  const refused = error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError;
+  return refused ? error.error : undefined;
+}
+
+/** Tests have an issuer of this machine. Everywhere else tokens travel by https only. */
+function isLoopback(issuer: string): boolean {
+  return ['127.0.0.1', 'localhost'].includes(new URL(issuer).hostname);
+}
