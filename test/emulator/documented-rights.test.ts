@@ -60,6 +60,7 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
       findStack,
       { actions: ['dynamodb:Query'], resources: [`${tableOf(outputs['NotificationLogTable'])}/index/work_index`] },
       { actions: ['dynamodb:BatchGetItem'], resources: [tableOf(outputs['NotificationLogTable'])] },
+      { actions: ['dynamodb:GetItem', 'dynamodb:Query'], resources: [tableOf(outputs['PipelineStateTable'])] },
       { actions: ['sqs:GetQueueAttributes', 'sqs:SendMessage'], resources: lanesOf(outputs) },
       { actions: ['kms:Decrypt'], resources: [outputs['DataKey'] ?? ''] },
     ],

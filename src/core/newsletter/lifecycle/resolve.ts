@@ -51,10 +51,12 @@ const WRITE_MS = 20_000;
  * @throws Problem
  */
 export async function resolveEmail(email_id: string, action: Resolution, deps: ResolveDeps): Promise<Resolved> {
+  // Before the first read, which may take a while: who becomes uncertain meanwhile was not seen.
+  const seen_at = deps.clock().toISOString();
   const email = await deps.emails.read(email_id);
   if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
   if (email.prepared === undefined) throw wrongState(email, 'resolved');
-  return resolveFrom({ email, action, seen_at: deps.clock().toISOString() }, '', deps);
+  return resolveFrom({ email, action, seen_at }, '', deps);
 }
 
 /** Goes on with a decision. The message may come again: only what was uncertain when the operator decided is meant. */
