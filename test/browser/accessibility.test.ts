@@ -59,6 +59,8 @@ it('axe finds what is wrong, when something is', async () => {
   const { page } = await openTab(browser, served.url);
   await page.goto('/keys');
   await page.getByRole('heading', { level: 1 }).waitFor();
+  // What arrives later draws the page anew, without the picture.
+  await page.waitForLoadState('networkidle');
   await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<img src="/nothing.png">')`);
   expect(await axeFindings(page)).toEqual([expect.stringMatching(/^image-alt/)]);
   await page.context().close();

@@ -1,5 +1,6 @@
 import { MemoryChunks } from '../../../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-emails.ts';
+import { Problem } from '../../../../src/core/intake/problem.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
@@ -254,7 +255,7 @@ export class NewsletterWorld {
       await run(process);
     } catch (error) {
       if (error instanceof Died) this.deaths += 1;
-      else if (!isStorage(error)) this.log.push(`unexpected: ${error instanceof Error ? error.stack : error}`);
+      else if (!comesAgain(error)) this.log.push(`unexpected: ${error instanceof Error ? error.stack : error}`);
       if (rethrow) throw error;
     } finally {
       this.#alive.delete(process);
@@ -262,7 +263,9 @@ export class NewsletterWorld {
   }
 }
 
-function isStorage(error: unknown): boolean {
+/** Errors after which the message comes again: of storage, and of a decision that storage made too slow. */
+function comesAgain(error: unknown): boolean {
+  if (error instanceof Problem) return error.problem === 'unavailable';
   const name = error instanceof Error ? error.name : '';
   return name === 'ThrottlingException' || name === 'StorageUnavailableError';
 }
