@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 /** A key, or two keys in a row ("g o"), with what it does. */
 export interface Shortcut {
@@ -15,7 +15,8 @@ let first: { readonly key: string; readonly at: number } | undefined;
 
 /** Reacts to keys while no field has the focus and no dialog is open. Keys with Ctrl, Alt or Meta stay the browser's. */
 export function useKeys(bindings: Bindings): void {
-  useEffect(() => {
+  // As soon as the rows can be seen: an effect after the paint would lose the first key of a fast hand.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
       const before = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS ? `${first.key} ` : '';

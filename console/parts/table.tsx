@@ -35,17 +35,21 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
   const narrow = useNarrow();
   const body = useRef<HTMLTableSectionElement>(null);
   const [active, setActive] = useState(-1);
+  // Beside the state, because keys that repeat fast come before the next rendering.
+  const position = useRef(-1);
   const { first, last, rowHeight, reveal } = useVisibleRows(body, rows.length, more, onEnd);
 
-  const move = (step: number) => {
-    const to = Math.max(0, Math.min(rows.length - 1, active + step));
-    setActive(to);
-    reveal(to);
-    requestAnimationFrame(() =>
-      body.current?.querySelector<HTMLElement>(`[data-row="${to}"]`)?.focus({ preventScroll: true }),
-    );
-  };
-  const bindings = useMemo(() => ({ j: () => move(1), k: () => move(-1) }), [active, rows.length, rowHeight]);
+  const bindings = useMemo(() => {
+    const move = (step: number) => {
+      position.current = Math.max(0, Math.min(rows.length - 1, position.current + step));
+      setActive(position.current);
+      reveal(position.current);
+      requestAnimationFrame(() =>
+        body.current?.querySelector<HTMLElement>(`[data-row="${position.current}"]`)?.focus({ preventScroll: true }),
+      );
+    };
+    return { j: () => move(1), k: () => move(-1) };
+  }, [rows.length, reveal]);
   useKeys(bindings);
 
   const shown = narrow ? columns.filter((column) => column.narrow !== undefined) : columns;
@@ -77,7 +81,10 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
               class={`table-row${hrefOf === undefined ? '' : ' opens'}`}
               style={{ ...grid, transform: `translateY(${index * rowHeight}px)` }}
               onClick={(event) => open(row, event)}
-              onFocus={() => setActive(index)}
+              onFocus={() => {
+                position.current = index;
+                setActive(index);
+              }}
               onKeyDown={(event) =>
                 event.key === 'Enter' && event.target === event.currentTarget && open(row, { target: null })
               }
