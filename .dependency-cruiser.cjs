@@ -18,10 +18,10 @@ const CORE_ROOMS = {
   breaker: ['delivery', 'model'],
   pacing: ['delivery', 'model'],
   'delivery-events': ['delivery', 'model'],
-  operator: ['breaker', 'intake', 'delivery', 'model'],
+  operator: ['breaker', 'delivery', 'model'],
   intake: ['indexing', 'delivery', 'model'],
   monitor: ['breaker', 'delivery', 'model'],
-  newsletter: ['pacing', 'intake', 'model'],
+  newsletter: ['pacing', 'model'],
 };
 
 const coreRooms = Object.entries(CORE_ROOMS).map(([room, below]) =>

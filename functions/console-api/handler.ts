@@ -5,7 +5,7 @@ import type { Deployment } from '../../src/adapters/deployment/deployment.ts';
 import { createConsole } from '../../src/console-server/console.ts';
 import { fail } from '../../src/console-server/http/dispatch.ts';
 import type { ConsoleAnswer, ConsoleRequest } from '../../src/console-server/http/request.ts';
-import { Problem } from '../../src/core/intake/problem.ts';
+import { Problem } from '../../src/core/model/problem.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleApiEnv } from '../shared/runtime/console-env.ts';

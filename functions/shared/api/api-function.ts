@@ -4,9 +4,9 @@ import type {
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
 import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
-import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '../../../src/core/intake/problem.ts';
 import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
+import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type Caller, fromContext } from './caller.ts';

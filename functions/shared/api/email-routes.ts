@@ -17,7 +17,7 @@ import {
 } from '../../../src/adapters/api/email-schemas.ts';
 import { emailIdOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
 import { check, readIdempotencyKey, readOptionalIdempotencyKey } from '../../../src/adapters/api/read-request.ts';
-import { Problem } from '../../../src/core/intake/problem.ts';
+import { Problem } from '../../../src/core/model/problem.ts';
 import {
   cancelEmail,
   type OperateDeps,

@@ -1,6 +1,6 @@
 import { memberSchema, membersSchema, resubscribeSchema } from '../../../src/adapters/api/newsletter-schemas.ts';
 import { check, invalid, readOptionalIdempotencyKey } from '../../../src/adapters/api/read-request.ts';
-import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/intake/problem.ts';
+import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import { resubscribe } from '../../../src/core/newsletter/members/resubscribe.ts';
 import { upsertAll } from '../../../src/core/newsletter/members/upsert-all.ts';
 import type { GivenMember, UpsertDeps } from '../../../src/core/newsletter/members/upsert-members.ts';

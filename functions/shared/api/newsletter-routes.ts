@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { newsletterId, newsletterSchema } from '../../../src/adapters/api/newsletter-schemas.ts';
 import { check } from '../../../src/adapters/api/read-request.ts';
-import { Problem } from '../../../src/core/intake/problem.ts';
+import { Problem } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { Newsletter } from '../../../src/core/newsletter/model/newsletter.ts';
 import type { NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';

@@ -1,11 +1,11 @@
 import { type CopiesRequest, type ListRequest, readListRequest } from '../../../src/adapters/api/list-request.ts';
 import { openApiDocument } from '../../../src/adapters/api/openapi.ts';
 import { attemptOf, summaryOf } from '../../../src/core/intake/notification-summary.ts';
-import { Problem, unavailable } from '../../../src/core/intake/problem.ts';
 import { whyNoRetry } from '../../../src/core/intake/public-state.ts';
 import { notFound, requireOwnRow } from '../../../src/core/intake/require-own-row.ts';
 import { asNotification, type ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import { Problem, unavailable } from '../../../src/core/model/problem.ts';
 import { newRunId } from '../../../src/core/model/queue-message.ts';
 import { type RetryDeps, retryNow } from '../../../src/core/operator/retry-now.ts';
 import type { ApiAnswer, ApiRequest, Routes } from './api-function.ts';

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { type FieldFault, Problem } from '../../core/intake/problem.ts';
+import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import { parseTime } from '../../core/model/time.ts';
 import { SegmentError } from '../../core/newsletter/audience/segment-rules.ts';
 import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';

@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemName } from '../../core/intake/problem.ts';
+import { PROBLEMS, type ProblemName } from '../../core/model/problem.ts';
 import { reference, type SchemaName } from './openapi-components.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { ProblemName } from '../../core/intake/problem.ts';
+import type { ProblemName } from '../../core/model/problem.ts';
 import { problemAnswers } from './openapi-answers.ts';
 import { reference, type SchemaName, schemaOf } from './openapi-components.ts';
 import { idempotencyKey } from './request-schemas.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { bodyFault, fallbackFault } from '../../core/intake/body-limits.ts';
 import type { FailedAttempt, NotificationRequest } from '../../core/intake/notification-request.ts';
-import { type FieldFault, Problem } from '../../core/intake/problem.ts';
 import { scheduleFault } from '../../core/intake/schedule-rule.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
+import { type FieldFault, Problem } from '../../core/model/problem.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
 import { parseTime } from '../../core/model/time.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { FieldFault } from '../../core/intake/problem.ts';
+import type { FieldFault } from '../../core/model/problem.ts';
 
 type Schema = v.GenericSchema & {
   /** The inner schema of an optional one. */

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { DEFAULT_JOB_LIMITS } from '../../core/newsletter/model/job-limits.ts';
 import { type EmailView, emailView } from '../../core/newsletter/views/email-view.ts';

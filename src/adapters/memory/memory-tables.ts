@@ -15,8 +15,8 @@ import {
 } from '../../core/model/notification.ts';
 import { providerHost } from '../../core/model/provider-key.ts';
 import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
-import { setAside } from '../../core/model/set-aside.ts';
 import type { Clock } from '../../core/model/time.ts';
+import { setAside } from '../../core/model/work/set-aside.ts';
 import { readEntries } from '../../core/model/work/work-rules.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueuePrefix } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';

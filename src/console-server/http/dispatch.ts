@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { check } from '../../adapters/api/read-request.ts';
 import { needsOperator } from '../../console-api/routes.ts';
-import { PROBLEMS, Problem, unavailable } from '../../core/intake/problem.ts';
+import { PROBLEMS, Problem, unavailable } from '../../core/model/problem.ts';
 import { matchRoute } from './match.ts';
 import { problemBody } from './problem-body.ts';
 import type { ConsoleAnswer, ConsoleRequest } from './request.ts';

@@ -1,4 +1,4 @@
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 
 export interface Match {
   readonly key: string;

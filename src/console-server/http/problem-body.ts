@@ -1,5 +1,5 @@
 import type { ProblemBody } from '../../console-api/page.ts';
-import { type Problem, type ProblemName, problemDocument } from '../../core/intake/problem.ts';
+import { type Problem, type ProblemName, problemDocument } from '../../core/model/problem.ts';
 import { shellCommand } from '../shell-command.ts';
 
 /** What a person does about a refusal. */

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { securityHeaders } from '../../console-api/security-headers.ts';
 import type { ConsoleConfig } from '../../console-api/session.ts';
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 import { loopbackRefusal } from '../../processes/loopback-guard.ts';
 import { fail } from '../http/dispatch.ts';
 import type { Caller, ConsoleAnswer, ConsoleRequest } from '../http/request.ts';

@@ -1,7 +1,7 @@
 import { createContentStore } from '../../adapters/dynamodb/delivery/content-store.ts';
 import { type ActionAnswer, type ActionResult, actionBody, revealBody } from '../../console-api/notifications.ts';
 import { ContentUnreadableError } from '../../core/delivery/send.ts';
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
 import { tally } from '../../core/operator/audit/audited.ts';
 import { cancel } from '../../core/operator/cancel.ts';

@@ -2,7 +2,7 @@ import type { ApiKey } from '../../adapters/api-keys/api-key.ts';
 import { newApiKey } from '../../adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../adapters/api-keys/api-key-store.ts';
 import { type CreatedKey, createKeyBody, type KeyView, keysQuery, revokeKeyBody } from '../../console-api/keys.ts';
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 import { decide } from '../audited.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';

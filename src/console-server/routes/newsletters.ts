@@ -19,7 +19,7 @@ import {
   recipientsQuery,
   resolveBody,
 } from '../../console-api/newsletters.ts';
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../core/newsletter/lifecycle/operate.ts';
 import { resolveEmail } from '../../core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';

@@ -10,8 +10,8 @@ import {
 } from '../../console-api/notifications.ts';
 import type { ShellCommand } from '../../console-api/page.ts';
 import { checkRetry } from '../../core/delivery/policy/retry-check.ts';
-import { Problem } from '../../core/intake/problem.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
+import { Problem } from '../../core/model/problem.ts';
 import { withoutAddresses } from '../../core/model/text.ts';
 import { stateOf } from '../../core/model/work/row-state.ts';
 import { heldBy } from '../../core/operator/views/held-attempt.ts';

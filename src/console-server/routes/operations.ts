@@ -8,7 +8,7 @@ import {
   operationsQuery,
 } from '../../console-api/operations.ts';
 import type { RouteKey } from '../../console-api/routes.ts';
-import { Problem } from '../../core/intake/problem.ts';
+import { Problem } from '../../core/model/problem.ts';
 import { createOperation, operate, possibleActs } from '../../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../../core/operator/operations/operation.ts';
 import { viewOf } from '../../core/operator/views/notification-view.ts';

@@ -1,7 +1,7 @@
 import type { NotificationRow } from '../model/notification.ts';
 import type { QueueMessage } from '../model/queue-message.ts';
 import type { RowChange } from '../model/row-change.ts';
-import { setAside } from '../model/set-aside.ts';
+import { setAside } from '../model/work/set-aside.ts';
 import { workFaults } from '../model/work/work-rules.ts';
 
 /** A row that is in the work index and must not be: how it leaves, and why. */

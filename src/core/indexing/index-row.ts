@@ -1,9 +1,9 @@
 import type { ForeignRow } from '../model/foreign-row.ts';
 import type { NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { setAside } from '../model/set-aside.ts';
 import type { Clock } from '../model/time.ts';
 import type { IndexShards } from '../model/work/index-shards.ts';
+import { setAside } from '../model/work/set-aside.ts';
 import { type IndexPlan, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 

@@ -1,8 +1,8 @@
 import type { QueuedMessage } from '../model/lanes.ts';
+import { Problem, unavailable } from '../model/problem.ts';
 import { type Acceptance, accept } from './accept.ts';
 import type { IntakeRequest } from './notification-request.ts';
 import type { IntakeDeps } from './ports.ts';
-import { Problem, unavailable } from './problem.ts';
 
 /** An item of a batch that passed validation. */
 export interface BatchItem extends IntakeRequest {

@@ -1,4 +1,5 @@
 import type { QueuedMessage } from '../model/lanes.ts';
+import { Problem } from '../model/problem.ts';
 import { queuedFor } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import { messageDue } from './failed-send.ts';
@@ -7,7 +8,6 @@ import { laneMessage } from './lane-message.ts';
 import { type NewNotification, newNotification } from './new-row.ts';
 import type { IntakeRequest } from './notification-request.ts';
 import type { IntakeDeps, IntakeRecord, StoredRow } from './ports.ts';
-import { Problem } from './problem.ts';
 import type { PublicState } from './public-state.ts';
 import { scheduleFault } from './schedule-rule.ts';
 

@@ -1,5 +1,5 @@
 import type { Channel } from '../model/channels.ts';
-import type { FieldFault } from './problem.ts';
+import type { FieldFault } from '../model/problem.ts';
 
 interface BodyLimit {
   readonly max: number;

@@ -3,8 +3,8 @@ import { rowFaults } from '../indexing/row-rules.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { withChange } from '../model/row-change.ts';
-import { describeFaults } from '../model/set-aside.ts';
 import type { IndexShards } from '../model/work/index-shards.ts';
+import { describeFaults } from '../model/work/set-aside.ts';
 import { attemptedAt, claimForSend, type JudgedSend, judgeSend } from './failed-send.ts';
 import type { NotificationRequest } from './notification-request.ts';
 

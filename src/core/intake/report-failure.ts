@@ -3,6 +3,7 @@ import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
 import { asNotification, type ForeignRow } from '../model/foreign-row.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
+import { Problem } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import type { IndexShards } from '../model/work/index-shards.ts';
@@ -11,7 +12,6 @@ import type { Acceptance } from './accept.ts';
 import { attemptedAt, claimForSend, claimOf, isRecordOf, judgeSend, messageDue, stateAfter } from './failed-send.ts';
 import { laneMessage } from './lane-message.ts';
 import type { FailedAttempt } from './notification-request.ts';
-import { Problem } from './problem.ts';
 import { requireOwnRow } from './require-own-row.ts';
 
 /** The tables, as the report of a failure needs them. */

@@ -1,5 +1,5 @@
+import { Problem } from '../model/problem.ts';
 import { isGone } from '../model/work/history-index.ts';
-import { Problem } from './problem.ts';
 
 /**
  * Returns the row if it belongs to the tenant and has not expired. The row of another tenant is answered like an

@@ -1,7 +1,7 @@
+import type { FieldFault } from '../model/problem.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import type { NotificationRequest } from './notification-request.ts';
-import type { FieldFault } from './problem.ts';
 
 /** A row lives two years. A later scheduled time would leave too little of them for its history. */
 const LATEST_DAYS = 365;

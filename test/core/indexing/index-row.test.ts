@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { planIndex } from '../../../src/core/indexing/index-plan.ts';
 import { rowFaults } from '../../../src/core/indexing/row-rules.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { describeFaults } from '../../../src/core/model/set-aside.ts';
 import { historyKeys } from '../../../src/core/model/work/history-index.ts';
+import { describeFaults } from '../../../src/core/model/work/set-aside.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 

@@ -5,8 +5,8 @@ import { type Acceptance, accept, IN_FLIGHT_MS } from '../../../src/core/intake/
 import { KEY_LIFETIME_MS } from '../../../src/core/intake/idempotency-key.ts';
 import type { NotificationRequest } from '../../../src/core/intake/notification-request.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
-import { Problem } from '../../../src/core/intake/problem.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import { Problem } from '../../../src/core/model/problem.ts';
 import { intakeRequest, memoryIntake } from '../../support/api/intake.ts';
 import { at, T0 } from '../../support/rows.ts';
 

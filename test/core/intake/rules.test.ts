@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { BODY_LIMITS, bodyFault, fallbackFault } from '../../../src/core/intake/body-limits.ts';
 import { attemptedAt, claimForSend, isRecordOf } from '../../../src/core/intake/failed-send.ts';
 import { laneMessage } from '../../../src/core/intake/lane-message.ts';
-import { Problem, problemDocument, problemType, unavailable } from '../../../src/core/intake/problem.ts';
 import { requireOwnRow } from '../../../src/core/intake/require-own-row.ts';
 import { scheduleFault } from '../../../src/core/intake/schedule-rule.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
+import { Problem, problemDocument, problemType, unavailable } from '../../../src/core/model/problem.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { at, T0 } from '../../support/rows.ts';
 

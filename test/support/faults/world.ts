@@ -12,11 +12,11 @@ import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-deli
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
 import { accept } from '../../../src/core/intake/accept.ts';
-import { Problem } from '../../../src/core/intake/problem.ts';
 import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import type { Priority } from '../../../src/core/model/priorities.ts';
+import { Problem } from '../../../src/core/model/problem.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { BASE_SHARDS, MOST_SHARDS, shardsForWriting } from '../../../src/core/model/work/index-shards.ts';
 import { workPartitions } from '../../../src/core/model/work/work-partitions.ts';

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { setAside } from '../../../core/model/set-aside.ts';
 import type { Clock } from '../../../core/model/time.ts';
+import { setAside } from '../../../core/model/work/set-aside.ts';
 import type { MalformedEntries } from '../../../core/sweep/malformed-entries.ts';
 import { updateGuarded } from '../table/guarded-update.ts';
 

@@ -1,4 +1,4 @@
-import { Problem } from '../../intake/problem.ts';
+import { Problem } from '../../model/problem.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
 import { type AdvanceDeps, advance } from './advance.ts';

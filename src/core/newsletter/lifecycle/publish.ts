@@ -1,4 +1,4 @@
-import { Problem } from '../../intake/problem.ts';
+import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import { isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';

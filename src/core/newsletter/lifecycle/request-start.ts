@@ -1,4 +1,4 @@
-import { Problem } from '../../intake/problem.ts';
+import { Problem } from '../../model/problem.ts';
 import { type OperateDeps, retryEmail } from './operate.ts';
 
 export type StartRequest =

@@ -1,4 +1,4 @@
-import { Problem } from '../../intake/problem.ts';
+import { Problem } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { changeState } from '../accounting/change-state.ts';
 import { acceptUncertain, type NextState, resolveUncertain } from '../accounting/chunk-changes.ts';

@@ -1,4 +1,4 @@
-import { Problem } from '../../intake/problem.ts';
+import { Problem } from '../../model/problem.ts';
 import { epochMs } from '../../model/time.ts';
 import type { AuditDeps, AuditRecord, KnownRequest } from './audit.ts';
 

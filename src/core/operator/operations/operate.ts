@@ -1,4 +1,4 @@
-import { Problem } from '../../intake/problem.ts';
+import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import { NOTHING, type Operation, type OperationChange, type OperationStore, sourcesOf } from './operation.ts';
 import { heeded, isActive, isClaimed } from './run-operation.ts';

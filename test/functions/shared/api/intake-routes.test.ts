@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRequestCounts } from '../../../../src/adapters/dynamodb/intake/request-counts.ts';
-import { PROBLEMS, problemType } from '../../../../src/core/intake/problem.ts';
+import { PROBLEMS, problemType } from '../../../../src/core/model/problem.ts';
 import { type Answer, type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 
 let world: ApiWorld;

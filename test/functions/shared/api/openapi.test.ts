@@ -9,7 +9,7 @@ import { memberRoutes } from '../../../../functions/shared/api/member-routes.ts'
 import { newsletterRoutes } from '../../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes } from '../../../../functions/shared/api/notification-routes.ts';
 import { openApiDocument } from '../../../../src/adapters/api/openapi.ts';
-import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/intake/problem.ts';
+import { PROBLEMS, type ProblemName, problemType } from '../../../../src/core/model/problem.ts';
 import { type ApiWorld, startApiWorld } from '../../../support/api/api-world.ts';
 import { fromSchema, type JsonSchema, nearlyFromSchema } from '../../../support/api/json-schema-arbitrary.ts';
 import { deadRow, storedRow } from '../../../support/cli/operations.ts';

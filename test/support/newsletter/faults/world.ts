@@ -1,6 +1,6 @@
 import { MemoryChunks } from '../../../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-emails.ts';
-import { Problem } from '../../../../src/core/intake/problem.ts';
+import { Problem } from '../../../../src/core/model/problem.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';

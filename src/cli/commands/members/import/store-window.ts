@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { memberEntries } from '../../../../adapters/api/newsletter-schemas.ts';
 import { check } from '../../../../adapters/api/read-request.ts';
-import { Problem } from '../../../../core/intake/problem.ts';
+import { Problem } from '../../../../core/model/problem.ts';
 import {
   type GivenMember,
   MAX_UPSERTS,

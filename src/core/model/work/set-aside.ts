@@ -1,6 +1,6 @@
-import type { RowFault } from './column-rules.ts';
-import { type NotificationRow, UPDATED_BY } from './notification.ts';
-import { clip } from './text.ts';
+import type { RowFault } from '../column-rules.ts';
+import { type NotificationRow, UPDATED_BY } from '../notification.ts';
+import { clip } from '../text.ts';
 
 /** Longest description of faults, in characters: it is one of several columns of a small row. */
 const FAULT_TEXT = 400;
