@@ -204,6 +204,32 @@ describe('a scheduled sweep', () => {
     expect(world.figures()).toMatchObject({ duplicates: 0 });
   });
 
+  it('refills only the lanes that have become half empty', async () => {
+    const world = setUp([...rows('web', 150), ...rows('mail', 150, { channel: 'email' })], 1_000);
+    const counts = { webhook: 0, email: 0 };
+    const sent: string[] = [];
+    let pauses = 0;
+    const lanes: SweepDeps['lanes'] = {
+      backlog: async (channel, name) => (name === 'standard' ? (counts[channel as 'email'] ?? 0) : 0),
+      send: async (messages) => {
+        for (const { message } of messages) counts[message.channel as 'email'] += 1;
+        sent.push(...messages.map(({ message }) => message.log_id));
+        return [];
+      },
+    };
+    const pause = async () => {
+      pauses += 1;
+      await world.pause(5 * SECOND);
+      // Webhooks are gone at once, mails slowly.
+      for (const log_id of sent) if (log_id.startsWith('web')) world.tables.log.delete(log_id);
+      Object.assign(counts, { webhook: 0, email: 95 });
+    };
+    const short_lanes = { seconds: 60, least: 100, pause };
+    await sweep({}, { run_id: 'sweep-1' }, { ...world.deps, lanes, short_lanes, outOfTime: () => pauses > 1 });
+    expect(sent.filter((log_id) => log_id.startsWith('web'))).toHaveLength(150);
+    expect(sent.filter((log_id) => log_id.startsWith('mail'))).toHaveLength(100);
+  });
+
   it('gives no room of a lane to what is sent with a delay', async () => {
     const later = Array.from({ length: 150 }, (_, i) => row(`n-${i}`, { work_at: at(300 * SECOND + i).toISOString() }));
     const { run } = setUp(later, 2);
