@@ -106,10 +106,18 @@ export interface BatchStore {
   remove(email_id: string, batch_ids: readonly string[]): Promise<void>;
 }
 
+/** A chunk is decrypted by itself, so that one that cannot be decrypted holds up no other. */
+export interface SealedChunk {
+  readonly chunk: number;
+  open(): Promise<Chunk>;
+}
+
 export interface ChunkStore {
   /** Puts chunks with their first states; the preparation may repeat it. */
   put(chunks: readonly { readonly chunk: Chunk; readonly state: ChunkState }[]): Promise<void>;
   readChunk(key: ChunkKey): Promise<Chunk | undefined>;
+  /** The chunks of a batch from one number to another, both included, in order. */
+  readChunks(email_id: string, batch_id: string, from: number, to: number): Promise<readonly SealedChunk[]>;
   readState(key: ChunkKey): Promise<ChunkState | undefined>;
   /** The states of a batch's chunks in order; chunks beyond the batch's number are leftovers of an older preparation. */
   states(email_id: string, batch_id: string): Promise<readonly ChunkState[]>;
