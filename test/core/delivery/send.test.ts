@@ -36,14 +36,36 @@ describe('a credential that is refused for the moment', () => {
     expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'AUTH_TEMPORARY', error_message: '1' });
   });
 
-  it.each(['NETWORK_TIMEOUT', 'AUTH_FAILED'] as const)('is not read again after %s', async (error_type) => {
-    let refreshed = 0;
+  it.each([
+    ['NETWORK_TIMEOUT', { changed: true, reads: 0, sends: 1 }],
+    ['FORMAT_ERROR', { changed: true, reads: 0, sends: 1 }],
+    ['AUTH_TEMPORARY', { changed: false, reads: 1, sends: 2 }],
+    ['AUTH_FAILED', { changed: false, reads: 1, sends: 1 }],
+    ['AUTH_FAILED', { changed: true, reads: 1, sends: 2 }],
+    ['PERMISSION_DENIED', { changed: false, reads: 1, sends: 1 }],
+    ['PERMISSION_DENIED', { changed: true, reads: 1, sends: 2 }],
+  ] as const)('after %s: %o', async (error_type, { changed, reads, sends }) => {
+    const done = { reads: 0, sends: 0 };
     const sender: Sender = {
-      send: async () => refused(error_type),
-      refreshCredential: async () => void refreshed++,
+      send: async () => {
+        done.sends += 1;
+        return refused(error_type);
+      },
+      refreshCredential: async () => {
+        done.reads += 1;
+        return changed;
+      },
     };
     await setUp(() => ACCEPTED, { sender }).deliverOne();
-    expect(refreshed).toBe(0);
+    expect(done).toEqual({ reads, sends });
+  });
+
+  it('and was repaired meanwhile delivers in the same attempt', async () => {
+    const answers = [refused('AUTH_FAILED'), ACCEPTED];
+    const sender: Sender = { send: async () => answers.shift() ?? ACCEPTED, refreshCredential: async () => true };
+    const { row, records } = await setUp(() => ACCEPTED, { sender }).deliverOne();
+    expect(row).toMatchObject({ send_status: 'SUCCESS' });
+    expect(records).toHaveLength(1);
   });
 
   it('that cannot be read costs no retry', async () => {
@@ -68,7 +90,7 @@ describe('a credential that is refused for the moment', () => {
         signals.push(signal);
         return refused('AUTH_TEMPORARY');
       },
-      refreshCredential: async () => {},
+      refreshCredential: async () => false,
     };
     const sendTimeout = () => {
       const { signal } = new AbortController();
@@ -86,7 +108,7 @@ describe('the terms of an integration', () => {
     const asked: number[] = [];
     const terms = (answers: Sender['send']): Sender => ({
       send: answers,
-      refreshCredential: async () => {},
+      refreshCredential: async () => false,
       retryTerms: async ({ attempt }) => {
         asked.push(attempt);
         return { base_interval_ms: 60_000 };
