@@ -30,6 +30,7 @@ describe('at a cold start', () => {
     ['send-webhook', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms', '@aws-lambda-powertools/parameters', 'jose']],
     ['newsletter-send', ['@aws-sdk/client-sesv2', 'htmlparser2', 'entities', '@aws-sdk/client-kms']],
     ['api-emails', ['@aws-sdk/client-sesv2', 'htmlparser2', 'entities', '@tryghost/nql-lang']],
+    ['api-authorizer', ['@aws-sdk/client-secrets-manager', '@aws-lambda-powertools/parameters', 'jose']],
     ['reconciler', ['@aws-sdk/client-lambda']],
     ['dispatcher', ['@aws-sdk/client-lambda']],
   ])('%s loads only what each event needs', async (service, later) => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { isoAfter } from '../../../../src/core/model/time.ts';
+import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
@@ -196,8 +198,30 @@ describe('a batch in its slot', () => {
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { failed: 2 } });
   });
 
+  it('gives its slot to a batch that waits while it waits for single recipients, and goes on later', async () => {
+    const world = await sending(['....']);
+    world.answer = (call) => ({
+      kind: 'answered',
+      entries: call.entries.map(({ to }) =>
+        to.startsWith('m2@') && world.calls.length < 2
+          ? { accepted: false, refusal: refuse('transient').refusal }
+          : { accepted: true, message_id: to },
+      ),
+    });
+    const until = isoAfter(world.now, 10_000);
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', until });
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending', not_before: until, counts: { pending: 1 } });
+    await sendBatch({ ...MESSAGE, batch_id: '00001' }, world.deps());
+    world.advance(10_000);
+    await advance('email-1', world.deps());
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe('ssss');
+  });
+
   it('tries a recipient again within the batch that the provider refused for the time being', async () => {
     const world = await sending(['....']);
+    await world.tables.batches.remove('email-1', ['00001']);
     world.answer = (call) => ({
       kind: 'answered',
       entries: call.entries.map(({ to }) =>
