@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../src/adapters/api/page-cors.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
@@ -85,9 +86,11 @@ const alarms = section({
   newsletterDeadLetters: v.optional(wholeBetween(0, 1_000_000, 'messages'), 0),
 });
 
+const origin = explain(PAGE_ORIGIN_RULE);
 const api = section({
   rateLimit: v.optional(wholeBetween(1, 10_000, 'requests a second'), 500),
   burstLimit: v.optional(wholeBetween(1, 5_000, 'requests at once'), 1_000),
+  corsOrigins: v.optional(list(v.pipe(v.string(origin), v.check(isPageOrigin, origin)), 'origins'), []),
 });
 
 const reservedConcurrency = section({

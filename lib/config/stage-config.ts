@@ -63,8 +63,8 @@ export interface StageConfig {
   /** Addresses that get alarms and notices, once they confirm SNS's message. Others subscribe to the topic. */
   readonly alarmEmails: readonly string[];
   readonly alarms: AlarmThresholds;
-  /** Limits of the API for all keys together. Each key has a limit of its own besides. */
-  readonly api: ApiThrottle;
+  /** Limits of the API for all keys together. Each key has a limit of its own besides. And whose pages may call it. */
+  readonly api: ApiSettings;
   /** The console on the web: `off`, or how people sign in (docs/decisions/0147). */
   readonly console: 'off' | ConsoleSettings;
   /** Days that log lines are kept; 90. */
@@ -159,11 +159,13 @@ export interface AlarmThresholds {
   readonly newsletterDeadLetters: number;
 }
 
-export interface ApiThrottle {
+export interface ApiSettings {
   /** Requests per second; 500. */
   readonly rateLimit: number;
   /** Requests at once; 1,000. */
   readonly burstLimit: number;
+  /** Origins whose web pages may call the API; none. */
+  readonly corsOrigins: readonly string[];
 }
 
 /** How people sign in to the console, and what makes one of them an operator. */
@@ -250,8 +252,8 @@ export interface StageConfigInput
   readonly alarms?:
     | (Optional<Omit<AlarmThresholds, ComputedThreshold>> & Pick<AlarmThresholds, ComputedThreshold>)
     | undefined;
-  /** Limits of the API for all keys together. */
-  readonly api?: Optional<ApiThrottle> | undefined;
+  /** Limits of the API for all keys together, and whose web pages may call it. */
+  readonly api?: Optional<ApiSettings> | undefined;
   /** The console on the web: off unless given. */
   readonly console?: 'off' | ConsoleInput | undefined;
 }

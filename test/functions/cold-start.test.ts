@@ -46,6 +46,7 @@ describe('at a cold start', () => {
     ],
     ['api-intake', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms']],
     ['api-notifications', ['@aws-sdk/client-sqs']],
+    ['api-authorizer', ['@aws-sdk/client-secrets-manager', '@aws-lambda-powertools/parameters', 'jose']],
     ['reconciler', ['@aws-sdk/client-lambda']],
     ['dispatcher', ['@aws-sdk/client-lambda']],
   ])('%s loads only what each event needs', async (service, later) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { ContentUnreadableError } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
@@ -164,5 +165,52 @@ describe('a send that is not made', () => {
     timeout.abort();
     const { row } = await setUp(() => new Promise(() => {}), { sendTimeout: () => timeout.signal }).deliverOne();
     expect(row).toMatchObject({ error_message: 'The provider did not answer in time.', send_attempts: 2 });
+  });
+});
+
+describe('what the gate learns of the provider', () => {
+  const fails = async (error: unknown) => Promise.reject(error);
+  const notAsked = { ok: false, asked: false } as const;
+
+  it.each([
+    [
+      'nothing, when the content will never be readable',
+      { contents: { read: () => fails(new ContentUnreadableError('gone')) } },
+      { ...notAsked, error_type: 'FORMAT_ERROR', message: 'gone' },
+    ],
+    [
+      'nothing, when storage fails',
+      { contents: { read: () => fails(new RangeError('x')) } },
+      {
+        ...notAsked,
+        error_type: 'UNKNOWN',
+        counted: false,
+        message: 'The content could not be read: RangeError',
+        details: { error: 'RangeError' },
+      },
+    ],
+    [
+      'nothing, when the sender breaks',
+      { sender: { send: () => fails(new TypeError('x')) } },
+      {
+        ...notAsked,
+        error_type: 'UNKNOWN',
+        message: 'The sender failed: TypeError',
+        details: { error: 'TypeError' },
+      },
+    ],
+    ['its answer', {}, refused('AUTH_FAILED')],
+  ] as const)('is %s', async (_, deps, expected) => {
+    const reported: unknown[] = [];
+    const report = async (result: unknown) => reported.push(result) === 0;
+    const gate: ProviderGate = { admit: async () => ({ do: 'send', report }) };
+    await setUp(() => refused('AUTH_FAILED'), { gate, ...deps }).deliverOne();
+    expect(reported).toEqual([expected]);
+  });
+
+  it('is nothing without a breaker: all is let through, and no failure is excused', async () => {
+    const admission = await PASS_THROUGH.admit(dueRow(), false);
+    expect(admission.do).toBe('send');
+    expect(admission.do === 'send' && (await admission.report(refused('UNKNOWN')))).toBe(false);
   });
 });

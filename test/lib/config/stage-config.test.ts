@@ -83,6 +83,13 @@ describe('a stage configuration', () => {
       { ...least, stage: 'Prod' },
       'stage must be a lower-case letter followed by at most 15 of a-z, 0-9 and -, is "Prod"',
     ],
+    [
+      'every origin',
+      { ...least, api: { corsOrigins: ['*'] } },
+      /^api\.corsOrigins\.0 must be an origin as browsers send it.*is "\*"$/,
+    ],
+    ['a page', { ...least, api: { corsOrigins: ['https://a.example/'] } }, /^api\.corsOrigins\.0 must be an origin/],
+    ['plain http', { ...least, api: { corsOrigins: ['http://a.example'] } }, /^api\.corsOrigins\.0 must be an origin/],
     ['a long stage', { ...least, stage: 'a2345678901234567' }, /^stage must be/],
     ['no sender', { stage: 'dev' }, 'senderAddress is missing'],
     [

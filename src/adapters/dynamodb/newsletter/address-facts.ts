@@ -59,6 +59,11 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
   };
 }
 
+/** The columns that decide whether mail of a newsletter may go to an address. */
+export function factsColumns(newsletter_id: string): readonly string[] {
+  return ['tenant_id', 'suppressed', `${UNSUBSCRIBED}${newsletter_id}`];
+}
+
 /** Undefined when every fact was lifted. */
 export function toFacts(item: Item): AddressFacts | undefined {
   const { item: key, tenant_id, suppressed, ...rest } = unmarshall(item);

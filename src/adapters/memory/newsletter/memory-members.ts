@@ -49,6 +49,8 @@ export function createMemoryMembers(): MemberStore {
       for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
     },
 
+    audience: (tenant_id) => store.addresses(tenant_id),
+
     async address(tenant_id, email_hash) {
       for await (const page of store.addresses(tenant_id)) {
         const entry = page.find((one) => one.email_hash === email_hash);
