@@ -22,6 +22,13 @@ async function spooled(): Promise<string> {
   return String(world.files('spool').at(-1));
 }
 
+it('the name of a new file begins with the time of its first attempt, and no two are the same', async () => {
+  const spool = world.spool();
+  const names = await Promise.all([1, 2].map(() => spool.add([], new Date('2026-11-21T09:00:00.123Z'), 'no answer')));
+  for (const name of names) expect(name).toMatch(/^20261121T090000123Z-[0-9a-f]{12}\.spool$/);
+  expect(new Set(names).size).toBe(2);
+});
+
 it('the first line of a file that is none of the spool’s is not read', async () => {
   const spool = world.spool();
   expect(await spool.head('failed', 'notes.txt')).toEqual({
@@ -115,6 +122,7 @@ it('a draft in data/failed is a copy, and goes with its writer', async () => {
   const draft = `.draft-1-1-ffffffff-01234567-${file}`;
   renameSync(join(folder('failed'), 'x.spool'), join(folder('failed'), draft));
   utimesSync(join(folder('failed'), draft), new Date(0), new Date(0));
+  await spool.remove('spool', file);
   expect(await spool.recover()).toEqual({ unreported: [], faults: [] });
   expect(readdirSync(folder('failed'))).toEqual([]);
 });
