@@ -50,7 +50,8 @@ function through<T extends object>(world: NewsletterWorld, worker: WorkerProcess
 export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_ms: () => number) {
   const { tables, time, members } = world;
   const addresses = pagesThrough(world, worker);
-  const readers = createCandidateReader({ addresses, audience: (tenant_id) => addresses(tenant_id) }, members.sealing);
+  // A query is charged for whole items, whatever columns it asks for.
+  const readers = createCandidateReader({ addresses, audience: (tenant) => addresses(tenant) }, members.sealing);
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);
   return {
     emails: through(world, worker, tables.emails),
