@@ -49,7 +49,9 @@ function through<T extends object>(world: NewsletterWorld, worker: WorkerProcess
 /** What the use cases need, by way of a worker that can die. */
 export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_ms: () => number) {
   const { tables, time, members } = world;
-  const readers = createCandidateReader({ addresses: pagesThrough(world, worker) }, members.sealing);
+  const addresses = pagesThrough(world, worker);
+  // A query is charged for whole items, whatever columns it asks for.
+  const readers = createCandidateReader({ addresses, audience: (tenant) => addresses(tenant) }, members.sealing);
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);
   return {
     emails: through(world, worker, tables.emails),

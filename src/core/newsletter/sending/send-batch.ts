@@ -113,7 +113,7 @@ async function sendPass(work: BatchWork): Promise<Stop | undefined> {
     const stop = await sendChunk({ email_id, batch_id, chunk }, work);
     if (stop !== undefined) return stop;
     const changed = work.states.some((state) => state.chunk === chunk && state.version !== version);
-    if (changed) await work.save();
+    if (changed) await work.saveInTime();
   }
   if (work.suspects > 0) work.judges_alone = true;
   return undefined;

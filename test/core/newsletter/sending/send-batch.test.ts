@@ -75,6 +75,63 @@ describe('a batch in its slot', () => {
     expect((await world.batches())[0]).toMatchObject({ excluded_by_reason: { unsubscribed: 1 } });
   });
 
+  it('writes its counts every two seconds while it sends, and at the end', async () => {
+    const world = await sending(Array.from({ length: 20 }, () => '....'));
+    const deps = world.deps();
+    const written: { at: number; submitted: number }[] = [];
+    const begun = world.now.getTime();
+    const batches = {
+      ...deps.batches,
+      change: (...[batch, change]: Parameters<typeof deps.batches.change>) => {
+        const { counts } = change.set;
+        if (counts !== undefined) written.push({ at: world.now.getTime() - begun, submitted: counts.submitted });
+        return deps.batches.change(batch, change);
+      },
+    };
+    world.answer = (call) => {
+      world.advance(300);
+      return accept(call);
+    };
+    await sendBatch(MESSAGE, { ...deps, batches });
+    expect(written).toEqual([
+      { at: 2_100, submitted: 28 },
+      { at: 4_200, submitted: 56 },
+      { at: 6_000, submitted: 80 },
+    ]);
+  });
+
+  it('reads the recipients of ten chunks at once, and only of chunks that have somebody to send to', async () => {
+    const world = await sending([...Array.from({ length: 12 }, () => '..'), 'ss', 'ss']);
+    const deps = world.deps();
+    const read: (readonly [number, number])[] = [];
+    const chunks = {
+      ...deps.chunks,
+      readChunks: (...[email_id, batch_id, from, to]: Parameters<typeof deps.chunks.readChunks>) => {
+        read.push([from, to]);
+        return deps.chunks.readChunks(email_id, batch_id, from, to);
+      },
+    };
+    expect(await sendBatch(MESSAGE, { ...deps, chunks })).toMatchObject({ result: 'submitted' });
+    expect(read).toEqual([
+      [0, 9],
+      [10, 11],
+    ]);
+  });
+
+  it('sends the chunks before one that cannot be decrypted', async () => {
+    const world = await sending(['..', '..', '..']);
+    const deps = world.deps();
+    const chunks = {
+      ...deps.chunks,
+      readChunks: async (...args: Parameters<typeof deps.chunks.readChunks>) =>
+        (await deps.chunks.readChunks(...args)).map((sealed) =>
+          sealed.chunk === 2 ? { ...sealed, open: () => Promise.reject(new Error('altered')) } : sealed,
+        ),
+    };
+    await expect(sendBatch(MESSAGE, { ...deps, chunks })).rejects.toThrow(StorageUnavailableError);
+    expect(await world.states()).toBe('ssss..');
+  });
+
   it('takes no more than pacing grants in one call', async () => {
     const world = await sending(['....']);
     world.reserve = (count) => ({ granted: Math.min(3, count) });
