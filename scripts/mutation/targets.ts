@@ -22,11 +22,8 @@ export const TARGETS: Readonly<Record<string, Target>> = {
     mutate: ['src/core/intake/**/*.ts'],
     tests: ['test/core/intake/**/*.test.ts'],
     atLeast: 90,
-    files: {
-      'src/core/intake/accept.ts': 87,
-      'src/core/intake/idempotency-key.ts': 87,
-      'src/core/intake/new-row.ts': 79,
-    },
+    // What is left there is a guard against a defect of our own validation, which nothing reaches.
+    files: { 'src/core/intake/new-row.ts': 86 },
   },
   delivery: {
     mutate: ['src/core/delivery/**/*.ts'],

@@ -152,6 +152,20 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await store().facts(tenant_id, [email_hash, email_hash, 'none'])).toEqual(new Map([[email_hash, facts]]));
   });
 
+  it.each(['complained', 'operator'] as const)(
+    'lets `%s` replace a bounce, which says nothing of the person',
+    async (reason) => {
+      const tenant_id = tenant();
+      const hash = storedMember(tenant_id, 'm').email_hash;
+      await store().suppress(tenant_id, hash, { reason: 'bounced', at: NOW });
+      await store().suppress(tenant_id, hash, { reason, at: '2026-11-23T00:00:00.000Z' });
+      await store().suppress(tenant_id, hash, { reason: 'complained', at: '2026-11-24T00:00:00.000Z' });
+      await store().suppress(tenant_id, hash, { reason: 'bounced', at: '2026-11-24T00:00:00.000Z' });
+      const { suppressed } = (await store().facts(tenant_id, [hash])).get(hash) ?? {};
+      expect(suppressed).toEqual({ reason, at: '2026-11-23T00:00:00.000Z' });
+    },
+  );
+
   it('keeps the first of several reports, and lifts only what is lifted', async () => {
     const tenant_id = tenant();
     const hash = storedMember(tenant_id, 'm').email_hash;

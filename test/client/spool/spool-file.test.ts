@@ -136,6 +136,7 @@ describe('the items of a spool file', () => {
     ['no key', JSON.stringify([{ ...item, idempotency_key: 7 }])],
     ['no body', JSON.stringify([{ ...item, body: 'text' }])],
     ['an unknown kind', JSON.stringify([{ ...item, kind: 'other' }])],
+    ['an unknown kind, with a log_id', JSON.stringify([{ ...failure, kind: 'other' }])],
     ['a failure of no notification', JSON.stringify([{ ...failure, log_id: undefined }])],
     ['one good and one bad', JSON.stringify([item, 1])],
   ])('are corrupt if they are %s', (_, payload) => {

@@ -9,7 +9,7 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { historyKeys } from '../../../src/core/model/work/history-index.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { exclusionOf } from '../../../src/core/operator/replay/replay-exclusions.ts';
+import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
@@ -161,7 +161,7 @@ describe('a notification with a fallback', () => {
     expect(planClaim(over, force, { now: T0, until: T0.toISOString(), by: 'token' }, policy)).toMatchObject({
       do: 'drop',
     });
-    expect(exclusionOf({ ...over }, { replay_id: 'r', include_stopped: true }, T0)).toBe('failed_over');
+    expect(exclusionOf({ ...over }, { include_stopped: true }, T0)).toBe('failed_over');
     expect(planRetry(over, T0, policy)).toMatchObject({ do: 'refuse', because: expect.stringContaining('log-1-fall') });
   });
 });

@@ -3,7 +3,7 @@ import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
 import type { BatchEvents } from './delivery-bits.ts';
 import type { Email, EmailContent } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
-import type { AddressFacts, MemberIdentity, SegmentSubject, StoredMember } from './member.ts';
+import type { AddressFacts, MemberIdentity, SegmentSubject, StoredMember, Suppression } from './member.ts';
 import type { Newsletter } from './newsletter.ts';
 
 /**
@@ -61,8 +61,9 @@ export interface MemberStore {
   address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
   /** Facts of up to 100 addresses, strongly consistent; an address without facts is left out. */
   facts(tenant_id: string, email_hashes: readonly string[]): Promise<ReadonlyMap<string, AddressFacts>>;
-  /** Adds to the facts of an address; earlier facts stay. */
-  suppress(tenant_id: string, email_hash: string, why: NonNullable<AddressFacts['suppressed']>): Promise<void>;
+  /** Suppresses an address. An earlier suppression stays, unless the new one replaces it (replacesSuppression). */
+  suppress(tenant_id: string, email_hash: string, why: Suppression): Promise<void>;
+  /** Adds to the facts of an address; an earlier time stays. */
   unsubscribe(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;
   resubscribe(tenant_id: string, email_hash: string, newsletter_id: string): Promise<void>;
   /** An operator lifts a suppression. */
