@@ -52,7 +52,7 @@ export class Flow {
   async start(
     settings: Pick<
       LocalRuntimeOptions,
-      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'sesLimits' | 'newsletterPatienceSeconds'
+      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'sesLimits' | 'newsletterPatienceSeconds' | 'corsOrigins'
     > = {},
     integrations: Row = {},
   ): Promise<void> {
