@@ -73,6 +73,11 @@ export function duration(ms: number): string {
   return `${unit.name === 's' && count < 10 && count % 1 !== 0 ? count.toFixed(1) : Math.floor(count)} ${unit.name}`;
 }
 
+/** A number that is estimated. */
+export function about(value: number): string {
+  return value === 0 ? '0' : `≈ ${count(value)}`;
+}
+
 /** `1,234`, the same for every reader, so that a figure can be compared with a log. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');

@@ -86,7 +86,6 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   dropped: 'taken off the list',
   set_aside: 'malformed rows',
   recipient_suppressed: 'the recipient complained or is suppressed',
-  replayed: 'done by this operation already',
   beyond_limit: 'beyond the limit',
   failed_over: 'continue on their fallback channel',
   INVALID_RECIPIENT: 'wrong recipients',

@@ -36,10 +36,15 @@ export function OverviewScreen() {
 }
 
 function Headline({ overview }: { readonly overview: Overview }) {
+  const isAbout = sums(overview).dead > 0 && overview.channels.some(({ estimated }) => estimated);
+  return `${isAbout ? 'About ' : ''}${headline(overview)}`;
+}
+
+function headline(overview: Overview): string {
   const { dead, due, waiting } = sums(overview);
   const down = overview.breakers.filter(({ state }) => state === 'open').length;
   if (dead > 0 && down > 0)
-    return `${plural(dead, 'notification is dead', 'notifications are dead')} and waits for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
+    return `${plural(dead, 'notification is dead', 'notifications are dead')} and ${dead === 1 ? 'waits' : 'wait'} for a decision, and ${plural(down, 'provider is', 'providers are')} down.`;
   if (dead > 0)
     return `${plural(dead, 'notification is', 'notifications are')} dead and ${dead === 1 ? 'needs' : 'need'} a decision. Everything else is delivered or on its way.`;
   if (down > 0)
@@ -49,11 +54,13 @@ function Headline({ overview }: { readonly overview: Overview }) {
 
 function Figures({ overview }: { readonly overview: Overview }) {
   const { dead, due, waiting, in_flight, oldest } = sums(overview);
+  const estimated = overview.channels.some((figures) => figures.estimated);
   return (
     <div class="figures">
       <Figure
         label="Dead"
         value={dead}
+        estimated={estimated}
         tone="bad"
         href="/dead-letters"
         hint={dead === 0 ? 'nothing needs you' : `by ${plural(overview.causes.length, 'cause')}`}
@@ -61,6 +68,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
       <Figure
         label="Due"
         value={due}
+        estimated={estimated}
         tone="none"
         href={hrefOf('/notifications', { status: 'due' })}
         hint={
@@ -82,6 +90,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
       <Figure
         label="Waiting"
         value={waiting}
+        estimated={estimated}
         href={hrefOf('/notifications', { status: 'RETRY' })}
         hint="for their next retry"
       />

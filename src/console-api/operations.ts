@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Exclusion } from '../core/operator/replay/replay-exclusions.ts';
+import type { Exclusion } from '../core/operator/operations/exclusions.ts';
 import type { NotificationView } from '../core/operator/views/notification-view.ts';
 import { cursor, limit, requestId } from './fields.ts';
 import { filterFields } from './notifications.ts';

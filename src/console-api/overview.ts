@@ -13,6 +13,8 @@ export interface ChannelFigures {
   readonly in_flight: number;
   readonly dead: number;
   readonly oldest_due_at: string | null;
+  /** The figures but in_flight are estimated from a part of a large index, to two digits. */
+  readonly estimated: boolean;
 }
 
 /** Dead notifications with the same cause. */

@@ -1,55 +1,61 @@
 import type { Channel } from '../core/model/channels.ts';
 import type { NotificationRow } from '../core/model/notification.ts';
 import { workPartitions } from '../core/model/work/work-partitions.ts';
-import type { DueItem } from '../core/model/work-index.ts';
+import type { PageCursor } from '../core/model/work-index.ts';
+import type { WorkEntry } from '../core/operator/views/work-entries.ts';
 import type { ConsoleDeps } from './deps.ts';
 
-/** Sorts after every time. */
-const END_OF_TIME = '9999-12-31T23:59:59.999Z';
-
 export interface DeadRows {
+  /** The newest ones. */
   readonly rows: readonly NotificationRow[];
-  /** Dead notifications in the index that match; more than rows when not all were read. */
+  /** Dead notifications in the index that match, as far as it was read. */
   readonly total: number;
+  /** Whether rows and total are all there are. */
   readonly complete: boolean;
 }
 
 export interface DeadRequest {
   readonly channel?: Channel | undefined;
   readonly tenant?: string | undefined;
-  /** Most rows that are read: each costs half a read unit and about 20 µs. */
+  /** Most rows that are read: each costs half a read unit and about 50 µs. */
   readonly most: number;
 }
 
-/** Entries per page of the index: the partitions, 32 or more, are read side by side. */
-const PAGE = 500;
-/** Pages per partition, so that a flood of dead notifications does not make a page of the console read on and on. */
-const MOST_PAGES = 40;
+/** Partitions hold notifications in even numbers; each may hold so many times its share of the newest. */
+const SLACK = 2;
+const LEAST_PAGE = 25;
+/** Pages per partition, if few of its entries match: a flood of others does not make a request read on and on. */
+const MOST_PAGES = 5;
 
-/** The dead notifications by the index, and the rows of as many as asked for. */
-export async function readDead(request: DeadRequest, { index, rows }: Pick<ConsoleDeps, 'index' | 'rows'>) {
-  const partitions = await Promise.all(
-    workPartitions('dead', await index.shards()).map(async (partition) => {
-      const items: DueItem[] = [];
-      let after: Awaited<ReturnType<typeof index.page>>['next'];
+/** The newest dead notifications by the index, and their rows. Each partition is read from its newest end. */
+export async function readDead(
+  request: DeadRequest,
+  { entries: index, rows }: Pick<ConsoleDeps, 'entries' | 'rows'>,
+): Promise<DeadRows> {
+  const partitions = workPartitions('dead', await index.shards());
+  const share = Math.max(LEAST_PAGE, Math.ceil((SLACK * request.most) / partitions.length));
+  const read = await Promise.all(
+    partitions.map(async (partition) => {
+      const found: WorkEntry[] = [];
+      let after: PageCursor | undefined;
       let pages = 0;
       do {
-        const page = await index.page(partition, { until: END_OF_TIME, limit: PAGE, ...(after && { after }) });
-        items.push(...page.items.filter((item) => isWanted(item, request)));
+        const page = await index.page(partition, { limit: share, newest: true, ...(after && { after }) });
+        found.push(...page.entries.filter((entry) => isWanted(entry, request)));
         after = page.next;
         pages += 1;
-      } while (after !== undefined && pages < MOST_PAGES);
-      return { items, ended: after === undefined };
+      } while (after !== undefined && found.length < share && pages < MOST_PAGES);
+      return { found, ended: after === undefined };
     }),
   );
-  const found = partitions.flatMap(({ items }) => items).sort((a, b) => (a.work_at < b.work_at ? 1 : -1));
-  const read = await Promise.all(found.slice(0, request.most).map(({ log_id }) => rows.read(log_id)));
-  const dead = read.filter((row) => row?.work_queue?.startsWith('dead#')) as NotificationRow[];
-  const complete = found.length <= request.most && partitions.every(({ ended }) => ended);
-  return { rows: dead, total: found.length, complete } satisfies DeadRows;
+  const found = read.flatMap((one) => one.found).sort((a, b) => (a.work_at < b.work_at ? 1 : -1));
+  const newest = await Promise.all(found.slice(0, request.most).map(({ log_id }) => rows.read(log_id)));
+  const dead = newest.filter((row) => row?.work_queue?.startsWith('dead#')) as NotificationRow[];
+  const complete = found.length <= request.most && read.every(({ ended }) => ended);
+  return { rows: dead, total: found.length, complete };
 }
 
-function isWanted({ channel, tenant_id }: DueItem, wanted: DeadRequest): boolean {
+function isWanted({ channel, tenant_id }: WorkEntry, wanted: DeadRequest): boolean {
   return (
     (wanted.channel === undefined || wanted.channel === channel) &&
     (wanted.tenant === undefined || wanted.tenant === tenant_id)

@@ -6,7 +6,7 @@ import { createOperationStore } from '../adapters/dynamodb/console/operation-sto
 import { createRecordStore } from '../adapters/dynamodb/delivery/record-store.ts';
 import { createShardMark } from '../adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../adapters/dynamodb/operator/operator-rows.ts';
-import { createDueIndex } from '../adapters/dynamodb/sweep/due-index.ts';
+import { createWorkEntries } from '../adapters/dynamodb/operator/work-entries.ts';
 import { createSweepLanes } from '../adapters/sqs/lanes.ts';
 import type { RecordStore } from '../core/delivery/ports.ts';
 import type { Clock } from '../core/model/time.ts';
@@ -34,7 +34,8 @@ export function consoleDeps(binding: ConsoleBinding) {
   return {
     ...binding,
     rows: createOperatorRows(dynamodb, deployment.tables.notification_log, clock),
-    index: createDueIndex(dynamodb, deployment.tables.notification_log, async () => (await shards()).work),
+    /** The work index. */
+    entries: createWorkEntries(dynamodb, deployment.tables.notification_log, async () => (await shards()).work),
     /** The partitions of the indexes: as many as the stage ever had. */
     shards,
     records: createRecordStore(dynamodb, deployment.tables.notification_retry_log) as RecordStore,

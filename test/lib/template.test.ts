@@ -118,6 +118,22 @@ describe('every lane', () => {
     });
   });
 
+  it('fills its batches as configured, and waits for the window before it shows a message again', () => {
+    const configured = templateOf({
+      stage: 'dev',
+      'notification-retry.batchSize.webhook.standard': 50,
+      'notification-retry.batchWindowSeconds.webhook.standard': 3,
+    });
+    configured.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 50,
+      MaximumBatchingWindowInSeconds: 3,
+    });
+    configured.hasResourceProperties('AWS::SQS::Queue', {
+      QueueName: 'notification-retry-dev-webhook-standard',
+      VisibilityTimeout: 6 * 60 + 3,
+    });
+  });
+
   it('runs as many batches at once as configured', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: { 'Fn::GetAtt': [idOf('notification-retry-dev-teams-express'), 'Arn'] },

@@ -1,6 +1,6 @@
 import type { ChannelFigures } from '../../../src/console-api/overview.ts';
 import { hrefOf } from '../../navigation/router.ts';
-import { count, Time } from '../../parts/time.tsx';
+import { about, count, Time } from '../../parts/time.tsx';
 import { channelName } from '../../parts/words.ts';
 
 const FIGURES = ['due', 'in_flight', 'waiting', 'dead'] as const;
@@ -46,7 +46,7 @@ export function Channels({ channels }: { readonly channels: readonly ChannelFigu
                       href={hrefOf('/notifications', { status: STATUS[name], channel: figures.channel })}
                       class={name === 'dead' ? 'is-bad' : undefined}
                     >
-                      {count(figures[name])}
+                      {figures.estimated && name !== 'in_flight' ? about(figures[name]) : count(figures[name])}
                     </a>
                   )}
                 </td>

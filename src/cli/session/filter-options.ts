@@ -39,6 +39,29 @@ export function addFilterOptions(command: Command): Command {
     .option('--to <TIME>', 'created at this time or earlier', parseMoment);
 }
 
+/** What the console's groups of dead letters are told apart by. */
+export interface CauseOptions {
+  readonly failureReason?: ErrorType;
+  readonly lastError?: ErrorType;
+  readonly integration?: string;
+}
+
+/** Adds the conditions of a group of dead letters, so that a command takes exactly its members. */
+export function addCauseOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--failure-reason <E>', 'reason for giving up alone').choices(ERROR_TYPES))
+    .addOption(new Option('--last-error <E>', 'last error alone').choices(ERROR_TYPES))
+    .option('--integration <ID>', 'only this integration_config_id', parseId);
+}
+
+export function causeFilterOf({ failureReason, lastError, integration }: CauseOptions): SearchFilter {
+  return {
+    ...(failureReason && { failure_reason: failureReason }),
+    ...(lastError && { last_error: lastError }),
+    ...(integration && { integration_config_id: integration }),
+  };
+}
+
 export interface LookupOptions {
   readonly scheduledFrom?: string;
   readonly scheduledTo?: string;

@@ -7,8 +7,8 @@ import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';
 import { shellCommand } from '../shell-command.ts';
 
-/** Rows that one answer reads: about 2,500 read units, and less than a second. */
-const MOST_ROWS = 5_000;
+/** Rows that one answer reads: about 2,000 read units, and less than a second. */
+const MOST_ROWS = 2_000;
 
 /** Dead notifications by cause: one repair, one action. */
 export function deadLetterRoutes(deps: ConsoleDeps): RouteTable {
@@ -24,7 +24,12 @@ function viewOf(group: DeadGroup, tenant: string | undefined, deps: ConsoleDeps)
   const { local } = deps;
   const { channel, failure_reason, error_type, integration, sample } = group;
   const key = JSON.stringify([channel, failure_reason, error_type, integration, tenant]);
-  const chosen = ['--channel', channel, '--error-type', failure_reason, ...(tenant ? ['--tenant', tenant] : [])];
+  const chosen = [
+    ...['--channel', channel, '--failure-reason', failure_reason],
+    ...(error_type === null ? [] : ['--last-error', error_type]),
+    ...(integration === null ? [] : ['--integration', integration]),
+    ...(tenant === undefined ? [] : ['--tenant', tenant]),
+  ];
   return {
     group_id: createHash('sha256').update(key).digest('base64url').slice(0, 16),
     ...group,

@@ -82,7 +82,7 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
 
 /** @throws Problem not-found */
 async function show(operation_id: string, deps: ConsoleDeps): Promise<OperationView> {
-  const operation = /^op-[\w]{1,40}$/.test(operation_id) ? await deps.operations.read(operation_id) : undefined;
+  const operation = /^[\w.-]{1,50}$/.test(operation_id) ? await deps.operations.read(operation_id) : undefined;
   if (operation === undefined) throw new Problem('not-found', 'There is no operation with this id.');
   const rows = await Promise.all(operation.sample.map((log_id) => deps.rows.read(log_id)));
   const now = deps.clock();
@@ -133,17 +133,23 @@ const FLAGS: Readonly<Record<string, string>> = {
   priority: '--priority',
   tenant: '--tenant',
   error_type: '--error-type',
-  failure_reason: '--error-type',
+  failure_reason: '--failure-reason',
+  last_error: '--last-error',
+  integration: '--integration',
   from: '--from',
   to: '--to',
 };
 
-/** Only redrives have a command; it knows one error, so the reason is named. */
-function commandOf({ kind, asked, rate }: Operation, local: boolean): string | null {
-  if (kind !== 'redrive') return null;
+/** The command that redrives the same. Other kinds have none; a recipient is asked for by an address, which nobody stores. */
+function commandOf(operation: Operation, local: boolean): string | null {
+  const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
+  if (kind !== 'redrive' || asked['recipient_hash'] !== undefined) return null;
   const args = Object.entries(asked).flatMap(([name, value]) => {
     const flag = FLAGS[name];
     return flag === undefined ? [] : [flag, value];
   });
-  return shellCommand('replay', local, [...args, '--rate', String(rate)]);
+  if (max_age_ms !== undefined) args.push('--max-age', `${Math.ceil(max_age_ms / 1_000)}s`);
+  if (include_stopped) args.push('--include-stopped');
+  if (limit !== undefined) args.push('--limit', String(limit));
+  return shellCommand('replay', local, [...args, '--rate', String(Math.max(1, Math.round(rate)))]);
 }

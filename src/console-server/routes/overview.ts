@@ -3,11 +3,11 @@ import { createBreakerStore } from '../../adapters/dynamodb/breaker/breaker-stor
 import { createPacingStore } from '../../adapters/dynamodb/pacing/pacing-store.ts';
 import { lastSweeps } from '../../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
-import type { ChannelFigures, Overview, Series } from '../../console-api/overview.ts';
-import { CHANNELS } from '../../core/model/channels.ts';
+import type { Overview, Series } from '../../console-api/overview.ts';
+import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
 import { breakerStatus } from '../../core/operator/views/breaker-status.ts';
-import { type LaneStatus, laneStatus } from '../../core/operator/views/lane-status.ts';
+import { type WorkFigures, workFigures } from '../../core/operator/views/work-figures.ts';
 import { budgetStatus } from '../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../core/sweep/sweep-record.ts';
 import { readDead } from '../dead-rows.ts';
@@ -15,8 +15,8 @@ import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';
 import { sharedFor } from '../shared-for.ts';
 
-/** Rows that are read for the causes; the counts by channel come from the index, whatever their number. */
-const MOST_CAUSE_ROWS = 1_000;
+/** Rows that are read for the causes; the counts by channel come from the index. */
+const MOST_CAUSE_ROWS = 500;
 /** Sweeps of a day at the shortest schedule that makes sense for a chart: every five minutes. */
 const DAY_SWEEPS = 288;
 const SHOWN_SWEEPS = 10;
@@ -31,23 +31,20 @@ export function overviewRoutes(deps: ConsoleDeps): RouteTable {
 }
 
 async function readOverview(deps: ConsoleDeps): Promise<Overview> {
-  const { deployment, dynamodb, sqs, index, clock } = deps;
+  const { deployment, dynamodb, entries, clock } = deps;
   const { pipeline_state } = deployment.tables;
   const now = clock();
   const pacing = createPacingStore(dynamodb, pipeline_state);
-  const [lanes, dead, breakers, sweeps, ...registers] = await Promise.all([
-    laneStatus({
-      index,
-      inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
-      now,
-    }),
+  const [figures, in_flight, dead, breakers, sweeps, ...registers] = await Promise.all([
+    workFigures(entries, now),
+    inFlight(deps),
     readDead({ most: MOST_CAUSE_ROWS }, deps),
     createBreakerStore(dynamodb, pipeline_state, clock).list(),
     lastSweeps(dynamodb, pipeline_state, DAY_SWEEPS),
     ...CHANNELS.map((channel) => pacing.read(channel)),
   ]);
   return {
-    channels: CHANNELS.map((channel) => figuresOf(lanes.filter((lane) => lane.channel === channel))),
+    channels: figures.map((one: WorkFigures, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
     causes: groupDead(dead.rows).map(({ channel, failure_reason, error_type, count, remedy }) => ({
       channel,
       failure_reason,
@@ -66,17 +63,14 @@ async function readOverview(deps: ConsoleDeps): Promise<Overview> {
   };
 }
 
-function figuresOf(lanes: readonly LaneStatus[]): ChannelFigures {
-  const total = (of: (lane: LaneStatus) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
-  const oldest = lanes.flatMap(({ oldest_due_at }) => oldest_due_at ?? []).sort();
-  return {
-    channel: (lanes[0] as LaneStatus).channel,
-    due: total(({ due }) => due),
-    waiting: total(({ waiting }) => waiting),
-    in_flight: total(({ in_flight }) => in_flight),
-    dead: total(({ dead }) => dead),
-    oldest_due_at: oldest[0] ?? null,
-  };
+/** Messages in work, by channel. */
+function inFlight({ sqs, deployment }: ConsoleDeps): Promise<number[]> {
+  return Promise.all(
+    CHANNELS.map(async (channel) => {
+      const counts = await Promise.all(LANES.map((lane) => queueCounts(sqs, deployment.lane_queues[channel][lane])));
+      return counts.reduce((sum, { in_flight }) => sum + in_flight, 0);
+    }),
+  );
 }
 
 /** What each sweep of the last day found and queued. */

@@ -32,6 +32,8 @@ export interface LocalRuntimeOptions {
   readonly breaker?: LocalOverrides['breaker'];
   /** Replaces the seconds until a newsletter's sender counts as dead; above 45, the longest call to SES. */
   readonly newsletterPatienceSeconds?: number;
+  /** URL that functions call in place of the DynamoDB stand-in: a proxy that makes it fail. */
+  readonly functionsDynamodb?: string;
   /** What the local SES allows; generous unless given. */
   readonly sesLimits?: Partial<SesLimits>;
   /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */
@@ -124,7 +126,12 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
   const overrides = overridesFrom(options, sweep, secretsFile);
   const functions = runFunctions({
     stack,
-    services: { dynamodb: standIns.dynamodb, sqs: standIns.sqs, ...providers, lambda: api.url },
+    services: {
+      dynamodb: options.functionsDynamodb ?? standIns.dynamodb,
+      sqs: standIns.sqs,
+      ...providers,
+      lambda: api.url,
+    },
     overrides,
     sweep,
     directories,

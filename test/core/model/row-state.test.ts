@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { stateOf } from '../../../src/core/model/work/row-state.ts';
-import { exclusionOf } from '../../../src/core/operator/replay/replay-exclusions.ts';
+import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
 
 const { work_queue: _, ...outOfIndex } = dueRow();
@@ -34,7 +34,7 @@ describe('the state of a row', () => {
   });
 });
 
-describe('whether a replay takes a row', () => {
+describe('whether a redrive by filter takes a row', () => {
   const created = (ms: number) => ({ tenant_created_at: `tenant-1#${at(ms).toISOString()}` });
   it.each<[string | undefined, ForeignRow, object]>([
     [undefined, { ...dead }, {}],
@@ -51,12 +51,10 @@ describe('whether a replay takes a row', () => {
     ['recipient_suppressed', { ...stopped, suppressed: true }, { include_stopped: true }],
     ['recipient_suppressed', { ...dead, suppressed: true }, {}],
     ['deleted', { ...dead, is_deleted: true }, {}],
-    ['replayed', { ...dead, replay_id: 'this' }, {}],
-    [undefined, { ...dead, replay_id: 'another' }, {}],
     [undefined, { ...dead, ...created(-1_000) }, { max_age_ms: 1_000 }],
     ['expired', { ...dead, ...created(-1_001) }, { max_age_ms: 1_000 }],
     ['expired', { ...dead }, { max_age_ms: 1_000 }],
   ])('%s', (expected, row, more) => {
-    expect(exclusionOf(row, { replay_id: 'this', ...more }, T0)).toBe(expected);
+    expect(exclusionOf(row, more, T0)).toBe(expected);
   });
 });

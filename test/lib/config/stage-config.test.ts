@@ -131,6 +131,16 @@ describe('a stage configuration', () => {
       'maxRetries.high is not a known key; known are urgent, important, normal, info',
     ],
     [
+      'a batch',
+      { ...least, batchSize: { webhook: { standard: 101 } } },
+      'batchSize.webhook.standard must be a whole number from 1 to 100 (notifications), is 101',
+    ],
+    [
+      'a large batch without a window',
+      { ...least, batchSize: { slack: { express: 11 } }, batchWindowSeconds: { slack: { express: 0 } } },
+      'batchWindowSeconds is too short for slack.express: a batch of more than 10 (batchSize) needs at least 1 second',
+    ],
+    [
       'concurrency',
       { ...least, concurrency: { slack: { express: 1 } } },
       'concurrency.slack.express must be a whole number from 2 to 1000 (concurrent batches), is 1',

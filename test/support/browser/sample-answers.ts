@@ -115,6 +115,7 @@ const OVERVIEW: Overview = {
     waiting: 12,
     in_flight: 1,
     dead: channel === 'slack' ? 3 : 0,
+    estimated: false,
     oldest_due_at: ago(6),
   })),
   causes: [

@@ -26,6 +26,10 @@ export interface Found {
 /** What was found in up to a hundred entries of an index. */
 export interface FoundPart {
   readonly found: readonly Found[];
+  /** Rows that were read, found or not. */
+  readonly read: number;
+  /** The last of the entries; undefined: there were none. */
+  readonly end?: SearchPosition;
   /**
    * The last entry of an index page whose partition has more pages. The entry lies within the keys of the search, but
    * it need not match the filter, so the part may hold no row.
@@ -103,9 +107,16 @@ export function createOperatorSearch(
         const pageEnd = ExclusiveStartKey && positionOf(ExclusiveStartKey, partitionKey, sortKey);
         // A page without matching entries yields a part, too.
         for (let start = 0; start === 0 || start < entries.length; start += MAX_GETS) {
-          const found = await read(entries.slice(start, start + MAX_GETS), partitionKey, sortKey, filter);
+          const some = entries.slice(start, start + MAX_GETS);
+          const found = await read(some, partitionKey, sortKey, filter);
+          const last = some.at(-1);
           const isLast = start + MAX_GETS >= entries.length;
-          yield { found, ...(isLast && pageEnd && { pageEnd }) };
+          yield {
+            found,
+            read: some.length,
+            ...(last && { end: positionOf(last, partitionKey, sortKey) }),
+            ...(isLast && pageEnd && { pageEnd }),
+          };
         }
       } while (ExclusiveStartKey !== undefined);
     }

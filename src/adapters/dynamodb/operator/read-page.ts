@@ -9,6 +9,10 @@ const MAX_PAGES = 20;
 export interface Part<Position> {
   readonly found: readonly { readonly row: ForeignRow; readonly position: Position }[];
   readonly pageEnd?: Position;
+  /** Rows that were read, found or not; those that were found unless given. */
+  readonly read?: number;
+  /** The last of them, whether it was found or not. */
+  readonly end?: Position;
 }
 
 export interface RowPage<Position> {
@@ -27,14 +31,15 @@ export async function readPage<Position>(
   let rowsRead = 0;
   let pages = 0;
   let last: Position | undefined;
-  for await (const { found, pageEnd } of parts) {
+  for await (const { found, pageEnd, read = found.length, end } of parts) {
     for (const { row, position } of found) {
-      const isFull = rows.length === limit || rowsRead === MAX_ROWS_READ;
-      if (isFull && last !== undefined) return { rows, next: last };
+      if (rows.length === limit && last !== undefined) return { rows, next: last };
       if (fits(row)) rows.push(row);
       last = position;
-      rowsRead += 1;
     }
+    rowsRead += read;
+    last = end ?? last;
+    if (rowsRead >= MAX_ROWS_READ && last !== undefined) return { rows, next: last };
     if (pageEnd === undefined) continue;
     last = pageEnd;
     pages += 1;

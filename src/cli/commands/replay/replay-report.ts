@@ -1,8 +1,9 @@
-import type { ReplayTally } from '../../../core/operator/replay/replay.ts';
-import type { Exclusion } from '../../../core/operator/replay/replay-exclusions.ts';
-import type { NotificationView } from '../../../core/operator/views/notification-view.ts';
+import type { Exclusion } from '../../../core/operator/operations/exclusions.ts';
+import type { Counts, Operation } from '../../../core/operator/operations/operation.ts';
+import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
 import type { Colors } from '../../../terminal/colors.ts';
 import { table } from '../../../terminal/table.ts';
+import type { Session } from '../../session/session.ts';
 
 const EXCLUSION_TEXTS: Readonly<Record<Exclusion, string>> = {
   delivered: 'delivered in the meantime',
@@ -13,16 +14,30 @@ const EXCLUSION_TEXTS: Readonly<Record<Exclusion, string>> = {
   dropped: 'its dead letter was dropped; --include-stopped includes it',
   set_aside: 'malformed when it was written; its writer has to correct it',
   recipient_suppressed: 'the recipient complained, or SES suppresses the address',
-  replayed: 'already sent by this replay',
   beyond_limit: 'beyond --limit',
   INVALID_RECIPIENT: 'wrong recipient: correct it first; --include-stopped includes it',
   failed_over: 'failed over to another channel; replay the notification there',
   CANCELLED: 'cancelled; --include-stopped includes it',
 };
 
+export interface Preview {
+  readonly counts: Counts;
+  readonly to_send: number;
+  readonly sample: readonly NotificationView[];
+}
+
+/** The first few that a replay takes, as they are now. */
+export async function sampleOf(
+  log_ids: readonly string[],
+  { rows, clock }: Pick<Session, 'rows' | 'clock'>,
+): Promise<NotificationView[]> {
+  const found = await Promise.all(log_ids.map((log_id) => rows.read(log_id)));
+  return found.flatMap((row) => (row === undefined ? [] : [viewOf({ ...row }, clock())]));
+}
+
 /** What a replay would do. */
-export function describePreview(tally: ReplayTally, colors: Colors): string {
-  const sample = table<NotificationView>(
+export function describePreview({ counts, to_send, sample }: Preview, colors: Colors): string {
+  const shown = table<NotificationView>(
     [
       { title: 'for example', of: (row) => String(row['log_id']) },
       { title: 'tenant', of: (row) => row['tenant_id'] as string },
@@ -31,23 +46,27 @@ export function describePreview(tally: ReplayTally, colors: Colors): string {
       { title: 'reason', of: (row) => row['failure_reason'] as string },
       { title: 'last error', of: (row) => row['error_type'] as string | undefined },
     ],
-    tally.sample,
+    sample,
     colors,
   );
-  return `${describeCounts(tally, 'to send', colors)}${tally.sample.length > 0 ? `\n${sample}` : ''}`;
+  return `${describeCounts(counts, to_send, 'to send', colors)}${sample.length > 0 ? `\n${shown}` : ''}`;
 }
 
 /** What a replay did. */
-export function describeReplay(replay_id: string, tally: ReplayTally, colors: Colors): string {
+export function describeReplay({ operation_id, progress }: Operation, sent: number, colors: Colors): string {
+  const before = progress.taken - sent;
+  const line = before > 0 ? `  ${String(before).padStart(7)}  sent before\n` : '';
   const left =
-    tally.left_to_sweep > 0 ? `SQS refused ${tally.left_to_sweep} of the messages; the next sweep sends them.\n` : '';
-  return `${colors.bold(replay_id)}\n${describeCounts(tally, 'sent', colors)}${left}`;
+    progress.left_to_sweep > 0
+      ? `SQS refused ${progress.left_to_sweep} of the messages; the next sweep sends them.\n`
+      : '';
+  return `${colors.bold(operation_id)}\n${describeCounts(progress, sent, 'sent', colors)}${line}${left}`;
 }
 
-function describeCounts({ matched, excluded, to_send }: ReplayTally, verb: string, colors: Colors): string {
+function describeCounts({ matched, excluded }: Counts, number: number, verb: string, colors: Colors): string {
   const line = (count: number, what: string) => `  ${String(count).padStart(7)}  ${what}\n`;
   const reasons = Object.entries(excluded).map(([reason, count]) =>
     line(count, `${colors.dim('excluded:')} ${EXCLUSION_TEXTS[reason as Exclusion]}`),
   );
-  return [line(matched, 'match'), ...reasons, line(to_send, colors.green(verb))].join('');
+  return [line(matched, 'match'), ...reasons, line(number, colors.green(verb))].join('');
 }

@@ -7,9 +7,9 @@ import type { RowChange } from '../../model/row-change.ts';
 import { createdAt } from '../../model/work/history-index.ts';
 import { stateOf } from '../../model/work/row-state.ts';
 import { GIVEN_UP } from '../give-up.ts';
-import { type Exclusion, exclusionOf } from '../replay/replay-exclusions.ts';
 import { planRetry } from '../retry-now.ts';
 import { revival } from '../revival.ts';
+import { type Exclusion, exclusionOf } from './exclusions.ts';
 import type { Operation, Source } from './operation.ts';
 
 /** What an operation does with a row: the change to write, with a message unless nothing is sent. */
@@ -25,7 +25,16 @@ export function belongs(row: ForeignRow, source: Source, operation: Operation): 
   // Taken before; a retry puts the row further down its index, where it is read again.
   if (row['replay_id'] === operation.operation_id) return false;
   if (source === 'due') return createdAt(row) <= operation.cut_off;
-  return source === 'dead' || stateOf(asNotification(row), new Date(operation.cut_off)) === 'stopped';
+  return source === 'dead' || wasGivenUp(row, operation.cut_off);
+}
+
+/**
+ * Given up without a dead letter, or given up and delivered or under way since. Dead ones are read from their own index. A
+ * row that changed after the cut-off is not as it was seen: somebody may have cancelled it after the preview.
+ */
+function wasGivenUp(row: ForeignRow, cut_off: string): boolean {
+  if (row['failure_reason'] === undefined || String(row['updated_at'] ?? '') > cut_off) return false;
+  return stateOf(asNotification(row), new Date(cut_off)) !== 'dead';
 }
 
 /** Decides by the row as it is now. Each change stores the operation's id, by which its repetition knows the row. */
@@ -35,7 +44,7 @@ export function choose(row: ForeignRow, operation: Operation, now: Date, policy:
   switch (operation.kind) {
     case 'redrive': {
       const { max_age_ms, include_stopped } = operation;
-      const selection = { replay_id: '', include_stopped, ...(max_age_ms !== undefined && { max_age_ms }) };
+      const selection = { include_stopped, ...(max_age_ms !== undefined && { max_age_ms }) };
       const exclude = exclusionOf(row, selection, now);
       if (exclude !== undefined) return { exclude };
       return {

@@ -13,8 +13,20 @@ export interface OperateDeps {
 
 export type NewOperation = Pick<
   Operation,
-  'kind' | 'filter' | 'asked' | 'rate' | 'include_stopped' | 'created_by' | 'limit' | 'max_age_ms'
->;
+  | 'kind'
+  | 'filter'
+  | 'asked'
+  | 'rate'
+  | 'include_stopped'
+  | 'reads_stopped'
+  | 'scope'
+  | 'created_by'
+  | 'limit'
+  | 'max_age_ms'
+> & {
+  /** Of the operation; a new one unless given. */
+  readonly operation_id?: string;
+};
 
 export type OperationAct = 'start' | 'pause' | 'resume' | 'cancel';
 
@@ -24,7 +36,7 @@ export async function createOperation(request: NewOperation, deps: OperateDeps):
   const [source = 'dead'] = sourcesOf(request);
   const operation = await deps.operations.create({
     ...request,
-    operation_id: operationId(now, deps.newId()),
+    operation_id: request.operation_id ?? operationId(now, deps.newId()),
     version: 0,
     status: 'previewing',
     cut_off: now.toISOString(),

@@ -1,7 +1,7 @@
 import type { ForeignRow } from '../../model/foreign-row.ts';
 import type { WorkState } from '../../model/work-index.ts';
-import type { Exclusion } from '../replay/replay-exclusions.ts';
 import type { Period, SearchFilter } from '../search-filter.ts';
+import type { Exclusion } from './exclusions.ts';
 
 /** What a bulk operation does with each notification that matches. */
 export type Kind = 'redrive' | 'retry' | 'cancel' | 'give_up';
@@ -53,6 +53,10 @@ export interface Operation {
   readonly limit?: number;
   readonly max_age_ms?: number;
   readonly include_stopped: boolean;
+  /** Redrive: what has no dead letter is read and counted even though it is not included, at the price of those reads. */
+  readonly reads_stopped?: boolean;
+  /** Hash of what makes two commands the same: the second goes on with what the first left. */
+  readonly scope?: string;
   /** Nothing that was created, or for a redrive died, after it is taken. */
   readonly cut_off: string;
   readonly created_by: string;
@@ -98,8 +102,12 @@ export interface OperationRows {
 }
 
 /** The indexes that an operation reads, in this order. */
-export function sourcesOf({ kind, include_stopped }: Pick<Operation, 'kind' | 'include_stopped'>): readonly Source[] {
-  if (kind === 'redrive') return include_stopped ? ['dead', 'created'] : ['dead'];
+export function sourcesOf({
+  kind,
+  include_stopped,
+  reads_stopped,
+}: Pick<Operation, 'kind' | 'include_stopped' | 'reads_stopped'>): readonly Source[] {
+  if (kind === 'redrive') return include_stopped || reads_stopped ? ['dead', 'created'] : ['dead'];
   return kind === 'give_up' ? ['dead'] : ['due'];
 }
 

@@ -1,8 +1,8 @@
 import type { ForeignRow } from '../../model/foreign-row.ts';
 import { epochMs } from '../../model/time.ts';
-import type { Exclusion } from '../replay/replay-exclusions.ts';
 import type { Period } from '../search-filter.ts';
 import { belongs, choose } from './choose.ts';
+import type { Exclusion } from './exclusions.ts';
 import {
   added,
   type Checkpoint,
@@ -25,11 +25,11 @@ export interface RunDeps extends TakeDeps {
 }
 
 /** A process that gives no sign of life for so long is dead, and another one goes on. A page takes much less. */
-export const CLAIM_MS = 30_000;
+export const CLAIM_MS = 15_000;
 /** Rows in memory at once: a page, whatever the number of notifications that match. */
 const MOST_ROWS = 100;
-/** A page takes at most so many seconds of its rate, so that a pause is followed soon. */
-const PAGE_SECONDS = 3;
+/** A page holds what the rate allows in so many seconds: the rate holds for every second, and a pause is followed soon. */
+const PAGE_SECONDS = 1;
 const SAMPLE = 5;
 const BEGINNING = '0000';
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
@@ -128,7 +128,8 @@ async function readPage(operation: Operation, limit: number, { candidates }: Run
   const { checkpoint, filter, cut_off } = operation;
   const { source, after } = checkpoint;
   const period: Period = { from: BEGINNING, to: source === 'due' ? END_OF_TIME : cut_off };
-  const created = filter.created ?? { from: new Date(epochMs(cut_off) - 86_400_000).toISOString(), to: cut_off };
+  const asked = filter.created ?? { from: new Date(epochMs(cut_off) - 86_400_000).toISOString(), to: cut_off };
+  const created = { from: asked.from, to: asked.to < cut_off ? asked.to : cut_off };
   const page = await candidates.page({
     source,
     period: source === 'created' ? created : period,
@@ -180,17 +181,29 @@ async function workPage(given: Operation, deps: RunDeps): Promise<Operation | un
   const begun = deps.clock().getTime();
   const operation = given.page === undefined ? await writeDown(given, deps) : given;
   const page = operation?.page;
+  // Nothing of the page is taken: it is counted already.
   if (operation === undefined || page === undefined) return operation;
   const counts = await takePage(operation, page.log_ids, deps);
   const progress = added(operation.progress, added({ ...NOTHING, ...page, taken: 0, left_to_sweep: 0 }, counts));
-  const early = begun + (counts.taken / operation.rate) * 1_000 - deps.clock().getTime();
-  if (early > 0) await deps.pause(early);
-  const seconds = Math.max(0.001, (deps.clock().getTime() - begun) / 1_000);
-  const isFull = operation.limit !== undefined && progress.taken >= operation.limit;
-  const { next } = page;
-  if (next === undefined || isFull) return save(operation, ended(progress, deps.clock()), deps);
-  const rate_now = Math.round((counts.taken / seconds) * 10) / 10;
-  return save(operation, { set: { progress, checkpoint: next, rate_now }, remove: ['page'] }, deps);
+  const slot = (counts.taken / operation.rate) * 1_000;
+  const elapsed = deps.clock().getTime() - begun;
+  const rate_now = Math.round((counts.taken / Math.max(1, elapsed, slot)) * 10_000) / 10;
+  const saved = await save(operation, counted(page.next, { progress, rate_now }, deps.clock()), deps);
+  // After the page is counted: a process that is killed now, as it is most of the time, leaves nothing to repeat.
+  if (slot <= elapsed) return saved;
+  await deps.pause(slot - elapsed);
+  // Somebody may have asked for something meanwhile.
+  return deps.operations.read(operation.operation_id);
+}
+
+/** The page is counted; reading goes on at the next one, or the operation is done. */
+function counted(
+  next: Checkpoint | undefined,
+  { progress, rate_now }: { readonly progress: Counts; readonly rate_now?: number },
+  now: Date,
+): OperationChange {
+  if (next === undefined) return ended(progress, now);
+  return { set: { progress, checkpoint: next, ...(rate_now !== undefined && { rate_now }) }, remove: ['page'] };
 }
 
 function ended(progress: Counts, now: Date): OperationChange {
@@ -200,11 +213,19 @@ function ended(progress: Counts, now: Date): OperationChange {
   };
 }
 
-/** Reads the next page and writes down what of it is taken, before the first change. */
+/** Reads the next page and writes down what of it is taken, before the first change; or counts it, if that is nothing. */
 async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation | undefined> {
-  const limit = Math.max(1, Math.min(MOST_ROWS, Math.ceil(operation.rate * PAGE_SECONDS)));
+  const { rate, checkpoint, include_stopped, progress: before } = operation;
+  // Where nothing can be taken, rows are counted only, which the rate does not bound.
+  const isFull = before.taken >= (operation.limit ?? Number.POSITIVE_INFINITY);
+  const isCounting = isFull || (checkpoint.source === 'created' && !include_stopped);
+  const limit = isCounting ? MOST_ROWS : Math.max(1, Math.min(MOST_ROWS, Math.ceil(rate * PAGE_SECONDS)));
   const { rows, next } = await readPage(operation, limit, deps);
-  const { counts, chosen } = sorted(rows, operation, operation.progress.taken, deps);
+  const { counts, chosen } = sorted(rows, operation, before.taken, deps);
+  if (chosen.length === 0) {
+    const progress = added(before, counts);
+    return save(operation, counted(next, { progress }, deps.clock()), deps);
+  }
   const page: PageInWork = {
     log_ids: chosen,
     matched: counts.matched,

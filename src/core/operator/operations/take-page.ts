@@ -6,8 +6,8 @@ import { messageFor } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Clock } from '../../model/time.ts';
 import { stateOf } from '../../model/work/row-state.ts';
-import type { Exclusion } from '../replay/replay-exclusions.ts';
 import { choose } from './choose.ts';
+import type { Exclusion } from './exclusions.ts';
 import { type Counts, NOTHING, type Operation } from './operation.ts';
 
 export interface TakeDeps {

@@ -1,12 +1,9 @@
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createOperatorRows } from '../../../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createOperationStore } from '../../../../src/adapters/dynamodb/console/operation-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
-import { createSweepLanes } from '../../../../src/adapters/sqs/lanes.ts';
-import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
-import { replay } from '../../../../src/core/operator/replay/replay.ts';
+import { operate } from '../../../../src/core/operator/operations/operate.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 
 interface Answer {
@@ -27,6 +24,9 @@ afterEach(() => ops.takeAll());
 
 /** Each test has a tenant of its own. */
 const run = (tenant: string, ...args: string[]) => ops.json<Answer>('replay', '--tenant', tenant, ...args);
+const store = () => createOperationStore(ops.dynamodb, ops.tables.pipeline_state);
+const newest = async (tenant: string) =>
+  (await store().list({ limit: 50 })).find(({ asked }) => asked['tenant'] === tenant);
 const numbers = ({ matched, excluded, sent, to_send }: Answer) => ({ matched, excluded, sent: to_send ?? sent });
 const long = { historyDays: 3 * 86_400_000 };
 
@@ -156,84 +156,94 @@ describe('a replay', () => {
 });
 
 describe('a replay that is interrupted', () => {
-  const total = 60;
-  const deps = (more: object = {}) => ({
-    rows: createOperatorRows(ops.dynamodb, ops.tables.notification_log, () => new Date()),
-    send: createSweepLanes(ops.sqs, ops.deployment.lane_queues).send,
-    policy: DEFAULT_RETRY_POLICY,
-    clock: () => new Date(),
-    pause: async () => {},
-    ...more,
-  });
-  async function* given(rows: readonly ForeignRow[]) {
-    yield* rows;
-  }
-
-  it.each([
-    ['before its first write', { rows: 0 }],
-    ['between two writes', { rows: 31 }],
-    ['between writes and messages', { messages: 0 }],
-    ['after some messages', { messages: 1 }],
-  ])('%s loses nothing, and repeats nothing when it is begun again', async (when, dies) => {
-    const tenant_id = `I-${when}`.slice(0, 20);
-    const rows = Array.from({ length: total }, (_, i) => deadRow(`${tenant_id}-${i}`, { tenant_id }));
-    await ops.put(...rows);
-    const real = deps();
-    let writes = 0;
-    let sends = 0;
-    const dying = deps({
-      rows: {
-        read: real.rows.read,
-        change: async (...args: Parameters<typeof real.rows.change>) => {
-          if ('rows' in dies && writes++ >= (dies.rows ?? 0)) throw new Error('killed');
-          return real.rows.change(...args);
-        },
-      },
-      send: async (...args: Parameters<typeof real.send>) => {
-        if ('messages' in dies && sends++ >= (dies.messages ?? 0)) throw new Error('killed');
-        return real.send(...args);
-      },
-    });
-    const request = { replay_id: `replay-${tenant_id}`, dry_run: false, rate: 500 };
-    await expect(replay(given(rows), request, dying)).rejects.toThrow('killed');
-
-    // A revived row is due, with or without a message. The next sweep finds it.
-    for (const { log_id } of rows) {
-      const { work_queue } = await ops.row(log_id);
-      expect(['due', 'dead']).toContain(String(work_queue).split('#')[0]);
-    }
-    // One of the notifications that were sent is dead again.
-    const revived = (await Promise.all(rows.map(({ log_id }) => ops.row(log_id)))).filter((row) => row['replay_id']);
-    const [again] = revived;
-    if (again) await ops.put(deadRow(String(again['log_id']), { tenant_id, replay_id: request.replay_id }));
-
-    const second = await run(tenant_id, '--id', request.replay_id, '--yes');
-    expect(second).toMatchObject({
-      sent: total - revived.length,
-      excluded: again ? { replayed: 1 } : {},
-    });
-    for (const { log_id } of rows) {
-      if (log_id !== again?.['log_id']) expect(await ops.row(log_id)).toMatchObject({ redrive_count: 1 });
-    }
-    expect((await ops.takeAll()).length).toBeLessThanOrEqual(total);
-  });
-
-  it('is continued by the same command, under the same id', async () => {
-    const tenant_id = 'J';
-    await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`j-${i}`, { tenant_id })));
+  const put = async (tenant_id: string, count: number) => {
+    const ids = Array.from({ length: count }, (_, i) => `${tenant_id}-${i}`);
+    await ops.put(...ids.map((log_id) => deadRow(log_id, { tenant_id })));
+    return ids;
+  };
+  const dying = (after: number) => {
     let pauses = 0;
-    const { code, err } = await ops.run(['replay', '--tenant', 'J', '--rate', '10', '--yes'], {
+    const now = new Date();
+    return {
+      // Stands still, so that the work takes no time: a busy machine would not pause.
+      clock: () => now,
       pause: async () => {
-        if (++pauses === 2) throw new Error('killed');
+        if (++pauses === after) throw new Error('killed');
       },
-    });
+    };
+  };
+
+  it('is continued by the same command, under the same id, from any directory', async () => {
+    const ids = await put('J', 30);
+    const { code, err } = await ops.run(['replay', '--tenant', 'J', '--rate', '10', '--yes'], dying(2));
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('killed. Nothing is lost; run it again.') });
     expect(await ops.takeAll()).toHaveLength(20);
-    const { out, err: said } = await ops.run(['replay', '--tenant', 'J', '--yes', '--json']);
-    expect(said).toMatch(/^Continuing replay-id-\d+, which did not finish\.\n$/);
-    expect(JSON.parse(out)).toMatchObject({ sent: 10 });
+    const elsewhere = { stateDirectory: '/nowhere' };
+    const { out, err: said } = await ops.run(['replay', '--tenant', 'J', '--yes', '--json'], elsewhere);
+    expect(said).toMatch(/^Continuing op-\w+, which did not finish\.\n$/);
+    expect(JSON.parse(out)).toMatchObject({ matched: 30, sent: 10 });
     expect(await ops.takeAll()).toHaveLength(10);
+    for (const log_id of ids) expect(await ops.row(log_id)).toMatchObject({ redrive_count: 1 });
     expect((await ops.run(['replay', '--tenant', 'J', '--yes', '--json'])).err).toBe('');
+  });
+
+  it('is continued by --id, and leaves what it sent before although that died again', async () => {
+    await put('I', 20);
+    await ops.run(['replay', '--tenant', 'I', '--rate', '10', '--yes'], dying(1));
+    const [first] = await ops.takeAll();
+    const replay_id = String((await ops.row(String(first?.log_id)))['replay_id']);
+    await ops.put(deadRow(String(first?.log_id), { tenant_id: 'I', replay_id }));
+    expect(await run('I', '--id', replay_id, '--yes')).toMatchObject({ replay_id, sent: 10 });
+    expect(await ops.row(String(first?.log_id))).toMatchObject({ failure_reason: 'MAX_RETRIES' });
+    const { code, err } = await ops.run(['replay', '--tenant', 'I', '--id', replay_id, '--yes']);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('omit --id') });
+  });
+
+  it('goes on under the id of a replay that nothing is stored of', async () => {
+    await put('O', 3);
+    await ops.put(deadRow('O-0', { tenant_id: 'O', replay_id: 'replay-73aafa1f' }));
+    expect(await run('O', '--id', 'replay-73aafa1f', '--yes')).toMatchObject({ replay_id: 'replay-73aafa1f', sent: 2 });
+  });
+
+  it('says so when somebody pauses it, and goes on when it is run again', async () => {
+    await put('P', 30);
+    let asked = false;
+    const now = new Date();
+    const pause = async () => {
+      const [replay_id] = (await ops.takeAll()).map(({ run_id }) => run_id.slice('manual-'.length));
+      if (asked || replay_id === undefined) return;
+      asked = true;
+      await operate(replay_id, 'pause', {
+        operations: store(),
+        clock: () => new Date(),
+        newId: () => '',
+        kick: async () => {},
+      });
+    };
+    const paused = await ops.run(['replay', '--tenant', 'P', '--rate', '10', '--yes'], { clock: () => now, pause });
+    expect(paused).toMatchObject({ code: 1, err: expect.stringMatching(/is paused: \d+ of 30 are sent/) });
+    expect(numbers(await run('P', '--yes'))).toMatchObject({ matched: 30 });
+    expect(await run('P', '--yes')).toMatchObject({ matched: 0, sent: 0 });
+  });
+
+  it('waits for a process that may live, and goes on when its claim has ended', async () => {
+    await put('W', 4);
+    await ops.run(['replay', '--tenant', 'W', '--rate', '2', '--yes'], dying(1));
+    const operation = await newest('W');
+    if (operation === undefined) throw new Error('nothing is listed');
+    let now = Date.now();
+    const claim_until = new Date(now + 3_000).toISOString();
+    await store().change(operation, { set: { status: 'running', claim_id: 'another', claim_until } });
+    const waits: number[] = [];
+    const { code } = await ops.run(['replay', '--tenant', 'W', '--yes'], {
+      clock: () => new Date(now),
+      pause: async (ms) => {
+        waits.push(ms);
+        now += ms;
+      },
+    });
+    expect({ code, waits }).toEqual({ code: 0, waits: expect.arrayContaining([1_000, 1_000, 1_000]) });
+    expect(await ops.row('W-3')).toMatchObject({ redrive_count: 1 });
   });
 });
 
@@ -241,7 +251,9 @@ describe('the limit of a replay', () => {
   it('holds over an interruption', async () => {
     await ops.put(...Array.from({ length: 30 }, (_, i) => deadRow(`q-${i}`, { tenant_id: 'Q' })));
     const args = ['replay', '--tenant', 'Q', '--limit', '15', '--rate', '10', '--yes'];
-    const interrupted = await ops.run(args, { pause: () => Promise.reject(new Error('killed')) });
+    const now = new Date();
+    const pause = () => Promise.reject(new Error('killed'));
+    const interrupted = await ops.run(args, { clock: () => now, pause });
     expect(interrupted.code).toBe(1);
     expect(await ops.takeAll()).toHaveLength(10);
     expect((await ops.run(args)).code).toBe(0);
@@ -256,11 +268,32 @@ describe('an operator who replays', () => {
     expect({ code, out }).toEqual({ code: 0, out: '' });
     expect(err).toMatch(/1 {2}match\n.*1 {2}to send\n.*k-1.*Send 1 again\? \[y\/N\] Nothing was done/s);
     expect(await ops.row('k-1')).toMatchObject({ failure_reason: 'MAX_RETRIES' });
+    expect(await newest('K')).toMatchObject({ status: 'cancelled', preview: { matched: 1 } });
     expect(await ops.run(['replay', '--tenant', 'K'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('add --yes'),
     });
     expect((await ops.run(['replay', '--tenant', 'K'], { answer: 'y' })).out).toContain('1  sent');
+  });
+
+  it('dry runs without leaving a trace', async () => {
+    const before = (await store().list({ limit: 50 })).length;
+    await ops.put(deadRow('v-1', { tenant_id: 'V' }));
+    expect(await run('V', '--dry-run')).toMatchObject({ to_send: 1 });
+    expect(await newest('V')).toBeUndefined();
+    expect(await store().list({ limit: 50 })).toHaveLength(before);
+  });
+
+  it('takes exactly a group of dead letters', async () => {
+    const group = { tenant_id: 'G', error_type: 'AUTH_FAILED', failure_reason: 'EXPIRED' } as const;
+    await ops.put(
+      deadRow('g-1', { ...group, integration_config_id: 'INT1' }),
+      deadRow('g-2', { ...group, integration_config_id: 'INT2' }),
+      deadRow('g-3', { ...group, integration_config_id: 'INT1', failure_reason: 'MAX_RETRIES' }),
+      deadRow('g-4', { ...group, integration_config_id: 'INT1', error_type: 'UNKNOWN' }),
+    );
+    const args = ['--integration', 'INT1', '--failure-reason', 'EXPIRED', '--last-error', 'AUTH_FAILED'];
+    expect(await run('G', '--dry-run', ...args)).toMatchObject({ matched: 1, sample: [{ log_id: 'g-1' }] });
   });
 
   it('is not asked if there is nothing to send', async () => {
@@ -276,7 +309,7 @@ describe('an operator who replays', () => {
       clock: () => now,
       pause: async (ms) => void pauses.push(ms),
     });
-    expect(pauses).toEqual([1_000, 2_000, 3_000]);
+    expect(pauses).toEqual([1_000, 1_000, 1_000]);
   });
 
   it('sends more than a page of the index with the counts of the dry run', async () => {

@@ -172,7 +172,7 @@ describe('an operation', () => {
       },
     };
     await runOperation(operation_id, pausing, () => false);
-    expect(await at.deps.operations.read(operation_id)).toMatchObject({ status: 'paused', progress: { taken: 30 } });
+    expect(await at.deps.operations.read(operation_id)).toMatchObject({ status: 'paused', progress: { taken: 10 } });
     await operate(operation_id, 'resume', at.deps);
     await at.run(operation_id, []);
     expect(await at.deps.operations.read(operation_id)).toMatchObject({ status: 'done', progress: { taken: 90 } });

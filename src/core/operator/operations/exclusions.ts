@@ -4,14 +4,14 @@ import { epochMs } from '../../model/time.ts';
 import { createdAt } from '../../model/work/history-index.ts';
 import { stateOf } from '../../model/work/row-state.ts';
 
-/** Why a notification that matches is not sent again: a word of the replay, or the reason why it was given up. */
+/** Why an operation leaves a notification that matches: a word of its own, or the reason why it was given up. */
 export type Exclusion =
   | 'delivered'
   /** An attempt is under way. */
   | 'claimed'
   /** It is retried automatically. */
   | 'retrying'
-  /** It is older than the replay accepts. */
+  /** It is older than the operation accepts. */
   | 'expired'
   /** Its writer deleted it. */
   | 'deleted'
@@ -21,15 +21,12 @@ export type Exclusion =
   | 'set_aside'
   /** The recipient complained, or the provider refuses to send to the recipient. */
   | 'recipient_suppressed'
-  /** This replay has sent it already. */
-  | 'replayed'
   | 'beyond_limit'
-  /** It continues on its fallback channel. Its successor can be replayed. */
+  /** It continues on its fallback channel. Its successor can be redriven. */
   | 'failed_over'
   | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;
 
 export interface Selection {
-  readonly replay_id: string;
   /** Oldest age that is sent again, in milliseconds since creation. */
   readonly max_age_ms?: number;
   /** Includes notifications that were cancelled, dropped, or stopped for a wrong recipient. */
@@ -39,7 +36,6 @@ export interface Selection {
 /** Why a notification that was given up is not sent again. Undefined: it is sent. */
 export function exclusionOf(row: ForeignRow, selection: Selection, now: Date): Exclusion | undefined {
   const notification = asNotification(row);
-  if (notification.replay_id === selection.replay_id) return 'replayed';
   if (notification.is_deleted && notification.send_status !== 'SUCCESS') return 'deleted';
   if (notification.successor_log_id !== undefined && notification.failure_reason !== undefined) return 'failed_over';
   if (notification.suppressed) return 'recipient_suppressed';
