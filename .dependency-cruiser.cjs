@@ -77,7 +77,17 @@ module.exports = {
       '^src/cli/',
       '^(src/(cli|batch|client|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$)',
     ),
-    onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/index\\.ts$)'),
+    onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/(browser/)?index\\.ts$)'),
+    {
+      name: 'browser-client-stands-alone',
+      comment: 'Web pages load it: no module of Node, and of the client only what is pure.',
+      severity: 'error',
+      from: { path: '^src/client/browser/' },
+      to: {
+        pathNot: '^src/client/(browser/|handover/retry-rules\\.ts$)',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
     onlyTo('client-knows-types-of-core', '^src/client/', '^src/(client|terminal|processes|core)/'),
     {
       name: 'client-stands-alone',
@@ -130,7 +140,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/console-api/security-headers\\.ts$|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/console-api/security-headers\\.ts$|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|src/adapters/api/page-cors\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

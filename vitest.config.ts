@@ -19,6 +19,7 @@ const REALTIME = 'test/realtime/**/*.test.ts';
 const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
   'test/adapters/{slack,webhook,teams,http,secrets}/**/*.test.ts',
+  'test/lib/**/*.test.ts',
 ];
 
 export default defineConfig({

@@ -1,13 +1,31 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { instrument, type Mutant } from './mutation/instrument.ts';
+import { reportOf, scoresOf } from './mutation/report.ts';
+import { paths, type Run, resultsOf } from './mutation/run.ts';
 import { TARGETS, type Target } from './mutation/targets.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 
-/** Mutates the sources of each named target, or of all, and fails if the tests of a file kill too few of its mutants. */
+/** Mutates the sources of each named target, or of all, and fails if the tests of a file notice too few of its mutants. */
 const TOOLS = join(PROJECT_ROOT, '.local', 'tools', 'mutation');
-const STRYKER = join(TOOLS, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
+const INSTRUMENTER = join(TOOLS, 'node_modules', '@stryker-mutator', 'instrumenter', 'dist', 'src', 'index.js');
 const SOURCES = join(PROJECT_ROOT, 'scripts', 'mutation');
+const VITEST = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+/** A process that ends no test for so long is in an endless loop, which no timer of its own can end. */
+const SILENT_MS = 30_000;
+/** Until it has loaded the tests, and run each of them once. */
+const START_MS = 300_000;
 
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(TARGETS);
 const unknown = names.filter((name) => !Object.hasOwn(TARGETS, name));
@@ -16,62 +34,73 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 install();
-const failures = names.flatMap((name) => {
+const failures: string[] = [];
+for (const name of names) {
   const target = TARGETS[name];
-  return target === undefined ? [] : faultsOf(target, mutate(name, target));
-});
+  if (target !== undefined) failures.push(...(await mutate(name, target)));
+}
 for (const failure of failures) process.stderr.write(`${failure}\n`);
 process.exit(failures.length > 0 ? 1 : 0);
 
-/** The versions of scripts/mutation/tools.json, which are no dependencies of the project. */
+/** The version of scripts/mutation/tools.json, which is no dependency of the project. */
 function install(): void {
   const wanted = readFileSync(join(SOURCES, 'tools.json'), 'utf8');
   const manifest = join(TOOLS, 'package.json');
-  if (existsSync(STRYKER) && existsSync(manifest) && readFileSync(manifest, 'utf8') === wanted) return;
+  if (existsSync(INSTRUMENTER) && existsSync(manifest) && readFileSync(manifest, 'utf8') === wanted) return;
   mkdirSync(TOOLS, { recursive: true });
   writeFileSync(manifest, wanted);
-  // The peer is the project's own vitest, which Node finds further up.
-  run('npm', ['install', '--no-audit', '--no-fund', '--legacy-peer-deps'], TOOLS);
-  if (!existsSync(STRYKER)) throw new Error(`Stryker was not installed into ${TOOLS}`);
+  spawnSync('npm', ['install', '--no-audit', '--no-fund'], { cwd: TOOLS, stdio: 'inherit' });
+  if (!existsSync(INSTRUMENTER)) throw new Error(`Stryker's instrumenter was not installed into ${TOOLS}`);
 }
 
-interface Report {
-  readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>;
-}
-
-function mutate(name: string, { mutate: sources, tests }: Target): Report {
+/** @returns the files whose score is too low */
+async function mutate(name: string, target: Target): Promise<string[]> {
   const folder = join(PROJECT_ROOT, '.local', 'mutation', name);
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const common = JSON.parse(readFileSync(join(SOURCES, 'stryker.config.json'), 'utf8')) as object;
-  const report = join(folder, 'report.json');
-  const config = {
-    ...common,
-    ...(process.env['MUTATION_CONCURRENCY'] ? { concurrency: Number(process.env['MUTATION_CONCURRENCY']) } : {}),
-    mutate: sources,
-    incrementalFile: join(folder, 'incremental.json'),
-    jsonReporter: { fileName: report },
-    htmlReporter: { fileName: join(folder, 'report.html') },
-  };
-  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
-  run(process.execPath, [STRYKER, 'run', join(folder, 'config.json')], PROJECT_ROOT, {
-    MUTATION_TESTS: tests.join(','),
+  const found = (patterns: readonly string[], exclude: readonly string[] = []) =>
+    globSync([...patterns], { cwd: PROJECT_ROOT, exclude: [...exclude] }).map((file) => join(PROJECT_ROOT, file));
+  const sources = found(target.mutate).map((file) => {
+    return { name: file, content: readFileSync(file, 'utf8'), mutate: true };
   });
-  return JSON.parse(readFileSync(report, 'utf8')) as Report;
-}
-
-function run(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): void {
-  const { status } = spawnSync(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`${command} ended with ${status}`);
-}
-
-/** Counts as Stryker does: what a test notices against all that a test could have noticed. */
-function faultsOf({ atLeast, files = {} }: Target, { files: reported }: Report): string[] {
-  return Object.entries(reported).flatMap(([file, { mutants }]) => {
-    const count = (...statuses: string[]) => mutants.filter(({ status }) => statuses.includes(status)).length;
-    const killed = count('Killed', 'Timeout');
-    const all = killed + count('Survived', 'NoCoverage');
-    const score = all === 0 ? 100 : (100 * killed) / all;
+  const instrumented = await instrument(sources, INSTRUMENTER);
+  writeFileSync(paths(folder).instrumented, JSON.stringify(instrumented));
+  await runAll({ folder, testFiles: found(target.tests, target.without) }, instrumented.mutants);
+  const scores = scoresOf(sources, instrumented.mutants, resultsOf(folder));
+  const report = join(folder, 'report.txt');
+  writeFileSync(report, reportOf(scores));
+  process.stdout.write(`${readFileSync(report, 'utf8')}\n`);
+  const { atLeast, files = {} } = target;
+  return scores.flatMap(({ file, score, all }) => {
     const needed = files[file] ?? atLeast;
     return score < needed ? [`${file}: ${score.toFixed(1)} % of ${all} mutants are noticed, expected ${needed} %`] : [];
   });
+}
+
+/** Runs the mutants in one process, and in another one after a mutant that never ends. */
+async function runAll(run: Run, mutants: readonly Mutant[]): Promise<void> {
+  for (;;) {
+    const args = [VITEST, 'run', '--config', join(SOURCES, 'vitest.config.ts'), '--reporter=dot'];
+    const env = { ...process.env, MUTATION_RUN: JSON.stringify(run) };
+    const child = spawn(process.execPath, args, { cwd: PROJECT_ROOT, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    const ended = await endOf(child, run.folder);
+    const results = resultsOf(run.folder);
+    const begun = [...results].find(([, status]) => status === 'Begun');
+    if (begun) appendFileSync(paths(run.folder).results, `${JSON.stringify({ id: begun[0], status: 'Timeout' })}\n`);
+    else if (ended !== 0 || results.size < mutants.length) throw new Error('the tests fail without a mutant, too');
+    if (resultsOf(run.folder).size === mutants.length) return;
+  }
+}
+
+/** @returns the exit code; null when the process was ended because it was silent */
+async function endOf(child: ChildProcess, folder: string): Promise<number | null> {
+  const started = Date.now();
+  const { results } = paths(folder);
+  while (child.exitCode === null && child.signalCode === null) {
+    await pause(500);
+    const lastTest = existsSync(results) ? statSync(results).mtimeMs : 0;
+    const [since, longest] = lastTest > started ? [lastTest, SILENT_MS] : [started, START_MS];
+    if (Date.now() - since > longest) child.kill('SIGKILL');
+  }
+  return child.exitCode;
 }

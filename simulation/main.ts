@@ -1,11 +1,16 @@
 import { writeFileSync } from 'node:fs';
+import type { Colors } from '../src/terminal/colors.ts';
 import { showProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
+import { describeNewsletter, newsletterPlot } from './newsletter/describe-newsletter.ts';
+import type { NewsletterFigures } from './newsletter/newsletter-figures.ts';
+import { runNewsletter } from './newsletter/run-newsletter.ts';
 import { parseOptions, type SimulateOptions, UsageError, usage } from './options.ts';
 import { describeFigures } from './report/describe.ts';
-import { plotOf } from './report/plot.ts';
+import type { Figures } from './report/figures.ts';
+import { backlogPlot, plotOf } from './report/plot.ts';
 import { runScenario } from './run-scenario.ts';
-import { scenarioOf } from './scenarios/catalogue.ts';
+import { newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -30,12 +35,22 @@ async function simulate({ scenario, notifications, seed, json, plot }: SimulateO
   const progress = showProgress({ terminal, json });
   process.once('exit', progress.end);
   const total = notifications;
-  const figures = await runScenario(scenarioOf(scenario, notifications), seed, (done) =>
-    progress.update({ verb: 'finished', done, total }),
-  );
+  const update = (done: number) => progress.update({ verb: 'finished', done, total });
+  const result =
+    'newsletter' in scenario
+      ? newsletterResult(await runNewsletter(newsletterOf(scenario, notifications), seed, update))
+      : pipelineResult(await runScenario(scenarioOf(scenario, notifications), seed, update));
   progress.end();
-  const { samples: _, ...printed } = figures;
-  terminal.print(json ? `${JSON.stringify(printed)}\n` : describeFigures(figures, terminal.colors));
-  if (plot !== undefined) writeFileSync(plot, plotOf(figures));
-  return figures.violations > 0 || figures.budgets.some(({ met }) => !met) ? 1 : 0;
+  const { samples: _, ...printed } = result.figures;
+  terminal.print(json ? `${JSON.stringify(printed)}\n` : result.describe(terminal.colors));
+  if (plot !== undefined) writeFileSync(plot, plotOf(result.plot));
+  return result.figures.violations > 0 || result.figures.budgets.some(({ met }) => !met) ? 1 : 0;
+}
+
+function pipelineResult(figures: Figures) {
+  return { figures, describe: (colors: Colors) => describeFigures(figures, colors), plot: backlogPlot(figures) };
+}
+
+function newsletterResult(figures: NewsletterFigures) {
+  return { figures, describe: (colors: Colors) => describeNewsletter(figures, colors), plot: newsletterPlot(figures) };
 }

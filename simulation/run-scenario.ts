@@ -1,8 +1,9 @@
 import { SEND_STATUSES } from '../src/core/model/notification.ts';
+import { START } from './engine/start.ts';
 import { schedule } from './pipeline/arrivals.ts';
 import { connectLanes } from './pipeline/connect-lanes.ts';
 import { Dispatcher, queued } from './pipeline/dispatcher.ts';
-import { START, World } from './pipeline/world.ts';
+import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
 import { type Figures, figuresOf } from './report/figures.ts';
 import type { Scenario } from './scenarios/scenario.ts';

@@ -1,14 +1,18 @@
 import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerWithContextResult } from 'aws-lambda';
-import { DEFAULT_RATE_LIMIT, isValid, parseAuthorization } from '../../src/adapters/api-keys/api-key.ts';
+import { DEFAULT_RATE_LIMIT, isLive, isValid, parseAuthorization } from '../../src/adapters/api-keys/api-key.ts';
 import { type ApiKeyStore, createApiKeyStore } from '../../src/adapters/api-keys/api-key-store.ts';
+import { parseTokenHeader, readPageToken, scopesFor } from '../../src/adapters/api-keys/page-token.ts';
 import type { Clock } from '../../src/core/model/time.ts';
-import { type CallerContext, toContext } from '../shared/api/caller.ts';
+import { type Caller, type CallerContext, toContext } from '../shared/api/caller.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { apiAuthorizerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { tokenSecret } from '../shared/runtime/token-secret.ts';
 
 export interface AuthorizerDeps {
   readonly keys: Pick<ApiKeyStore, 'get'>;
+  /** Signs the tokens of web pages. */
+  readonly tokenSecret: () => Promise<string>;
   readonly clock: Clock;
 }
 
@@ -16,26 +20,56 @@ type Answer = APIGatewaySimpleAuthorizerWithContextResult<CallerContext | Record
 type Event = Pick<APIGatewayRequestAuthorizerEventV2, 'headers'>;
 
 /**
- * Identifies the API key. An invalid key gets an empty context instead of a refusal: API Gateway would turn a refusal
- * into a 403 without a problem document. The function behind answers with the right 401 (docs/decisions/0052).
+ * Identifies the API key, or the token of a web page. An invalid one gets an empty context instead of a refusal: API
+ * Gateway would turn a refusal into a 403 without a problem document. The function behind answers with the right 401
+ * (docs/decisions/0052).
  */
-export function createHandler({ keys, clock }: AuthorizerDeps, { logger }: Pick<Observability, 'logger'>) {
+export function createHandler(deps: AuthorizerDeps, { logger }: Pick<Observability, 'logger'>) {
   return async (event: Event): Promise<Answer> => {
-    const given = parseAuthorization(event.headers?.['authorization']);
-    const key = given && (await keys.get(given.key_id));
-    if (given === undefined || !isValid(key, given.secret, clock())) {
-      logger.info('no valid key', { key_id: given?.key_id });
+    const header = event.headers?.['authorization'];
+    const token = parseTokenHeader(header);
+    const caller = token === undefined ? await byKey(header, deps) : await byToken(token, deps);
+    if (!('tenant_id' in caller)) {
+      logger.info('no valid key', { ...caller });
       return { isAuthorized: true, context: {} };
     }
-    const { tenant_id, key_id, scopes, rate_limit = DEFAULT_RATE_LIMIT } = key;
-    return { isAuthorized: true, context: toContext({ tenant_id, key_id, scopes, rate_limit }) };
+    return { isAuthorized: true, context: toContext(caller) };
   };
+}
+
+/** What a request claims to be, for the log. */
+interface Stranger {
+  readonly key_id?: string | undefined;
+  readonly token_id?: string;
+}
+
+async function byKey(header: string | undefined, { keys, clock }: AuthorizerDeps): Promise<Caller | Stranger> {
+  const given = parseAuthorization(header);
+  const key = given && (await keys.get(given.key_id));
+  if (given === undefined || !isValid(key, given.secret, clock())) return { key_id: given?.key_id };
+  const { tenant_id, key_id, scopes, rate_limit = DEFAULT_RATE_LIMIT } = key;
+  return { tenant_id, key_id, scopes, rate_limit };
+}
+
+/** A token is worth what its key is worth now: nothing without it, and no more than the key's own scopes. */
+async function byToken(text: string, { keys, tokenSecret, clock }: AuthorizerDeps): Promise<Caller | Stranger> {
+  const read = readPageToken(await tokenSecret(), text);
+  if (read === undefined) return {};
+  const { key_id, ...token } = read;
+  const stranger: Stranger = { key_id, token_id: token.token_id };
+  if (Date.parse(token.expires_at) <= clock().getTime()) return stranger;
+  const key = await keys.get(key_id);
+  const scopes = scopesFor(token.rights);
+  if (!isLive(key, clock()) || !scopes.every((scope) => key.scopes.includes(scope))) return stranger;
+  const { tenant_id, rate_limit = DEFAULT_RATE_LIMIT } = key;
+  return { tenant_id, key_id, scopes, rate_limit, token };
 }
 
 function bind() {
   const env = parseEnv(apiAuthorizerEnv, process.env);
   const observability = createObservability();
-  const deps = { keys: createApiKeyStore(createApiDynamoDb(), env.API_KEYS_TABLE), clock: () => new Date() };
+  const keys = createApiKeyStore(createApiDynamoDb(), env.API_KEYS_TABLE);
+  const deps = { keys, tokenSecret: tokenSecret(env), clock: () => new Date() };
   return withObservability(createHandler(deps, observability), observability);
 }
 

@@ -1,15 +1,13 @@
-import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { createRequestCounts } from '../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createEmailSchedules } from '../../src/adapters/scheduler/email-schedules.ts';
 import { budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { type EmailRouteDeps, emailRoutes } from '../shared/api/email-routes.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
+import { renderingsOnFirstEmail, schedulesOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { createApiDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { apiEmailsEnv } from '../shared/runtime/newsletter-env.ts';
@@ -34,7 +32,7 @@ function bind() {
     chunks: createChunkStore(client, { table: env.EMAIL_RECIPIENTS_TABLE, sealer, clock }),
     events: createEventStore(client, env.EMAIL_BATCHES_TABLE, clock),
     newsletters: createNewsletterStore(client, env.NEWSLETTERS_TABLE),
-    schedules: createEmailSchedules(new SchedulerClient({}), {
+    schedules: schedulesOnFirstEmail({
       group: env.SCHEDULE_GROUP,
       queue_arn: env.SCHEDULE_TARGET_ARN,
       role_arn: env.SCHEDULE_ROLE_ARN,

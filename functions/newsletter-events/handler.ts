@@ -9,7 +9,7 @@ import { createMemberSealing } from '../../src/adapters/recipient/member-sealing
 import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
-import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
@@ -87,7 +87,7 @@ function readRecord(
 function bind() {
   const env = parseEnv(newsletterEventsEnv, process.env);
   const observability = createObservability();
-  const client = createDynamoDb();
+  const client = createNewsletterDynamoDb();
   const clock = () => new Date();
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const deps: ApplyDeps = {

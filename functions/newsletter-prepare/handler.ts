@@ -11,7 +11,7 @@ import type { PrepareMessage } from '../../src/core/newsletter/model/email-messa
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
-import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
@@ -34,7 +34,7 @@ export function createHandler(deps: Omit<StartDeps, 'remaining_ms'>, observabili
 function bind() {
   const env = parseEnv(newsletterPrepareEnv, process.env);
   const observability = createObservability();
-  const client = createDynamoDb();
+  const client = createNewsletterDynamoDb();
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey } = createSecretsAndKeys(env, client);
   const { clock } = shared;

@@ -13,8 +13,8 @@ import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
+import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
 import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
-import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
@@ -51,7 +51,7 @@ export function createHandler(
 function bind() {
   const env = parseEnv(newsletterSendEnv, process.env);
   const observability = createObservability();
-  const client = createDynamoDb();
+  const client = createNewsletterDynamoDb();
   const shared = bindNewsletter(env, client, observability);
   const { sealer, hashKey, unsubscribeSecret } = createSecretsAndKeys(env, client);
   const { clock } = shared;

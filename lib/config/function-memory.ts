@@ -8,6 +8,7 @@ export const FUNCTION_MEMORY_MB = {
   'api-intake': 256,
   'api-newsletters': 256,
   'api-notifications': 256,
+  'api-tokens': 256,
   'console-api': 1024,
   'console-operations': 256,
   'delivery-events': 256,

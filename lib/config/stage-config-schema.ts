@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../src/adapters/api/page-cors.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
-import { CHANNELS, type Channel, LANES, type PerLane } from '../../src/core/model/channels.ts';
+import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isTimeZone } from '../../src/core/model/time.ts';
@@ -9,22 +10,11 @@ import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
 import { FUNCTION_MEMORY_MB, FUNCTION_NAMES } from './function-memory.ts';
+import { LANE_KEYS, laneWithoutWindow } from './lane-config.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
 import { LOG_LEVELS, LOG_RETENTION_DAYS } from './stage-config.ts';
 
 const HOUR_MS = 3_600_000;
-
-/**
- * Concurrent batches of ten per lane. Slack accepts about one message per second and channel, Teams four (facts), so
- * more than Lambda's minimum would only collect refusals. The account's SES rate bounds e-mail; courtesy to receivers
- * bounds webhooks.
- */
-const DEFAULT_CONCURRENCY: PerLane<number> = {
-  email: { express: 10, standard: 5 },
-  slack: { express: 2, standard: 2 },
-  teams: { express: 2, standard: 2 },
-  webhook: { express: 20, standard: 10 },
-};
 
 const stageName = explain('must be a lower-case letter followed by at most 15 of a-z, 0-9 and -');
 /** The message does not show the value, because addresses do not belong in errors. */
@@ -96,9 +86,11 @@ const alarms = section({
   newsletterDeadLetters: v.optional(wholeBetween(0, 1_000_000, 'messages'), 0),
 });
 
+const origin = explain(PAGE_ORIGIN_RULE);
 const api = section({
   rateLimit: v.optional(wholeBetween(1, 10_000, 'requests a second'), 500),
   burstLimit: v.optional(wholeBetween(1, 5_000, 'requests at once'), 1_000),
+  corsOrigins: v.optional(list(v.pipe(v.string(origin), v.check(isPageOrigin, origin)), 'origins'), []),
 });
 
 const reservedConcurrency = section({
@@ -162,7 +154,7 @@ const KEYS = section({
   breaker: v.optional(breaker, {}),
   pacing: v.optional(pacing, {}),
   newsletter: v.optional(newsletter, {}),
-  concurrency: v.optional(sectionOf(CHANNELS, perLane), {}),
+  ...LANE_KEYS,
   indexShards: v.optional(indexShards, {}),
   memoryMb: v.optional(memoryMb, {}),
   reservedConcurrency: v.exactOptional(reservedConcurrency),
@@ -203,6 +195,14 @@ export const STAGE_CONFIG_SCHEMA = v.pipe(
     ),
     ['reservedConcurrency', 'accountLimit'],
   ),
+  v.forward(
+    v.check(
+      (given) => laneWithoutWindow(given) === undefined,
+      ({ input }) =>
+        `is too short for ${laneWithoutWindow(input)}: a batch of more than 10 (batchSize) needs at least 1 second`,
+    ),
+    ['batchWindowSeconds'],
+  ),
 );
 
 function reservedBy(concurrency: PerLane<number>, { dispatcher }: { readonly dispatcher: number }): number {
@@ -213,12 +213,6 @@ function reservedBy(concurrency: PerLane<number>, { dispatcher }: { readonly dis
 function perPriority(schema: v.GenericSchema<number>, standard: (priority: Priority) => number) {
   const limits = sectionOf(PRIORITIES, (priority) => v.optional(schema, standard(priority)));
   return v.optional(limits, {});
-}
-
-function perLane(channel: Channel) {
-  const batches = wholeBetween(2, 1000, 'concurrent batches');
-  const lanes = sectionOf(LANES, (lane) => v.optional(batches, DEFAULT_CONCURRENCY[channel][lane]));
-  return v.optional(lanes, {});
 }
 
 /** @param words allowed in place of an expression */

@@ -40,6 +40,10 @@ export interface StageConfig {
   readonly newsletter: NewsletterSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
   readonly concurrency: Readonly<PerLane<number>>;
+  /** Most notifications per batch and lane, 1 to 100; 10. */
+  readonly batchSize: Readonly<PerLane<number>>;
+  /** Seconds that Lambda waits for a full batch, per lane, 0 to 20; 1, at least 1 for batches of more than ten. */
+  readonly batchWindowSeconds: Readonly<PerLane<number>>;
   /** Over how many partitions the indexes are spread (docs/decisions/0138). Rows that exist stay where they are. */
   readonly indexShards: IndexShards;
   /** Memory per function, 128 to 10,240 megabytes; 256, and 512 for the newsletters' job. CPU grows with it. */
@@ -59,8 +63,8 @@ export interface StageConfig {
   /** Addresses that get alarms and notices, once they confirm SNS's message. Others subscribe to the topic. */
   readonly alarmEmails: readonly string[];
   readonly alarms: AlarmThresholds;
-  /** Limits of the API for all keys together. Each key has a limit of its own besides. */
-  readonly api: ApiThrottle;
+  /** Limits of the API for all keys together. Each key has a limit of its own besides. And whose pages may call it. */
+  readonly api: ApiSettings;
   /** The console on the web: `off`, or how people sign in (docs/decisions/0147). */
   readonly console: 'off' | ConsoleSettings;
   /** Days that log lines are kept; 90. */
@@ -155,11 +159,13 @@ export interface AlarmThresholds {
   readonly newsletterDeadLetters: number;
 }
 
-export interface ApiThrottle {
+export interface ApiSettings {
   /** Requests per second; 500. */
   readonly rateLimit: number;
   /** Requests at once; 1,000. */
   readonly burstLimit: number;
+  /** Origins whose web pages may call the API; none. */
+  readonly corsOrigins: readonly string[];
 }
 
 /** How people sign in to the console, and what makes one of them an operator. */
@@ -206,10 +212,14 @@ type Section =
   | 'pacing'
   | 'newsletter'
   | 'concurrency'
+  | 'batchSize'
+  | 'batchWindowSeconds'
   | 'indexShards'
   | 'memoryMb'
   | 'alarms'
   | 'api';
+
+type LanesInput = { readonly [C in Channel]?: Optional<Record<Lane, number>> | undefined };
 
 /** A stage's configuration as a user writes it: only `stage` and `senderAddress` are required. */
 export interface StageConfigInput
@@ -229,7 +239,11 @@ export interface StageConfigInput
   /** How newsletters are sent, and as whom. */
   readonly newsletter?: Optional<NewsletterSettings> | undefined;
   /** Most concurrent batches per lane, 2 to 1,000. */
-  readonly concurrency?: { readonly [C in Channel]?: Optional<Record<Lane, number>> | undefined } | undefined;
+  readonly concurrency?: LanesInput | undefined;
+  /** Most notifications per batch and lane, 1 to 100. */
+  readonly batchSize?: LanesInput | undefined;
+  /** Seconds that Lambda waits for a full batch, per lane, 0 to 20. */
+  readonly batchWindowSeconds?: LanesInput | undefined;
   /** Over how many partitions the indexes are spread: work 8 to 64, history 4 to 64. */
   readonly indexShards?: Optional<IndexShards> | undefined;
   /** Memory per function in megabytes, by its folder in functions/. */
@@ -238,8 +252,8 @@ export interface StageConfigInput
   readonly alarms?:
     | (Optional<Omit<AlarmThresholds, ComputedThreshold>> & Pick<AlarmThresholds, ComputedThreshold>)
     | undefined;
-  /** Limits of the API for all keys together. */
-  readonly api?: Optional<ApiThrottle> | undefined;
+  /** Limits of the API for all keys together, and whose web pages may call it. */
+  readonly api?: Optional<ApiSettings> | undefined;
   /** The console on the web: off unless given. */
   readonly console?: 'off' | ConsoleInput | undefined;
 }

@@ -2,6 +2,8 @@
 export interface Target {
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
+  /** Tests that take too long to be repeated for each mutant. */
+  readonly without?: readonly string[];
   /** The least share of mutants, in percent, that the tests of each file must kill. */
   readonly atLeast: number;
   /** Files that have not reached it yet, or whose equivalent mutants (docs/testing.md) keep them below it. */
@@ -12,17 +14,16 @@ export const TARGETS: Readonly<Record<string, Target>> = {
   spool: {
     mutate: ['src/client/spool/*.ts'],
     tests: ['test/client/spool/*.test.ts'],
+    // A death at each call, or at random.
+    without: ['test/client/spool/{chaos,faults}.test.ts'],
     atLeast: 90,
   },
   intake: {
     mutate: ['src/core/intake/**/*.ts'],
     tests: ['test/core/intake/**/*.test.ts'],
     atLeast: 90,
-    files: {
-      'src/core/intake/accept.ts': 87,
-      'src/core/intake/idempotency-key.ts': 87,
-      'src/core/intake/new-row.ts': 79,
-    },
+    // What is left there is a guard against a defect of our own validation, which nothing reaches.
+    files: { 'src/core/intake/new-row.ts': 86 },
   },
   delivery: {
     mutate: ['src/core/delivery/**/*.ts'],

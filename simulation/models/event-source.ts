@@ -1,7 +1,6 @@
-import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { between, type Draw } from '../engine/random.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
-import type { SimulatedQueue } from './queue.ts';
+import type { Received, SimulatedQueue } from './queue.ts';
 import { type Death, WorkerProcess } from './worker-process.ts';
 
 export interface EventSourceOptions {
@@ -11,12 +10,14 @@ export interface EventSourceOptions {
   readonly timeout_ms: number;
   /** Shares of the invocations whose process dies, 0…1. */
   readonly deaths: number;
+  /** Calls of an invocation, of which one is drawn for a death; those of a full batch of notifications unless given. */
+  readonly calls?: number;
 }
 
 /** A function on a queue. It settles its messages itself before it returns. */
-export interface QueueFunction {
+export interface QueueFunction<M> {
   /** A new process of the function. @returns handles one batch */
-  start(worker: WorkerProcess): (batch: readonly ReceivedMessage[], remaining: () => number) => Promise<void>;
+  start(worker: WorkerProcess): (batch: readonly Received<M>[], remaining: () => number) => Promise<void>;
 }
 
 /** What functions run on. */
@@ -28,33 +29,33 @@ export interface Machine {
   readonly paused: () => boolean;
 }
 
-interface Instance {
+interface Instance<M> {
   readonly worker: WorkerProcess;
-  readonly handle: ReturnType<QueueFunction['start']>;
+  readonly handle: ReturnType<QueueFunction<M>['start']>;
 }
 
 const COLD_START_MS = [300, 900] as const;
 /** Lambda keeps an idle instance for some minutes. */
 const IDLE_MS = 600_000;
 const PAUSED_MS = 5_000;
-/** Calls of a full batch, of which one is drawn for a death: before and after each. */
-const CALLS = 100;
+/** A death is drawn before or after one of so many calls. */
+const CALLS = 50;
 
 /** Lambda's pollers on one queue, and the instances of the function that they invoke. */
-export class EventSource {
+export class EventSource<M> {
   readonly #time: VirtualTime;
-  readonly #queue: SimulatedQueue;
-  readonly #function: QueueFunction;
+  readonly #queue: SimulatedQueue<M>;
+  readonly #function: QueueFunction<M>;
   readonly #options: EventSourceOptions;
   readonly #machine: Machine;
-  readonly #idle: Instance[] = [];
+  readonly #idle: Instance<M>[] = [];
   #running = 0;
   #wakeAt = Number.POSITIVE_INFINITY;
   invocations = 0;
   coldStarts = 0;
   busy_ms = 0;
 
-  constructor(machine: Machine, queue: SimulatedQueue, handler: QueueFunction, options: EventSourceOptions) {
+  constructor(machine: Machine, queue: SimulatedQueue<M>, handler: QueueFunction<M>, options: EventSourceOptions) {
     this.#time = machine.time;
     this.#machine = machine;
     this.#queue = queue;
@@ -97,15 +98,17 @@ export class EventSource {
     }
   }
 
-  async #invoke(messages: readonly ReceivedMessage[]): Promise<void> {
-    const { timeout_ms, deaths } = this.#options;
+  async #invoke(messages: readonly Received<M>[]): Promise<void> {
+    const { timeout_ms, deaths, calls = CALLS } = this.#options;
     this.#running += 1;
     this.invocations += 1;
     const { instance, cold } = this.#instance();
     const { worker } = instance;
     if (cold > 0) await this.#time.pause(cold);
     const began = this.#time.now;
-    worker.dieAt(this.#machine.draw() < deaths ? Math.floor(this.#machine.draw() * CALLS) : Number.POSITIVE_INFINITY);
+    worker.dieAt(
+      this.#machine.draw() < deaths ? Math.floor(this.#machine.draw() * calls * 2) : Number.POSITIVE_INFINITY,
+    );
     let over = false;
     const end = () => {
       if (over) return;
@@ -125,7 +128,7 @@ export class EventSource {
   }
 
   /** The instance that was used last, as Lambda prefers it, or a new one. */
-  #instance(): { instance: Instance; cold: number } {
+  #instance(): { instance: Instance<M>; cold: number } {
     const warm = this.#idle.pop();
     if (warm !== undefined && this.#time.now - warm.worker.lastUsed < IDLE_MS) return { instance: warm, cold: 0 };
     this.#idle.length = 0;

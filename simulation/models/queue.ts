@@ -1,19 +1,28 @@
-import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { Fifo } from './fifo.ts';
 
 /** A message as the queue keeps it; times in epoch milliseconds. */
-export interface StoredMessage {
+export interface StoredMessage<M> {
   readonly id: number;
-  readonly message: QueueMessage;
+  readonly message: M;
   readonly sent_at: number;
   receives: number;
   visible_at: number;
 }
 
-export interface QueueOptions {
+/** A message as a function gets it. */
+export interface Received<M> {
+  readonly message: M;
+  readonly message_id: string;
+  readonly sent_at: Date;
+  readonly receive_count: number;
+}
+
+export interface QueueOptions<M> {
   readonly visibility_ms: number;
   readonly max_receives: number;
+  /** MessageGroupId. */
+  readonly groupOf: (message: M) => string;
 }
 
 /** Received and not deleted: SQS gives out no more messages (facts: SQS). */
@@ -23,18 +32,18 @@ const NOISY_SHARE = 0.1;
 const NOISY_COUNT = 30;
 
 /** The messages of one group that can be received, and how many of it are in flight. */
-interface Group {
-  readonly visible: Fifo<StoredMessage>;
+interface Group<M> {
+  readonly visible: Fifo<StoredMessage<M>>;
   inFlight: number;
 }
 
 /** A standard SQS queue with its dead-letter queue: delays, visibility, receive counts, fair groups, the limit in flight. */
-export class SimulatedQueue {
+export class SimulatedQueue<M> {
   readonly #time: VirtualTime;
-  readonly #options: QueueOptions;
-  readonly #groups = new Map<string, Group>();
-  readonly #inFlight = new Map<number, StoredMessage>();
-  readonly deadLetters: StoredMessage[] = [];
+  readonly #options: QueueOptions<M>;
+  readonly #groups = new Map<string, Group<M>>();
+  readonly #inFlight = new Map<number, StoredMessage<M>>();
+  readonly deadLetters: StoredMessage<M>[] = [];
   /** Called when a message can be received. */
   onVisible: () => void = () => {};
   visible = 0;
@@ -44,7 +53,7 @@ export class SimulatedQueue {
   #serial = 0;
   #batch = { at: -1, size: 0 };
 
-  constructor(time: VirtualTime, options: QueueOptions) {
+  constructor(time: VirtualTime, options: QueueOptions<M>) {
     this.#time = time;
     this.#options = options;
   }
@@ -54,7 +63,7 @@ export class SimulatedQueue {
   }
 
   /** @param delay_seconds 0…900 */
-  send(message: QueueMessage, delay_seconds: number): void {
+  send(message: M, delay_seconds: number): void {
     if (delay_seconds > 900) throw new Error(`SQS delays a message by at most 900 s, not by ${delay_seconds}.`);
     const now = this.#time.now;
     this.sent += 1;
@@ -67,9 +76,9 @@ export class SimulatedQueue {
     this.#show({ id: ++this.#serial, message, sent_at: now, receives: 0, visible_at: now + delay_seconds * 1000 });
   }
 
-  receive(max: number): ReceivedMessage[] {
+  receive(max: number): Received<M>[] {
     this.requests += 1;
-    const received: ReceivedMessage[] = [];
+    const received: Received<M>[] = [];
     while (received.length < max && this.#inFlight.size < MOST_IN_FLIGHT) {
       const group = this.#next();
       const stored = group?.visible.shift();
@@ -117,13 +126,13 @@ export class SimulatedQueue {
     return letters.length;
   }
 
-  #land(stored: StoredMessage): void {
+  #land(stored: StoredMessage<M>): void {
     this.#inFlight.delete(stored.id);
-    this.#group(stored.message.tenant_id).inFlight -= 1;
+    this.#group(this.#options.groupOf(stored.message)).inFlight -= 1;
   }
 
   /** Only the newest visibility of a message counts. */
-  #returnLater(stored: StoredMessage, ms: number): void {
+  #returnLater(stored: StoredMessage<M>, ms: number): void {
     const at = this.#time.now + ms;
     stored.visible_at = at;
     this.#time.at(at, () => {
@@ -133,7 +142,7 @@ export class SimulatedQueue {
     });
   }
 
-  #show(stored: StoredMessage): void {
+  #show(stored: StoredMessage<M>): void {
     if (stored.visible_at <= this.#time.now) {
       this.#makeVisible(stored);
       return;
@@ -145,23 +154,23 @@ export class SimulatedQueue {
     });
   }
 
-  #makeVisible(stored: StoredMessage): void {
+  #makeVisible(stored: StoredMessage<M>): void {
     this.visible += 1;
-    this.#group(stored.message.tenant_id).visible.push(stored);
+    this.#group(this.#options.groupOf(stored.message)).visible.push(stored);
     this.onVisible();
   }
 
-  #group(name: string): Group {
+  #group(name: string): Group<M> {
     const there = this.#groups.get(name);
     if (there !== undefined) return there;
-    const made = { visible: new Fifo<StoredMessage>(), inFlight: 0 };
+    const made = { visible: new Fifo<StoredMessage<M>>(), inFlight: 0 };
     this.#groups.set(name, made);
     return made;
   }
 
   /** The group of the oldest message, quiet groups first. */
-  #next(): Group | undefined {
-    let best: Group | undefined;
+  #next(): Group<M> | undefined {
+    let best: Group<M> | undefined;
     let [bestNoisy, bestAt] = [true, Number.POSITIVE_INFINITY];
     for (const group of this.#groups.values()) {
       const at = group.visible.peek()?.visible_at;

@@ -3,9 +3,10 @@ import { messageFor, queuedFor } from '../../src/core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
+import { START } from '../engine/start.ts';
 import type { Arrivals } from '../scenarios/scenario.ts';
 import { logIdOf } from '../twins/row-columns.ts';
-import { START, type World } from './world.ts';
+import type { World } from './world.ts';
 
 /** Hands the notifications over, one after the other, at even distances that are blurred a little. */
 export function schedule(arrivals: Arrivals, world: World, seed: number): void {

@@ -6,6 +6,7 @@ import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
 import type { Disposition } from '../../src/core/delivery/delivery-report.ts';
 import type { Delivery, SendResult } from '../../src/core/delivery/sender.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
+import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
 import { Pacer } from '../../src/core/pacing/pacer.ts';
@@ -31,7 +32,11 @@ const GATHER_MS = 3;
 const CONTENT = { subject: 'secret subject', body: 'secret body', format: 'PLAIN' } as const;
 
 /** A channel's function: the real core, bound to the twins through a process that can die. */
-export function channelFunction(channel: Channel, queue: SimulatedQueue, world: World): QueueFunction {
+export function channelFunction(
+  channel: Channel,
+  queue: SimulatedQueue<QueueMessage>,
+  world: World,
+): QueueFunction<QueueMessage> {
   return {
     start(worker) {
       const gate = gateOf(channel, worker, world);
@@ -57,7 +62,7 @@ export function channelFunction(channel: Channel, queue: SimulatedQueue, world: 
   };
 }
 
-function settle(queue: SimulatedQueue, message_id: string, disposition: Disposition): void {
+function settle(queue: SimulatedQueue<QueueMessage>, message_id: string, disposition: Disposition): void {
   if (disposition.do === 'done') queue.delete(message_id);
   else queue.returnAfter(message_id, disposition.do === 'return' ? disposition.after_seconds : 0);
 }

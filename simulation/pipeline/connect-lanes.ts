@@ -1,4 +1,5 @@
 import { CHANNELS, type Channel, LANES, type Lane } from '../../src/core/model/channels.ts';
+import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { createRandom } from '../engine/random.ts';
 import { EventSource } from '../models/event-source.ts';
 import { channelFunction } from './channel-worker.ts';
@@ -14,7 +15,7 @@ export function connectLanes(world: World): void {
   for (const channel of CHANNELS) for (const lane of LANES) world.sources.push(source(channel, lane, world));
 }
 
-function source(channel: Channel, lane: Lane, world: World): EventSource {
+function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMessage> {
   const queue = world.queues[channel][lane];
   const { time, seed, scenario, concurrency } = world;
   return new EventSource(

@@ -3,7 +3,8 @@ import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
 import { isBetweenSweeps } from '../../src/core/sweep/sweep-request.ts';
-import { START, type World } from './world.ts';
+import { START } from '../engine/start.ts';
+import type { World } from './world.ts';
 
 const MINUTE = 60_000;
 /** The stage's defaults: hourly at minute 30, looks ahead at the other quarters, urgent rows every five minutes. */

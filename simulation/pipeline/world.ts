@@ -8,6 +8,7 @@ import type { DueIndex } from '../../src/core/model/work-index.ts';
 import type { AccountLimits } from '../../src/core/pacing/account.ts';
 import { Auditor } from '../audit/auditor.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
+import { START } from '../engine/start.ts';
 import { VirtualTime } from '../engine/virtual-time.ts';
 import { ThrottledError } from '../models/capacity.ts';
 import type { EventSource } from '../models/event-source.ts';
@@ -19,10 +20,12 @@ import { rowOf } from '../twins/row-columns.ts';
 import { Tables } from '../twins/tables.ts';
 import { type Cohort, Observer } from './observer.ts';
 
-export const START = new Date('2026-03-01T10:00:00.000Z');
-
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
-const QUEUE_OPTIONS = { visibility_ms: 361_000, max_receives: 5 };
+const QUEUE_OPTIONS = {
+  visibility_ms: 361_000,
+  max_receives: 5,
+  groupOf: ({ tenant_id }: QueueMessage) => tenant_id,
+};
 /** Every so manyth message is read by the auditor. */
 const READ_EVERY = 101;
 /** What a refused call takes, with the client's own retries. */
@@ -40,9 +43,9 @@ export class World {
   readonly breakers = new MemoryBreakers();
   readonly budgets = new MemoryPacing();
   readonly concurrency: PerLane<number>;
-  readonly queues: PerLane<SimulatedQueue>;
+  readonly queues: PerLane<SimulatedQueue<QueueMessage>>;
   /** The functions on the lanes (connect-lanes.ts). */
-  readonly sources: EventSource[] = [];
+  readonly sources: EventSource<QueueMessage>[] = [];
   readonly counts: Record<string, number> = {};
   readonly #providers = new Map<string, Provider>();
   readonly #cohorts: Cohort[] = [];
@@ -82,11 +85,11 @@ export class World {
     this.observer.handedOver(row, this.time.now);
   }
 
-  lane({ channel, priority }: QueueMessage): SimulatedQueue {
+  lane({ channel, priority }: QueueMessage): SimulatedQueue<QueueMessage> {
     return this.queues[channel][PRIORITY_POLICY[priority].lane];
   }
 
-  allQueues(): SimulatedQueue[] {
+  allQueues(): SimulatedQueue<QueueMessage>[] {
     return CHANNELS.flatMap((channel) => LANES.map((lane) => this.queues[channel][lane]));
   }
 

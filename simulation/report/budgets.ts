@@ -2,9 +2,9 @@ import type { Drain } from './drain.ts';
 import type { Waits } from './waits.ts';
 
 /** A figure that a scenario must reach. */
-interface Budget {
+interface Budget<F> {
   readonly what: string;
-  readonly of: (figures: Judged) => number;
+  readonly of: (figures: F) => number;
   readonly at_most?: number;
   readonly at_least?: number;
 }
@@ -30,13 +30,13 @@ const firstP99 = ({ waits }: Judged, group: string, priority: string) =>
   waits.find((wait) => wait.group === group && wait.priority === priority)?.first_p99 ?? 0;
 
 /** However many notifications another tenant hands over. */
-const OTHERS_URGENT: Budget = {
+const OTHERS_URGENT: Budget<Judged> = {
   what: "p99 wait of the others' urgent, seconds",
   of: (figures) => Math.max(firstP99(figures, 'others-webhook', 'urgent'), firstP99(figures, 'others-email', 'urgent')),
   at_most: 60,
 };
 
-const BUDGETS: Readonly<Record<string, readonly Budget[]>> = {
+const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
   outage: [
@@ -55,7 +55,11 @@ const BUDGETS: Readonly<Record<string, readonly Budget[]>> = {
 
 /** The budgets of the scenario (docs/scale.md), and whether they are met. */
 export function judgeBudgets(figures: Judged): BudgetResult[] {
-  return (BUDGETS[figures.scenario] ?? []).map(({ what, of, at_most, at_least }) => {
+  return judge(figures, BUDGETS[figures.scenario] ?? []);
+}
+
+export function judge<F>(figures: F, budgets: readonly Budget<F>[]): BudgetResult[] {
+  return budgets.map(({ what, of, at_most, at_least }) => {
     const value = of(figures);
     const met = value <= (at_most ?? Number.POSITIVE_INFINITY) && value >= (at_least ?? Number.NEGATIVE_INFINITY);
     return { what, value, ...(at_most !== undefined && { at_most }), ...(at_least !== undefined && { at_least }), met };

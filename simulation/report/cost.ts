@@ -23,7 +23,7 @@ export interface Cost {
 /** What the simulated calls cost; the API, logs and the provider are not part of it. */
 export function costOf(world: World): Cost {
   const { tables, sources } = world;
-  const used = {
+  const used: Used = {
     write_units: tables.writeUnits,
     read_units: Math.ceil(tables.readUnits + tables.index.readUnits),
     // Lambda's pollers receive, and delete what the function has handled.
@@ -31,9 +31,15 @@ export function costOf(world: World): Cost {
     lambda_requests: sources.reduce((sum, { invocations }) => sum + invocations, 0),
     lambda_gb_seconds: Math.ceil(sources.reduce((sum, { busy_ms }) => sum + busy_ms, 0) * (FUNCTION_GB / 1000)),
   };
+  return priceOf(used, tables.size);
+}
+
+type Used = Readonly<Record<keyof typeof PER_MILLION, number>>;
+
+export function priceOf(used: Used, notifications: number): Cost {
   const usd = Object.entries(PER_MILLION).reduce(
     (sum, [name, price]) => sum + (used[name as keyof typeof used] * price) / 1e6,
     0,
   );
-  return { ...used, usd, usd_per_million_notifications: (usd / Math.max(1, tables.size)) * 1e6 };
+  return { ...used, usd, usd_per_million_notifications: (usd / Math.max(1, notifications)) * 1e6 };
 }

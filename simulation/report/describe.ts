@@ -1,5 +1,7 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { fields, table } from '../../src/terminal/table.ts';
+import type { BudgetResult } from './budgets.ts';
+import type { Cost } from './cost.ts';
 import type { Figures } from './figures.ts';
 import type { Waits } from './waits.ts';
 
@@ -24,6 +26,13 @@ export function describeFigures(figures: Figures, colors: Colors): string {
       waits,
       colors,
     ),
+    judgement(budgets, examples, colors),
+  ].join('');
+}
+
+/** Budgets, and the first violations. */
+export function judgement(budgets: readonly BudgetResult[], examples: readonly string[], colors: Colors): string {
+  return [
     ...budgets.map(({ what, value, at_most, at_least, met }) => {
       const bound = at_most !== undefined ? `at most ${at_most}` : `at least ${at_least}`;
       return `${met ? colors.green('✓') : colors.red('✗')} ${what}: ${rounded(value, 3)} (${bound})\n`;
@@ -54,18 +63,22 @@ function summaryOf(figures: Figures): [string, unknown][] {
     ['refused for a rate', figures.throttled_by_providers],
     ['throttled by tables', figures.throttled_by_tables],
     ['events', counts(events) || 'none'],
-    ['cost', `$${rounded(cost.usd, 2)}: ${counts({ ...cost, usd: 0, usd_per_million_notifications: 0 })}`],
+    ['cost', costText(cost)],
     ['violations', figures.violations],
   ];
 }
 
-function counts(numbers: Readonly<Record<string, number>>): string {
+export function costText(cost: Cost): string {
+  return `$${rounded(cost.usd, 2)}: ${counts({ ...cost, usd: 0, usd_per_million_notifications: 0 })}`;
+}
+
+export function counts(numbers: Readonly<Record<string, number>>): string {
   return Object.entries(numbers)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${Math.round(count).toLocaleString('en')} ${name.replaceAll('_', ' ')}`)
     .join(', ');
 }
 
-function rounded(value: number, digits = 1): number {
+export function rounded(value: number, digits = 1): number {
   return Number(value.toFixed(digits));
 }

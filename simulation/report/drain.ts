@@ -1,6 +1,7 @@
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
-import { START, type World } from '../pipeline/world.ts';
+import { START } from '../engine/start.ts';
+import type { World } from '../pipeline/world.ts';
 
 /** What waits when a provider is back, and how many of it expire however well it is drained. */
 export interface Held {

@@ -1,6 +1,7 @@
 import type { AuditResult } from '../audit/auditor.ts';
+import { START } from '../engine/start.ts';
 import type { Sample } from '../pipeline/observer.ts';
-import { START, type World } from '../pipeline/world.ts';
+import type { World } from '../pipeline/world.ts';
 import { type BudgetResult, judgeBudgets } from './budgets.ts';
 import { type Cost, costOf } from './cost.ts';
 import { type Drain, drainOf, type Held } from './drain.ts';

@@ -1,4 +1,4 @@
-import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { Figures } from './figures.ts';
 
 const WIDTH = 860;
@@ -7,37 +7,51 @@ const PLOT = { left: 78, right: 20, top: 46, bottom: 52 };
 const [INNER_WIDTH, INNER_HEIGHT] = [WIDTH - PLOT.left - PLOT.right, HEIGHT - PLOT.top - PLOT.bottom];
 /** Readable on white and on black: a middle grey for axes, and colours of middle lightness that the colour-blind tell apart. */
 const GREY = '#7f7f7f';
-const COLORS: Readonly<Record<Priority, string>> = {
-  urgent: '#d55e00',
-  important: '#b8860b',
-  normal: '#0a7fc2',
-  info: '#009e73',
-};
+const COLORS = ['#d55e00', '#b8860b', '#0a7fc2', '#009e73', '#8e63b8'];
 const MOST_POINTS = 600;
 
-/** The backlog over time by priority, stacked, as an SVG picture. */
-export function plotOf(figures: Figures): string {
-  const samples = thinned(untilEmpty(figures.samples));
+/** Counts over time, stacked. */
+export interface Plot {
+  readonly title: string;
+  /** From the top of the stack to its bottom. */
+  readonly names: readonly string[];
+  /** Seconds since the start, and a count for each name. */
+  readonly samples: readonly { readonly at: number; readonly counts: readonly number[] }[];
+}
+
+/** The backlog by priority. */
+export function backlogPlot({ scenario, notifications, seed, samples }: Figures): Plot {
+  return {
+    title: `${scenario}: notifications that wait, by priority (${notifications.toLocaleString('en')} in all, seed ${seed})`,
+    names: PRIORITIES,
+    samples: untilEmpty(samples.map(({ at, open }) => ({ at, counts: PRIORITIES.map((name) => open[name]) }))),
+  };
+}
+
+/** An SVG picture. */
+export function plotOf({ title, names, samples: all }: Plot): string {
+  const samples = thinned(all);
   const last = Math.max(1, samples.at(-1)?.at ?? 1);
-  const totals = samples.map(({ open }) => PRIORITIES.reduce((sum, priority) => sum + open[priority], 0));
-  const most = Math.max(1, ...totals);
+  const most = Math.max(1, ...samples.map(({ counts }) => counts.reduce((sum, count) => sum + count, 0)));
   const x = (seconds: number) => PLOT.left + (seconds / last) * INNER_WIDTH;
   const y = (count: number) => PLOT.top + INNER_HEIGHT * (1 - count / most);
   const below = samples.map(() => 0);
-  const areas = [...PRIORITIES].reverse().map((priority) => {
-    const lower = samples.map(({ at }, i) => `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`);
-    const upper = samples.map(({ at, open }, i) => {
-      below[i] = (below[i] ?? 0) + open[priority];
-      return `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`;
+  const areas = names
+    .map((_, i) => i)
+    .reverse()
+    .map((place) => {
+      const lower = samples.map(({ at }, i) => `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`);
+      const upper = samples.map(({ at, counts }, i) => {
+        below[i] = (below[i] ?? 0) + (counts[place] ?? 0);
+        return `${x(at).toFixed(1)},${y(below[i] ?? 0).toFixed(1)}`;
+      });
+      return `<polygon fill="${COLORS[place]}" fill-opacity="0.75" points="${[...upper, ...lower.reverse()].join(' ')}"/>`;
     });
-    return `<polygon fill="${COLORS[priority]}" fill-opacity="0.75" points="${[...upper, ...lower.reverse()].join(' ')}"/>`;
-  });
-  const title = `${figures.scenario}: notifications that wait, by priority (${figures.notifications.toLocaleString('en')} in all, seed ${figures.seed})`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="12" fill="${GREY}">`,
     `<title>${title}</title>`,
     `<text x="${PLOT.left}" y="18" font-size="14">${title}</text>`,
-    ...legend(),
+    ...legend(names),
     ...ticks(most).map((count) => gridLine(count.toLocaleString('en'), y(count))),
     ...areas,
     ...hours(last).map((seconds) => timeTick(seconds, x(seconds))),
@@ -47,10 +61,10 @@ export function plotOf(figures: Figures): string {
   ].join('\n');
 }
 
-function legend(): string[] {
-  return PRIORITIES.map((priority, i) => {
+function legend(names: readonly string[]): string[] {
+  return names.map((name, i) => {
     const at = PLOT.left + i * 110;
-    return `<rect x="${at}" y="26" width="12" height="12" fill="${COLORS[priority]}"/><text x="${at + 18}" y="36">${priority}</text>`;
+    return `<rect x="${at}" y="26" width="12" height="12" fill="${COLORS[i]}"/><text x="${at + 18}" y="36">${name}</text>`;
   });
 }
 
@@ -81,12 +95,12 @@ function roundStep(least: number, digits: readonly number[]): number {
 }
 
 /** Cuts off the time in which nothing waits any more. */
-function untilEmpty(samples: Figures['samples']): Figures['samples'] {
-  const last = samples.findLastIndex(({ open }) => PRIORITIES.some((priority) => open[priority] > 0));
+function untilEmpty(samples: Plot['samples']): Plot['samples'] {
+  const last = samples.findLastIndex(({ counts }) => counts.some((count) => count > 0));
   return samples.slice(0, last + 2);
 }
 
-function thinned(samples: Figures['samples']): Figures['samples'] {
+function thinned(samples: Plot['samples']): Plot['samples'] {
   const every = Math.ceil(samples.length / MOST_POINTS);
   return samples.filter((_, i) => i % every === 0 || i === samples.length - 1);
 }

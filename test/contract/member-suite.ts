@@ -15,6 +15,11 @@ export function memberSuite(store: () => MemberStore): void {
     for await (const page of store().addresses(tenant_id, after)) entries.push(...page);
     return entries;
   };
+  const audience = async (tenant_id: string, newsletter_id: string) => {
+    const entries: object[] = [];
+    for await (const page of store().audience(tenant_id, newsletter_id)) entries.push(...page);
+    return entries;
+  };
   const membersOf = async (tenant_id: string): Promise<readonly StoredMember[]> =>
     (await all(tenant_id)).flatMap(({ members }) => members);
 
@@ -24,6 +29,10 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await store().read(member.tenant_id, 'm-1')).toEqual(member);
     expect((await store().find(member.tenant_id, ['m-1', 'm-2', 'm-1'])).members).toEqual([member]);
     expect(await all(member.tenant_id)).toEqual([{ email_hash: member.email_hash, members: [member] }]);
+    const { member_id, status, labels, newsletters, created_at } = member;
+    expect(await audience(member.tenant_id, 'weekly')).toMatchObject([
+      { email_hash: member.email_hash, members: [{ member_id, status, labels, newsletters, created_at }] },
+    ]);
     expect(await store().address(member.tenant_id, member.email_hash)).toEqual({
       email_hash: member.email_hash,
       members: [member],
@@ -134,6 +143,7 @@ export function memberSuite(store: () => MemberStore): void {
     await store().unsubscribe(tenant_id, email_hash, 'weekly', NOW);
     await store().suppress(tenant_id, email_hash, { reason: 'bounced', at: NOW });
     const facts = { tenant_id, email_hash, unsubscribed: { weekly: NOW }, suppressed: { reason: 'bounced', at: NOW } };
+    expect(await audience(tenant_id, 'weekly')).toMatchObject([{ email_hash, facts }]);
     await store().upsert([{ ...member, newsletters: ['weekly'] }]);
     expect(await all(tenant_id)).toMatchObject([{ email_hash, members: [{ member_id: 'm-1' }], facts }]);
     await store().remove(tenant_id, 'm-1');
@@ -141,6 +151,20 @@ export function memberSuite(store: () => MemberStore): void {
     await store().upsert([member]);
     expect(await store().facts(tenant_id, [email_hash, email_hash, 'none'])).toEqual(new Map([[email_hash, facts]]));
   });
+
+  it.each(['complained', 'operator'] as const)(
+    'lets `%s` replace a bounce, which says nothing of the person',
+    async (reason) => {
+      const tenant_id = tenant();
+      const hash = storedMember(tenant_id, 'm').email_hash;
+      await store().suppress(tenant_id, hash, { reason: 'bounced', at: NOW });
+      await store().suppress(tenant_id, hash, { reason, at: '2026-11-23T00:00:00.000Z' });
+      await store().suppress(tenant_id, hash, { reason: 'complained', at: '2026-11-24T00:00:00.000Z' });
+      await store().suppress(tenant_id, hash, { reason: 'bounced', at: '2026-11-24T00:00:00.000Z' });
+      const { suppressed } = (await store().facts(tenant_id, [hash])).get(hash) ?? {};
+      expect(suppressed).toEqual({ reason, at: '2026-11-23T00:00:00.000Z' });
+    },
+  );
 
   it('keeps the first of several reports, and lifts only what is lifted', async () => {
     const tenant_id = tenant();

@@ -139,6 +139,11 @@ function chunkSuite(chunks: () => ChunkStore): void {
         expect(await chunks().readChunk(chunk)).toEqual(chunk);
         expect(await chunks().readState(chunk)).toEqual(state);
       }
+      const read = await chunks().readChunks(email_id, '00000', 0, 9);
+      expect(read.map(({ chunk }) => chunk)).toEqual([0, 1]);
+      expect(await Promise.all(read.map((sealed) => sealed.open()))).toEqual(given.slice(0, 2).map((one) => one.chunk));
+      expect((await chunks().readChunks(email_id, '00000', 10, 10)).map(({ chunk }) => chunk)).toEqual([10]);
+      expect(await chunks().readChunks(email_id, '00000', 2, 9)).toEqual([]);
       const states = await chunks().states(email_id, '00000');
       expect(states).toEqual(given.map(({ state }) => state));
       const none = { email_id, batch_id: '00009', chunk: 0 };

@@ -1,5 +1,7 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { BATCHES } from '../../functions/shared/runtime/clients/dynamodb.ts';
+import { withDirectCalls } from '../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Sealer } from '../../src/adapters/sealing/sealer.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
@@ -9,6 +11,7 @@ import { createTables, type TableNames } from '../support/tables.ts';
 
 /** What an implementation under test is made of, on tables of its own. */
 export interface OnDynamoDb {
+  /** Makes the calls of batches as the functions do. */
   readonly client: DynamoDBClient;
   readonly tables: TableNames;
   readonly sealer: Sealer;
@@ -29,7 +32,7 @@ export function describeOnDynamoDb<T>(
     let created: T;
     beforeAll(async () => {
       dynamodb = await startTestDynamoDb(engine);
-      const { client } = dynamodb;
+      const client = withDirectCalls(dynamodb.client, BATCHES);
       const tables = await createTables(client, 'contract');
       const TableName = tables.notification_log;
       created = create({

@@ -28,8 +28,25 @@ async function loadedAtOnce(service: string): Promise<Set<string>> {
 describe('at a cold start', () => {
   it.each([
     ['send-webhook', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms', '@aws-lambda-powertools/parameters', 'jose']],
-    ['newsletter-send', ['@aws-sdk/client-sesv2', 'htmlparser2', 'entities', '@aws-sdk/client-kms']],
-    ['api-emails', ['@aws-sdk/client-sesv2', 'htmlparser2', 'entities', '@tryghost/nql-lang']],
+    [
+      'newsletter-send',
+      ['@aws-sdk/client-sesv2', '@aws-sdk/client-sqs', 'htmlparser2', 'entities', '@aws-sdk/client-kms'],
+    ],
+    ['newsletter-clock', ['@aws-sdk/client-sqs']],
+    [
+      'api-emails',
+      [
+        '@aws-sdk/client-sesv2',
+        '@aws-sdk/client-sqs',
+        '@aws-sdk/client-scheduler',
+        'htmlparser2',
+        'entities',
+        '@tryghost/nql-lang',
+      ],
+    ],
+    ['api-intake', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms']],
+    ['api-notifications', ['@aws-sdk/client-sqs']],
+    ['api-authorizer', ['@aws-sdk/client-secrets-manager', '@aws-lambda-powertools/parameters', 'jose']],
     ['reconciler', ['@aws-sdk/client-lambda']],
     ['dispatcher', ['@aws-sdk/client-lambda']],
   ])('%s loads only what each event needs', async (service, later) => {

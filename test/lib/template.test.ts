@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { NEWSLETTER_TABLES } from '../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { TABLES } from '../../src/adapters/dynamodb/schema.ts';
 import { CHANNELS, LANES } from '../../src/core/model/channels.ts';
+import { httpApiFrom } from '../../src/local/emulator/template/http-apis.ts';
+import type { JsonObject } from '../../src/local/support/json.ts';
 import { FUNCTIONS, resourcesOf, templateOf } from '../support/lib/synthesize.ts';
 
 let template: Template;
@@ -113,6 +115,22 @@ describe('every lane', () => {
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       ScalingConfig: { MaximumConcurrency: Match.anyValue() },
+    });
+  });
+
+  it('fills its batches as configured, and waits for the window before it shows a message again', () => {
+    const configured = templateOf({
+      stage: 'dev',
+      'notification-retry.batchSize.webhook.standard': 50,
+      'notification-retry.batchWindowSeconds.webhook.standard': 3,
+    });
+    configured.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 50,
+      MaximumBatchingWindowInSeconds: 3,
+    });
+    configured.hasResourceProperties('AWS::SQS::Queue', {
+      QueueName: 'notification-retry-dev-webhook-standard',
+      VisibilityTimeout: 6 * 60 + 3,
     });
   });
 
@@ -329,6 +347,24 @@ describe('the API', () => {
       EnableSimpleResponses: true,
     });
     expect(authorizer?.properties['AuthorizerResultTtlInSeconds']).toBeLessThanOrEqual(60);
+  });
+
+  it('lets pages of the configured origins call it, with tokens and without cookies; of none unless configured', () => {
+    const [closed] = resourcesOf(template, 'AWS::ApiGatewayV2::Api');
+    expect(closed?.properties).not.toHaveProperty('CorsConfiguration');
+    const origins = ['https://app.your-domain.example', 'http://localhost:5173'];
+    const open = templateOf({ stage: 'dev', 'notification-retry.api.corsOrigins': JSON.stringify(origins) });
+    const [api] = resourcesOf(open, 'AWS::ApiGatewayV2::Api');
+    expect(api?.properties['CorsConfiguration']).toEqual({
+      AllowOrigins: origins,
+      AllowMethods: ['GET', 'POST'],
+      AllowHeaders: ['authorization', 'content-type', 'idempotency-key'],
+      ExposeHeaders: ['idempotent-replayed', 'retry-after'],
+      MaxAge: 3600,
+    });
+    // The local runtime reads the same from the template.
+    const named = { id: 'Api', ref: 'Api', properties: api?.properties as JsonObject };
+    expect(httpApiFrom([], [], [], [named]).cors).toMatchObject({ origins, methods: ['GET', 'POST'] });
   });
 
   it('is throttled as configured, and logs the caller but not the request', () => {

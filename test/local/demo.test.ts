@@ -183,6 +183,14 @@ describe("the demo's summary", () => {
     expect(describeReport({})).not.toContain('newsletter');
   });
 
+  it('says why less is allowed than was sent a moment ago', () => {
+    const sent = (now: number) =>
+      describeReport({ newsletter: { view: { ...view, rate: { now, allowed: 250.6 } }, examples } }, 80);
+    expect(sent(490)).toContain('490 per second now, 250.6 allowed (lowered by a refusal)');
+    expect(sent(250)).not.toContain('lowered');
+    for (const line of sent(490).split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+  });
+
   it('fits into 80 columns', () => {
     const example = row({ failure_reason: 'MAX_RETRIES', error_message: 'the Teams webhook answered 503 and more' });
     const text = describeReport({ newsletter: { view, examples }, examples: { 'dead letter': example } }, 80);

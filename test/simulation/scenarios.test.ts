@@ -7,7 +7,7 @@ const SMALL = 300;
 
 function small(name: string, notifications = SMALL) {
   const scenario = CATALOGUE.get(name);
-  if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
+  if (scenario === undefined || !('make' in scenario)) throw new Error(`There is no scenario ${name}.`);
   return scenarioOf(scenario, notifications);
 }
 

@@ -1,10 +1,15 @@
 import type { Benchmark } from '../../benchmark.ts';
 import { importMembers } from '../../setup/newsletter/imported-members.ts';
 import { newsletterWorld } from '../../setup/newsletter/newsletter-world.ts';
-import { startWorld } from '../../setup/world.ts';
+import { startWorld, type World } from '../../setup/world.ts';
 
 const MEMBERS = 100_000;
 const MEGABYTE = 1024 * 1024;
+
+/** Node's heap as Lambda limits it. */
+const heapOf = (world: World) => [
+  `--max-old-space-size=${Math.floor(world.functionPlan('newsletter-prepare').memoryMegabytes * 0.9)}`,
+];
 
 /** Design §9: how long a preparation takes, and how much memory the function needs for it. */
 export const newsletterPreparation: Benchmark = {
@@ -16,7 +21,7 @@ export const newsletterPreparation: Benchmark = {
     const newsletters = await newsletterWorld(world, {});
     try {
       await imported.storeKeys(world.clients.dynamodb, newsletters.names.data_keys);
-      const prepare = await newsletters.start('newsletter-prepare');
+      const prepare = await newsletters.start('newsletter-prepare', { nodeOptions: heapOf(world) });
       context.step(`newsletter-preparation: ${MEMBERS.toLocaleString('en')} recipients`);
       const { times_ms, cpu_us, peak_rss } = await newsletters.prepared('preparation', prepare);
       const [counting = Number.NaN, preparing = Number.NaN] = times_ms;

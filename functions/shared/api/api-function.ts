@@ -3,13 +3,13 @@ import type {
   APIGatewayProxyEventV2WithLambdaAuthorizer,
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
-import type { Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
 import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type Caller, fromContext } from './caller.ts';
+import { checkRights, type RouteRights } from './check-rights.ts';
 
 export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;
 
@@ -31,9 +31,7 @@ export interface ApiAnswer {
   readonly log?: Readonly<Record<string, unknown>>;
 }
 
-export interface Route {
-  /** The scope that the API key must have. */
-  readonly scope: Scope;
+export interface Route extends RouteRights {
   /** Largest body in bytes. */
   readonly max_bytes: number;
   readonly handle: (request: ApiRequest) => Promise<ApiAnswer>;
@@ -51,6 +49,9 @@ export type Routes = Readonly<Record<string, Route | OpenRoute>>;
  * Milliseconds until a request is answered with 503: less than the function's timeout, which gives no answer at all.
  */
 export const ANSWER_MS = 15_000;
+
+/** Requests per second and token: a page shows some notifications and sends what a person writes. */
+const TOKEN_RATE_LIMIT = 10;
 
 export interface ApiDeps {
   readonly clock: Clock;
@@ -81,19 +82,9 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
       );
     }
     if ('open' in route) return route.open();
-    if (caller === undefined) {
-      throw new Problem('unauthenticated', 'Send a valid API key: Authorization: Bearer nrk_<key_id>_<secret>.');
-    }
-    if (!caller.scopes.includes(route.scope)) {
-      throw new Problem('forbidden', `This API key lacks the scope ${route.scope}.`);
-    }
-    const { key_id, rate_limit } = caller;
-    const wait_ms = takeToken(key_id, rate_limit) || (await countRequest(key_id, rate_limit));
-    if (wait_ms > 0) {
-      throw new Problem('rate-limited', `This API key may make ${rate_limit} requests per second.`, {
-        retry_after_seconds: Math.ceil(wait_ms / 1000),
-      });
-    }
+    const log_id = event.pathParameters?.['log_id'];
+    checkRights(caller, route, { log_id, now: clock() });
+    await limit(caller);
     const body = bodyOf(event);
     if (body.length > route.max_bytes) {
       throw new Problem('too-large', `The body of the request may have at most ${route.max_bytes} bytes.`);
@@ -107,10 +98,27 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
     });
   }
 
+  /** @throws Problem rate-limited */
+  async function limit({ key_id, rate_limit, token }: Caller): Promise<void> {
+    // Pages count apart, so that no visitor of a page uses up what the producer's own servers may send.
+    const counted = token === undefined ? key_id : `${key_id}#pages`;
+    const own_ms = token === undefined ? 0 : takeToken(token.token_id, TOKEN_RATE_LIMIT);
+    const wait_ms = own_ms || takeToken(counted, rate_limit) || (await countRequest(counted, rate_limit));
+    if (wait_ms === 0) return;
+    const who = own_ms > 0 ? `A token may make ${TOKEN_RATE_LIMIT}` : `This API key may make ${rate_limit}`;
+    const extras = { retry_after_seconds: Math.ceil(wait_ms / 1000) };
+    throw new Problem('rate-limited', `${who} requests per second.`, extras);
+  }
+
   return async (event: ApiEvent): Promise<APIGatewayProxyStructuredResultV2> => {
     const started = clock().getTime();
     const caller = fromContext(authorizerContext(event));
-    const line = { route: event.routeKey, tenant_id: caller?.tenant_id, key_id: caller?.key_id };
+    const line = {
+      route: event.routeKey,
+      tenant_id: caller?.tenant_id,
+      key_id: caller?.key_id,
+      token_id: caller?.token?.token_id,
+    };
     const finish = (given: ApiAnswer, contentType: string): APIGatewayProxyStructuredResultV2 => {
       logger.info('request', { ...line, status: given.status, duration_ms: clock().getTime() - started, ...given.log });
       return {

@@ -3,7 +3,8 @@ import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/reque
 import { readRecords } from '../../../src/adapters/dynamodb/operator/operator-records.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import { createApiDynamoDb } from '../runtime/clients/dynamodb.ts';
-import { createApiLanes } from './api-lanes.ts';
+import { onFirstUse } from '../runtime/on-first-use.ts';
+import type { SendMessages } from './lane-sender.ts';
 
 interface ApiEnv {
   readonly NOTIFICATION_RETRY_LOG_TABLE: string;
@@ -14,11 +15,14 @@ interface ApiEnv {
 /** The dependencies that all functions of the API share, on the deployed tables and queues. */
 export function bindApi(env: ApiEnv) {
   const client = createApiDynamoDb();
+  // SQS's client is loaded with the first notification that is to be sent at once.
+  const lanes = onFirstUse(async () => (await import('./api-lanes.ts')).createApiLanes(env.LANE_QUEUES));
+  const send: SendMessages = async (messages) => (await lanes()).send(messages);
   return {
     client,
     counts: createRequestCounts(client, env.PIPELINE_STATE_TABLE),
     recordsOf: (log_id: string) => readRecords(client, env.NOTIFICATION_RETRY_LOG_TABLE, log_id),
-    send: createApiLanes(env.LANE_QUEUES).send,
+    send,
     clock: () => new Date(),
     newId: randomUUID,
   };

@@ -83,7 +83,7 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
 
   return {
     'POST /v1/notifications/{log_id}/failures': { scope: 'send', max_bytes: MAX_REPORT_BYTES, handle: failure },
-    'POST /v1/notifications': { scope: 'send', max_bytes: MAX_SINGLE_BYTES, handle: single },
+    'POST /v1/notifications': { scope: 'send', tokens: 'send', max_bytes: MAX_SINGLE_BYTES, handle: single },
     'POST /v1/notifications/batch': { scope: 'send', max_bytes: MAX_BATCH_BYTES, handle: batch },
   };
 }

@@ -55,8 +55,13 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
   return {
     'GET /v1/openapi.json': { open: async () => ({ status: 200, body: openApiDocument() }) },
     'GET /v1/notifications': { scope: 'read', max_bytes: MAX_BYTES, handle: list },
-    'GET /v1/notifications/{log_id}': { scope: 'read', max_bytes: MAX_BYTES, handle: show },
-    'POST /v1/notifications/{log_id}/retry': { scope: 'operate', max_bytes: MAX_BYTES, handle: retry },
+    'GET /v1/notifications/{log_id}': { scope: 'read', tokens: 'log_id', max_bytes: MAX_BYTES, handle: show },
+    'POST /v1/notifications/{log_id}/retry': {
+      scope: 'operate',
+      tokens: 'log_id',
+      max_bytes: MAX_BYTES,
+      handle: retry,
+    },
   };
 }
 

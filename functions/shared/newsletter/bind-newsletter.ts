@@ -3,12 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
-import { createNewsletterQueues } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/job-log.ts';
-import { createSqs } from '../runtime/clients/sqs.ts';
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
+import { queuesOnFirstMessage } from './on-first-email.ts';
 
 interface NewsletterEnv {
   readonly EMAILS_TABLE: string;
@@ -37,10 +36,7 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
   return {
     emails: createEmailStore(client, env.EMAILS_TABLE, clock),
     batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
-    queues: createNewsletterQueues(createSqs(), {
-      prepare: env.NEWSLETTER_PREPARE_QUEUE,
-      send: env.NEWSLETTER_SEND_QUEUE,
-    }),
+    queues: queuesOnFirstMessage({ prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE }),
     limits: {
       ...DEFAULT_JOB_LIMITS,
       concurrency: env.BATCH_CONCURRENCY,

@@ -138,8 +138,21 @@ export const apiNotificationsEnv = v.object({
   RETRY_POLICY: retryPolicyFromJson,
 });
 
+const tokenEnv = {
+  /** Secret with the key that signs the tokens of web pages. */
+  TOKEN_SECRET: v.optional(name),
+  ...localOnly,
+};
+
 export const apiAuthorizerEnv = v.object({
   API_KEYS_TABLE: name,
+  ...tokenEnv,
+});
+
+export const apiTokensEnv = v.object({
+  /** Counts requests. */
+  PIPELINE_STATE_TABLE: name,
+  ...tokenEnv,
 });
 
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
@@ -149,6 +162,7 @@ export type MonitorEnv = Deployed<typeof monitorEnv>;
 export type ApiIntakeEnv = Deployed<typeof apiIntakeEnv>;
 export type ApiNotificationsEnv = Deployed<typeof apiNotificationsEnv>;
 export type ApiAuthorizerEnv = Deployed<typeof apiAuthorizerEnv>;
+export type ApiTokensEnv = Deployed<typeof apiTokensEnv>;
 export type SenderEnv = Deployed<typeof senderEnv>;
 export type PostingEnv = Deployed<typeof postingEnv>;
 export type EmailEnv = Deployed<typeof emailEnv>;

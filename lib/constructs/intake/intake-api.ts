@@ -1,5 +1,7 @@
 import { Duration, Validations } from 'aws-cdk-lib';
 import {
+  CorsHttpMethod,
+  type CorsPreflightOptions,
   HttpApi,
   HttpMethod,
   HttpNoneAuthorizer,
@@ -10,6 +12,7 @@ import {
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Construct } from 'constructs';
+import { PAGE_CORS } from '../../../src/adapters/api/page-cors.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
 import { accessLog } from './access-log.ts';
 import { authorizerFunction } from './authorizer-function.ts';
@@ -18,6 +21,7 @@ import type { IntakeApiProps } from './intake-api-props.ts';
 import { intakeFunction } from './intake-function.ts';
 import { newslettersFunction } from './newsletters-function.ts';
 import { notificationsFunction } from './notifications-function.ts';
+import { tokensFunction } from './tokens-function.ts';
 import { unsubscribeFunction } from './unsubscribe-function.ts';
 
 /** How long a revoked key may still be accepted. */
@@ -31,6 +35,7 @@ export class IntakeApi extends Construct {
   readonly newsletters: ServiceFunction;
   readonly emails: ServiceFunction;
   readonly unsubscribe: ServiceFunction;
+  readonly tokens: ServiceFunction;
   readonly authorizer: ServiceFunction;
   /** The base URL, without a slash at the end. */
   readonly url: string;
@@ -43,11 +48,13 @@ export class IntakeApi extends Construct {
     this.newsletters = newslettersFunction(this, props);
     this.emails = emailsApiFunction(this, props);
     this.unsubscribe = unsubscribeFunction(this, props);
+    this.tokens = tokensFunction(this, props);
     this.authorizer = authorizerFunction(this, props);
     this.api = new HttpApi(this, 'Api', {
       apiName: `notification-retry-${config.stage}`,
       description: `notification-retry ${config.stage}: hand notifications over`,
       createDefaultStage: false,
+      ...(config.api.corsOrigins.length > 0 && { corsPreflight: corsOf(config.api.corsOrigins) }),
     });
     this.api.addStage('Stage', {
       stageName: '$default',
@@ -82,6 +89,7 @@ export class IntakeApi extends Construct {
     route(GET, '/v1/notifications', notifications);
     route(GET, '/v1/notifications/{log_id}', notifications);
     route(POST, '/v1/notifications/{log_id}/retry', notifications);
+    route(POST, '/v1/tokens', new HttpLambdaIntegration('Tokens', this.tokens));
     route(GET, '/v1/newsletters', newsletters);
     route(PUT, '/v1/newsletters/{newsletter_id}', newsletters);
     route(GET, '/v1/newsletters/{newsletter_id}', newsletters);
@@ -116,6 +124,17 @@ export class IntakeApi extends Construct {
       'It only says that there is no such path, as a problem document: API Gateway has words of its own.',
     );
   }
+}
+
+/** API Gateway answers preflights itself, and adds the headers to every answer for a page of these origins. */
+function corsOf(origins: readonly string[]): CorsPreflightOptions {
+  return {
+    allowOrigins: [...origins],
+    allowMethods: PAGE_CORS.methods.map((method) => CorsHttpMethod[method]),
+    allowHeaders: [...PAGE_CORS.headers],
+    exposeHeaders: [...PAGE_CORS.exposed],
+    maxAge: Duration.seconds(PAGE_CORS.max_age_seconds),
+  };
 }
 
 function acknowledgeNoKey(route: HttpRoute, reason: string): void {

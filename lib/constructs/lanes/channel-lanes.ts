@@ -17,10 +17,8 @@ import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
 import { integrationSecretPrefix, oldIntegrationSecretPrefix, readIntegrationSecrets } from './integration-secrets.ts';
 import { pacingJson } from './pacing-config.ts';
 
-/** How long Lambda waits for a full batch: batches become cheap, and an urgent notification a second later at worst. */
-const BATCH_WINDOW = Duration.seconds(1);
 /** Lambda's rule for queues of functions: it leaves time for throttled tries before SQS delivers the message again. */
-const VISIBILITY_TIMEOUT = Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + BATCH_WINDOW.toSeconds());
+const visibilityTimeout = (windowSeconds: number) => Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + windowSeconds);
 /** Deliveries before SQS moves a message to the DLQ. With fewer than five, throttling alone could move messages. */
 const MAX_RECEIVE_COUNT = 5;
 /** A claim outlives its function: the worker that finds it expired knows that its holder is dead. */
@@ -58,11 +56,12 @@ export class ChannelLanes extends Construct {
       nameOf('express'),
       nameOf('standard'),
     ]);
-    this.express = this.lane('Express', nameOf('express'));
-    this.standard = this.lane('Standard', nameOf('standard'));
+    const windows = config.batchWindowSeconds[channel];
+    this.express = this.lane('Express', nameOf('express'), windows.express);
+    this.standard = this.lane('Standard', nameOf('standard'), windows.standard);
     this.sender = this.senderFunction(props);
-    this.consume('express', config.concurrency[channel].express);
-    this.consume('standard', config.concurrency[channel].standard);
+    this.consume('express', props);
+    this.consume('standard', props);
   }
 
   /** Lets the sender queue a successor in the lanes of the fallback channel. */
@@ -70,23 +69,24 @@ export class ChannelLanes extends Construct {
     this.sender.executionRole.addToPrincipalPolicy(allow(['sqs:SendMessage'], [express.queueArn, standard.queueArn]));
   }
 
-  private lane(id: string, queueName: string): Queue {
+  private lane(id: string, queueName: string, windowSeconds: number): Queue {
     return new Queue(this, id, {
       ...QUEUE_DEFAULTS,
       queueName,
       retentionPeriod: Duration.days(4),
-      visibilityTimeout: VISIBILITY_TIMEOUT,
+      visibilityTimeout: visibilityTimeout(windowSeconds),
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
     });
   }
 
-  private consume(lane: Lane, maxConcurrency: number): void {
+  private consume(lane: Lane, { config, channel }: ChannelLanesProps): void {
     // The event source also grants the rights of Lambda's poller on this queue: receive, delete, change visibility.
     this.sender.addEventSource(
       new SqsEventSource(this[lane], {
-        batchSize: 10,
-        maxBatchingWindow: BATCH_WINDOW,
-        maxConcurrency,
+        batchSize: config.batchSize[channel][lane],
+        // Batches become cheap, and an urgent notification comes so much later at worst.
+        maxBatchingWindow: Duration.seconds(config.batchWindowSeconds[channel][lane]),
+        maxConcurrency: config.concurrency[channel][lane],
         reportBatchItemFailures: true,
       }),
     );

@@ -17,6 +17,8 @@ export class Encryption extends Construct {
   readonly recipientHashSecret: Secret;
   /** The key that signs the unsubscribe links of newsletters. */
   readonly unsubscribeSecret: Secret;
+  /** The key that signs the tokens of web pages. */
+  readonly tokenSecret: Secret;
 
   constructor(scope: Construct, id: string, config: StageConfig) {
     super(scope, id);
@@ -51,6 +53,16 @@ export class Encryption extends Construct {
       id: 'AwsSolutions-SMG4',
       reason:
         'Links in mails of the last two years must stay valid, so an operator rotates it with the old key beside.',
+    });
+    this.tokenSecret = new Secret(this, 'TokenSecret', {
+      description: `notification-retry ${config.stage}: key of the tokens of web pages`,
+      encryptionKey: this.recipientKey,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      removalPolicy,
+    });
+    Validations.of(this.tokenSecret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: 'A new key ends every token at once, so an operator rotates it with the old key beside for an hour.',
     });
   }
 }

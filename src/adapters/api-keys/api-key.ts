@@ -44,7 +44,12 @@ const UNKNOWN_KEY_HASH = createHash('sha256').update('nobody').digest('base64url
 /** Whether the secret belongs to the key and the key is valid now. The comparison takes constant time. */
 export function isValid(key: ApiKey | undefined, secret: string, now: Date): key is ApiKey {
   const same = timingSafeEqual(Buffer.from(hashOf(secret)), Buffer.from(key?.secret_hash ?? UNKNOWN_KEY_HASH));
-  if (key === undefined || !same || key.revoked_at !== undefined) return false;
+  return same && isLive(key, now);
+}
+
+/** Whether the key exists, is not revoked and has not expired. */
+export function isLive(key: ApiKey | undefined, now: Date): key is ApiKey {
+  if (key === undefined || key.revoked_at !== undefined) return false;
   return key.expires_at === undefined || Date.parse(key.expires_at) > now.getTime();
 }
 

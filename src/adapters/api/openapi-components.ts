@@ -4,6 +4,7 @@ import * as emails from './email-schemas.ts';
 import * as newsletters from './newsletter-schemas.ts';
 import * as requests from './request-schemas.ts';
 import * as responses from './response-schemas.ts';
+import * as tokens from './token-schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -17,6 +18,8 @@ export function schemas() {
     BatchResults: schemaOf(responses.batchResults),
     NotificationState: schemaOf(responses.notificationState),
     NotificationList: schemaOf(responses.notificationList),
+    TokenRequest: schemaOf(tokens.tokenSchema),
+    Token: schemaOf(tokens.tokenAnswer),
     Newsletter: schemaOf(newsletters.newsletterSchema),
     NewsletterState: schemaOf(newsletters.newsletterAnswer),
     NewsletterList: schemaOf(newsletters.newsletterList),

@@ -64,6 +64,14 @@ export function paths(): Json {
         problems: ['not-found', 'conflict'],
       }),
     },
+    '/v1/tokens': {
+      post: operation('tokens', 'createToken', 'Get a short-lived token for a web page. It may do less than its key', {
+        parameters: [],
+        requestBody: jsonBody('TokenRequest'),
+        ok: { 201: answer('The token. It is sent like a key: Authorization: Bearer <token>', 'Token') },
+        problems: ['invalid-request', 'idempotency-key-missing'],
+      }),
+    },
     ...newsletterPaths(),
     ...emailPaths(),
     '/v1/openapi.json': { get: openApiOperation() },

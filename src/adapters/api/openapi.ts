@@ -16,7 +16,10 @@ export function openApiDocument(): Json {
     },
     servers: [{ url: '/' }],
     security: [{ api_key: [] }],
-    tags: SCOPES.map((name) => ({ name, description: `Needs a key with the scope ${name}` })),
+    tags: [
+      ...SCOPES.map((name) => ({ name, description: `Needs a key with the scope ${name}` })),
+      { name: 'tokens', description: 'Needs a key with the scopes of what the token may do' },
+    ],
     paths: paths(),
     components: {
       securitySchemes: { api_key: { type: 'http', scheme: 'bearer', bearerFormat: 'nrk_<key_id>_<secret>' } },

@@ -53,9 +53,7 @@ export function createEmailSender({ client, credentials, from, configurationSet 
         return refusalOf(error, delivery);
       }
     },
-    async refreshCredential(delivery) {
-      await credentials.load(emailCredential, delivery, { fresh: true, optional: true });
-    },
+    refreshCredential: credentials.refresh,
   };
 }
 

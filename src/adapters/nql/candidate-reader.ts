@@ -8,7 +8,7 @@ import { parseSegment } from './parse-segment.ts';
 
 /** The members of an email by its segment, in the order of their addresses' hashes. */
 export function createCandidateReader(
-  members: Pick<MemberStore, 'addresses'>,
+  members: Pick<MemberStore, 'addresses' | 'audience'>,
   sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
 ): CandidateReader {
   return {

@@ -31,10 +31,13 @@ export function headerOf(jwe: string): Readonly<Record<string, unknown>> | undef
   }
 }
 
-/** The text; undefined when the JWE was altered, has another key, or asks for another algorithm. */
-export function decrypt(jwe: string, key: KeyObject): string | undefined {
+/**
+ * The text; undefined when the JWE was altered, has another key, or asks for another algorithm.
+ * @param header of this JWE, where the caller has read it already
+ */
+export function decrypt(jwe: string, key: KeyObject, header = headerOf(jwe)): string | undefined {
   const [, encoded = '', nonce = '', sealed = '', tag = ''] = COMPACT.exec(jwe) ?? [];
-  if (!isOurs(headerOf(jwe))) return undefined;
+  if (!isOurs(header)) return undefined;
   try {
     const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES })
       .setAAD(Buffer.from(encoded))

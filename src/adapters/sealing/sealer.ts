@@ -53,9 +53,10 @@ export function createSealer(keys: DataKeys): Sealer {
       return encrypt({ kid: key_id, tenant: owner.tenant_id, id: owner.id }, text, key);
     },
     async open(owner, sealed) {
-      const key = await keys.find(owner, keyIdOf(owner, headerOf(sealed)));
+      const header = headerOf(sealed);
+      const key = await keys.find(owner, keyIdOf(owner, header));
       if (key === undefined) throw new SealRefusedError(owner, 'unknown_key');
-      const text = decrypt(sealed, key);
+      const text = decrypt(sealed, key, header);
       if (text === undefined) throw new SealRefusedError(owner, 'altered');
       return text;
     },

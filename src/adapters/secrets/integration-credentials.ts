@@ -3,6 +3,7 @@ import type { Refused, RetryTerms } from '../../core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../core/model/error-types.ts';
 import { describeIssues, parseJsonObject } from './describe-issues.ts';
 import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
+import { seldom } from './seldom.ts';
 
 /** The delivery that a credential is for. */
 interface CredentialOwner {
@@ -27,6 +28,12 @@ export interface IntegrationCredentials {
    */
   load<T>(shape: CredentialShape<T>, owner: CredentialOwner, options?: LoadOptions): Promise<CredentialResult<T>>;
   /**
+   * Reads the owner's secret past every cache, at most once per integration in REREAD_MS.
+   * @param owner the object that the last `load` was for
+   * @returns whether the next `load` gives it another secret than the last one
+   */
+  refresh(owner: CredentialOwner): Promise<boolean>;
+  /**
    * False when `load` certainly refuses because the secret belongs to others. It calls no provider and never rejects.
    */
   mayUse(owner: CredentialOwner): Promise<boolean>;
@@ -35,8 +42,6 @@ export interface IntegrationCredentials {
 }
 
 interface LoadOptions {
-  /** Reads past every cache. */
-  readonly fresh?: boolean;
   /** A missing secret is no fault, unless the tenant chose the integration. */
   readonly optional?: boolean;
 }
@@ -44,6 +49,11 @@ interface LoadOptions {
 /** The characters that the name of a secret may have in Secrets Manager. The table allows ids of 50 characters. */
 const CONFIG_ID = /^[\w+=.@-]{1,100}$/;
 const MAX_REMEMBERED = 500;
+/**
+ * Milliseconds between two reads past the cache: many notifications of one integration may be refused at once. It is
+ * shorter than a person needs to repair a secret and to redrive.
+ */
+const REREAD_MS = 30_000;
 
 export interface SecretNames {
   /** The name of a secret is this prefix and the integration_config_id. */
@@ -54,7 +64,11 @@ export interface SecretNames {
   readonly onOldName?: (oldName: string, name: string) => void;
 }
 
-export function createIntegrationCredentials(source: SecretSource, names: SecretNames): IntegrationCredentials {
+export function createIntegrationCredentials(
+  source: SecretSource,
+  names: SecretNames,
+  now: () => number = Date.now,
+): IntegrationCredentials {
   /** The parsed credential of each text, so that a text is parsed once. */
   const parsed = new Map<string, { text: string; shape: unknown; result: Parsed<unknown> }>();
 
@@ -83,14 +97,19 @@ export function createIntegrationCredentials(source: SecretSource, names: Secret
     return { name: oldName, text: old };
   }
 
+  /** The secret that the last load gave to an owner; undefined where none was found or readable. */
+  const given = new WeakMap<CredentialOwner, string | undefined>();
+  const readAnew = seldom((id) => asRefusal(() => find(id, true)).then(() => {}), REREAD_MS, now);
+
   return {
-    async load(shape, owner, { fresh = false, optional = false } = {}) {
+    async load(shape, owner, { optional = false } = {}) {
       const { integration_config_id: id } = owner;
       if (id === undefined) return { ok: true, credential: undefined };
       if (!CONFIG_ID.test(id)) {
         return refused('AUTH_FAILED', 'integration_config_id must be 1 to 100 letters, digits or any of _+=.@-');
       }
-      const found = await asRefusal(() => find(id, fresh));
+      const found = await asRefusal(() => find(id, false));
+      given.set(owner, 'ok' in found ? undefined : found.text);
       if ('ok' in found) return found;
       const { name, text } = found;
       if (text === undefined) {
@@ -105,6 +124,14 @@ export function createIntegrationCredentials(source: SecretSource, names: Secret
       return result.ok
         ? refused('PERMISSION_DENIED', `the secret ${name} belongs to another tenant (its tenant_id differs)`)
         : result;
+    },
+
+    async refresh(owner) {
+      const { integration_config_id: id } = owner;
+      if (id === undefined || !CONFIG_ID.test(id)) return false;
+      await readAnew(id);
+      const found = await asRefusal(() => find(id, false));
+      return !('ok' in found) && found.text !== undefined && found.text !== given.get(owner);
     },
 
     async mayUse(owner) {

@@ -16,15 +16,17 @@ const fileShape = v.object({
   ),
   recipient_hash_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
   unsubscribe_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
+  token_key: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'))),
 });
 type SecretsFile = v.InferOutput<typeof fileShape>;
+const KEYS = ['recipient_key', 'recipient_hash_key', 'unsubscribe_key', 'token_key'] as const;
 
 /** Pause between two looks at the file's time of change, which is looked at on every send. */
 const LOOK_MS = 1_000;
 
 /**
- * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, `recipient_key`,
- * `recipient_hash_key` and `unsubscribe_key`. The file is read on first use, for every fresh value, and within a second
+ * Secrets from a JSON file, for the local runtime: `integrations/<integration_config_id>`, and
+ * the keys of KEYS. The file is read on first use, for every fresh value, and within a second
  * after it changed: who repairs a credential redrives at once. A missing file holds no secrets.
  */
 export function createSecretsFileSource(path: string, now: () => number = Date.now): SecretSource {
@@ -52,7 +54,8 @@ export function createSecretsFileSource(path: string, now: () => number = Date.n
 }
 
 function find(file: SecretsFile, name: string): string | undefined {
-  if (name === 'recipient_key' || name === 'recipient_hash_key' || name === 'unsubscribe_key') return file[name];
+  const key = KEYS.find((one) => one === name);
+  if (key !== undefined) return file[key];
   const id = name.startsWith(FILE_INTEGRATION_PREFIX) ? name.slice(FILE_INTEGRATION_PREFIX.length) : undefined;
   if (id === undefined || !Object.hasOwn(file.integrations, id)) return undefined;
   return JSON.stringify(file.integrations[id]);

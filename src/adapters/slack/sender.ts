@@ -46,9 +46,7 @@ export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSe
         return faultRefusal(error, SLACK_RULES);
       }
     },
-    async refreshCredential(delivery) {
-      await credentials.load(slackCredential, delivery, { fresh: true });
-    },
+    refreshCredential: credentials.refresh,
   };
 }
 

@@ -28,9 +28,7 @@ export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions):
       if (!looksLikeUrl(target)) return NO_TARGET;
       return post({ poster, delivery, target, ports: loaded.credential?.ports, signal });
     },
-    async refreshCredential(delivery) {
-      await credentials.load(teamsCredential, delivery, { fresh: true });
-    },
+    refreshCredential: credentials.refresh,
   };
 }
 

@@ -30,9 +30,7 @@ export function createWebhookSender({ credentials, ...http }: WebhookSenderOptio
       const { secrets = [], ports } = loaded.credential ?? {};
       return post({ poster, signer, delivery, target, secrets, ports, signal });
     },
-    async refreshCredential(delivery) {
-      await credentials.load(webhookCredential, delivery, { fresh: true });
-    },
+    refreshCredential: credentials.refresh,
   };
 }
 

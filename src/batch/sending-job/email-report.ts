@@ -18,7 +18,7 @@ export function describeEmail(view: EmailView, colors: Colors): string {
       'batches',
       `${batches.submitted} submitted, ${batches.submitting} submitting, ${batches.pending} pending, ${batches.failed} failed`,
     ],
-    ['rate', `${rate.now ?? '–'} per second now, ${rate.allowed ?? '–'} allowed`],
+    ['rate', `${rate.now ?? '–'} per second now, ${rate.allowed ?? '–'} allowed${loweredNote(rate)}`],
     ...(view.eta === undefined ? [] : [['expected end', view.eta] as [string, string]]),
     ...(view.scheduled_at === undefined ? [] : [['scheduled', view.scheduled_at] as [string, string]]),
     ...(view.submitted_at === undefined ? [] : [['submitted', view.submitted_at] as [string, string]]),
@@ -74,6 +74,15 @@ export function paint(phase: EmailPhase, colors: Colors): string {
   if (phase === 'failed' || phase === 'cancelled') return colors.red(phase);
   return phase === 'paused' || phase === 'waiting' ? colors.yellow(phase) : colors.cyan(phase);
 }
+
+/** The rate now is the last minute's, and a refusal lowers what is allowed at once: faster than allowed is no error. */
+function loweredNote({ now, allowed }: EmailView['rate']): string {
+  const faster = now !== null && allowed !== null && now > ABOVE * allowed;
+  return faster ? ' (lowered by a refusal)' : '';
+}
+
+/** More than the 300 ms of unused slots that a budget keeps can add in a minute. */
+const ABOVE = 1.02;
 
 /** One that is over changes no more by itself. */
 export function isOver({ status: of }: EmailView): boolean {

@@ -1,4 +1,5 @@
 import { whenAborted } from '../model/abort.ts';
+import type { ProviderErrorType } from '../model/error-types.ts';
 import { INTAKE_API, type NotificationContent, type NotificationRow } from '../model/notification.ts';
 import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
 
@@ -42,16 +43,27 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
     // One time limit for both sends: it is set by the worker's time.
     const signal = deps.sendTimeout();
     const first = await sendOnce(delivery, signal, deps);
-    if (first.ok || first.error_type !== 'AUTH_TEMPORARY' || !deps.sender.refreshCredential)
-      return await withTerms(first, delivery, deps);
-    await deps.sender.refreshCredential(delivery);
-    return await withTerms(await sendOnce(delivery, signal, deps), delivery, deps);
+    const again = !first.ok && (await mayHelp(first, delivery, deps));
+    return await withTerms(again ? await sendOnce(delivery, signal, deps) : first, delivery, deps);
   } catch (error) {
     if (error instanceof ContentUnreadableError)
       return { ok: false, error_type: 'FORMAT_ERROR', asked: false, message: error.message };
     // Our storage or key service failed before the provider was asked, so no retry is used up.
     return unsent(error);
   }
+}
+
+/** Refusals that another credential may turn into a delivery. */
+const BY_CREDENTIAL: ReadonlySet<ProviderErrorType> = new Set(['AUTH_TEMPORARY', 'AUTH_FAILED', 'PERMISSION_DENIED']);
+
+/**
+ * Whether the same message goes out once more at once: after AUTH_TEMPORARY always (design §5), after a permanent
+ * refusal only with another credential, because it was repaired while the worker had the old one in its cache.
+ */
+async function mayHelp({ error_type }: Refused, delivery: Delivery, { sender }: SendDeps): Promise<boolean> {
+  if (!sender.refreshCredential || !BY_CREDENTIAL.has(error_type)) return false;
+  const changed = await sender.refreshCredential(delivery);
+  return changed || error_type === 'AUTH_TEMPORARY';
 }
 
 /** Which integration a notification uses, and whether its tenant chose it. */

@@ -64,8 +64,11 @@ export type SendResult = Accepted | Refused;
  */
 export interface Sender {
   send(delivery: Delivery, signal: AbortSignal): Promise<SendResult>;
-  /** Forgets a cached credential, so that the next send reads it anew (AUTH_TEMPORARY, design §5). */
-  refreshCredential?(delivery: Delivery): Promise<void>;
+  /**
+   * Reads a cached credential anew, because the provider or we refused it.
+   * @returns whether the next send of this delivery uses another credential than its last one
+   */
+  refreshCredential?(delivery: Delivery): Promise<boolean>;
   /** How the delivery's integration wants a failure to be retried. It never rejects. */
   retryTerms?(delivery: Delivery): Promise<RetryTerms | undefined>;
 }

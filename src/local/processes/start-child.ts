@@ -50,7 +50,8 @@ function announcement(child: ChildProcess, exited: Promise<string>, options: Chi
   return new Promise((resolve, reject) => {
     const fail = (why: string) => {
       clearTimeout(timer);
-      child.kill('SIGKILL');
+      // Not killed at once: the child may have to end a program that it started.
+      void stopChild(child, exited);
       reject(new Error(`${options.name} did not start: ${why}. Its log is ${options.logFile}`));
     };
     const timer = setTimeout(() => fail(`no answer within ${limit / 1000} s`), limit);

@@ -12,6 +12,7 @@
  * | `status-503` | always this HTTP status |
  * | `slow-30000` | accepts after that many milliseconds |
  * | `drop` | closes the connection without an answer |
+ * | `drop-1` | closes it at the first attempt of each notification, then accepts |
  * | `gone` | the receiver no longer exists: 410, Slack `is_archived`, e-mail MessageRejected |
  * | `missing` | there is no such recipient: 404, Slack `channel_not_found`, e-mail MessageRejected |
  * | `bounce` | same as `missing`; an e-mail is accepted and bounces later (ses/mail-outcome.ts) |
@@ -55,9 +56,10 @@ export function scriptedAnswerTo(word: string, history: History): Scripted {
 }
 
 function answerTo(word: string, history: History): ScriptedAnswer {
-  const [, name = '', parameter = ''] = /^(flaky|rate-limit|status|error)[-/]([^/+]+)/.exec(word) ?? [];
+  const [, name = '', parameter = ''] = /^(flaky|drop|rate-limit|status|error)[-/]([^/+]+)/.exec(word) ?? [];
   const amount = Number(parameter);
   if (name === 'flaky') return history.attempts < amount ? { kind: 'status', status: 503 } : ACCEPT;
+  if (name === 'drop' && amount > 0) return history.attempts < amount ? { kind: 'drop' } : ACCEPT;
   if (name === 'rate-limit') return limited(amount, history);
   if (name === 'status') return amount >= 200 && amount <= 599 ? { kind: 'status', status: amount } : ACCEPT;
   if (name === 'error') return { kind: 'error', code: parameter };

@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util';
+import { isPageOrigin, PAGE_ORIGIN_RULE } from '../../adapters/api/page-cors.ts';
 import { parseSchedule } from '../emulator/events/schedule.ts';
 import type { LocalRuntimeOptions } from './runtime.ts';
 
 export interface LocalCommand
-  extends Pick<LocalRuntimeOptions, 'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port' | 'sesLimits'> {
+  extends Pick<
+    LocalRuntimeOptions,
+    'dataDir' | 'baseIntervalSeconds' | 'schedule' | 'port' | 'sesLimits' | 'corsOrigins'
+  > {
   /** No sample data and no first run. */
   readonly empty: boolean;
   readonly help: boolean;
@@ -15,7 +19,7 @@ export class UsageError extends Error {
 }
 
 export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-interval SECONDS] [--schedule EXPR|off] [--port N]
-                           [--ses-rate N] [--ses-quota N]
+                           [--ses-rate N] [--ses-quota N] [--cors-origin ORIGIN]
 
   --empty                  no sample data, no first run
   --data DIR               keep tables, queues and keys in DIR, so that they survive a restart
@@ -23,6 +27,7 @@ export const USAGE = `Usage: npm run local -- [--empty] [--data DIR] [--base-int
   --schedule EXPR|off      when to sweep instead of the stack's schedule: "rate(1 minute)", "cron(30 * * * ? *)", or off
   --ses-rate N             e-mails a second that the local SES takes (default: 500)
   --ses-quota N            e-mails in 24 hours that the local SES takes (default: 1000000)
+  --cors-origin ORIGIN     web pages of this origin may call the API; may be given several times
   --port N                 port of the API and the status page (default: any free one)
 `;
 
@@ -44,6 +49,7 @@ export function parseCommand(args: readonly string[]): LocalCommand {
             ...(sesQuota !== undefined && { per_day: limit('--ses-quota', sesQuota) }),
           },
         }),
+    ...(values['cors-origin'] === undefined ? {} : { corsOrigins: values['cors-origin'].map(origin) }),
     ...(values.port === undefined ? {} : { port: port(values.port) }),
   };
 }
@@ -60,6 +66,7 @@ function read(args: readonly string[]) {
         port: { type: 'string' },
         'ses-rate': { type: 'string' },
         'ses-quota': { type: 'string' },
+        'cors-origin': { type: 'string', multiple: true },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -99,6 +106,11 @@ function limit(flag: string, text: string): number {
     throw new UsageError(`${flag} must be a whole number from 1 to 1000000000, but is ${JSON.stringify(text)}`);
   }
   return count;
+}
+
+function origin(text: string): string {
+  if (!isPageOrigin(text)) throw new UsageError(`--cors-origin ${PAGE_ORIGIN_RULE}, but is ${JSON.stringify(text)}`);
+  return text;
 }
 
 function port(text: string): number {

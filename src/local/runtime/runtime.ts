@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { startOneTimeSchedules } from '../emulator/events/one-time-schedules.ts';
+import { isAllowed } from '../emulator/http-api/cors.ts';
 import { createHttpApi } from '../emulator/http-api/http-api.ts';
 import { type LocalOverrides, overridden } from '../emulator/lambda/environment.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
 import { createLambdaApi } from '../emulator/lambda/lambda-api.ts';
+import { withOrigins } from '../emulator/template/http-apis.ts';
 import { choosePorts } from '../processes/tcp-ports.ts';
 import { Teardown } from '../processes/teardown.ts';
 import type { SesLimits } from '../providers/ses/sending-limits.ts';
@@ -30,10 +32,14 @@ export interface LocalRuntimeOptions {
   readonly breaker?: LocalOverrides['breaker'];
   /** Replaces the seconds until a newsletter's sender counts as dead; above 45, the longest call to SES. */
   readonly newsletterPatienceSeconds?: number;
+  /** URL that functions call in place of the DynamoDB stand-in: a proxy that makes it fail. */
+  readonly functionsDynamodb?: string;
   /** What the local SES allows; generous unless given. */
   readonly sesLimits?: Partial<SesLimits>;
   /** `cron(…)` or `rate(…)` in place of the template's schedule of the sweep, or `off`. */
   readonly schedule?: string;
+  /** Origins whose web pages may call the API, beside those of the stage's configuration. */
+  readonly corsOrigins?: readonly string[];
   /** Port of the API and the status page; 0 or undefined: any free port. */
   readonly port?: number;
   /** Directory of the endpoints file, the logs and the synthesized app. */
@@ -112,12 +118,20 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
 
   report(`${plan.functions.length} functions and their event sources`);
   // The functions need the API's URL, and the API needs the functions: it answers once they are there.
-  const api = await bind(options.port ?? ports.api, 'the API');
+  const apiPlan = withOrigins(plan.httpApi, options.corsOrigins ?? []);
+  // Its other paths invoke functions without a key: they stay closed to every page.
+  const allowPage = (origin: string, path: string) => path.startsWith('/v1/') && isAllowed(apiPlan.cors, origin);
+  const api = await bind(options.port ?? ports.api, 'the API', allowPage);
   teardown.add('API', () => api.close());
   const overrides = overridesFrom(options, sweep, secretsFile);
   const functions = runFunctions({
     stack,
-    services: { dynamodb: standIns.dynamodb, sqs: standIns.sqs, ...providers, lambda: api.url },
+    services: {
+      dynamodb: options.functionsDynamodb ?? standIns.dynamodb,
+      sqs: standIns.sqs,
+      ...providers,
+      lambda: api.url,
+    },
     overrides,
     sweep,
     directories,
@@ -145,7 +159,7 @@ async function start(options: LocalRuntimeOptions, teardown: Teardown): Promise<
       secrets_file: secretsFile,
     },
   );
-  const httpApi = createHttpApi(plan.httpApi, invoke);
+  const httpApi = createHttpApi(apiPlan, invoke);
   const schedules = startOneTimeSchedules({
     send: stack.send,
     log,

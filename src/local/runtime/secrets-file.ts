@@ -17,6 +17,7 @@ export function prepareSecrets(path: string, simulator: string): void {
     recipient_key: randomBytes(32).toString('base64'),
     recipient_hash_key: randomBytes(32).toString('base64'),
     unsubscribe_key: randomBytes(32).toString('base64'),
+    token_key: randomBytes(32).toString('base64'),
     ...known,
     integrations: { ...integrations, ...sampleIntegrations(simulator, integrations) },
   };

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { loopbackRefusal } from '../../processes/loopback-guard.ts';
+import { type AllowPage, loopbackRefusal } from '../../processes/loopback-guard.ts';
 
 export type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => Promise<void> | void;
 
@@ -27,14 +27,15 @@ const MAX_BODY_BYTES = 60 * 1024 * 1024;
  * Takes a loopback port, so that its URL is known before the handler exists.
  * @param port 0: any free port
  * @param what names the server in the message for a port that is taken
+ * @param allowPage pages of other origins that may call it; none unless given
  * @throws Error that names the port and what to do
  */
-export function bind(port: number, what: string): Promise<BoundServer> {
+export function bind(port: number, what: string, allowPage?: AllowPage): Promise<BoundServer> {
   const closing = new AbortController();
   const handler = Promise.withResolvers<Handle>();
   const server = createServer(async (request, response) => {
     // These servers invoke functions and show messages without a key.
-    const fault = loopbackRefusal(request);
+    const fault = loopbackRefusal(request, allowPage);
     if (fault !== undefined) {
       const { port: own } = server.address() as AddressInfo;
       return sendJson(response.setHeader('connection', 'close'), 403, {
@@ -74,8 +75,8 @@ export function bind(port: number, what: string): Promise<BoundServer> {
 }
 
 /** As `bind`, with the handler at once. An error of the handler becomes a 500 with its message. */
-export async function serve(handle: Handle, port: number, what: string): Promise<HttpServer> {
-  const server = await bind(port, what);
+export async function serve(handle: Handle, port: number, what: string, allowPage?: AllowPage): Promise<HttpServer> {
+  const server = await bind(port, what, allowPage);
   server.serve(handle);
   return server;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseSegment } from '../../../src/adapters/nql/parse-segment.ts';
-import { type SegmentSubject, segmentMatcher } from '../../../src/core/newsletter/audience/segment.ts';
+import { segmentMatcher } from '../../../src/core/newsletter/audience/segment.ts';
+import type { SegmentSubject } from '../../../src/core/newsletter/model/member.ts';
 
 const AT = new Date('2026-03-31T12:00:00.000Z');
 const MEMBER: SegmentSubject = {

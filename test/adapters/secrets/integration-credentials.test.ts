@@ -71,7 +71,8 @@ describe('a credential', () => {
     it('is found, and reported once', async () => {
       const { loaded, old } = among({ 'prod/IC001': { token: 'old' } });
       for (let n = 0; n < 3; n++) {
-        expect(await loaded.load(shape, owner, { fresh: n === 1 })).toEqual({ ok: true, credential: { token: 'old' } });
+        expect(await loaded.load(shape, owner)).toEqual({ ok: true, credential: { token: 'old' } });
+        expect(await loaded.refresh(owner)).toBe(false);
       }
       expect(old).toEqual([['prod/IC001', 'prod/slack/IC001']]);
     });
@@ -117,13 +118,68 @@ describe('a credential', () => {
     });
   });
 
-  it('that changes is parsed again after a fresh read', async () => {
-    const source = createMemorySecrets({ IC001: { token: 'old' } });
-    const loaded = createIntegrationCredentials(source, { prefix: '' });
-    await loaded.load(shape, owner);
-    source.secrets.set('IC001', '{"token":"new"}');
-    expect(await loaded.load(shape, owner)).toMatchObject({ credential: { token: 'old' } });
-    expect(await loaded.load(shape, owner, { fresh: true })).toMatchObject({ credential: { token: 'new' } });
+  describe('that was refused', () => {
+    function refusedWith(secrets: Readonly<Record<string, unknown>>) {
+      const source = createMemorySecrets(secrets);
+      const clock = { ms: 0 };
+      const loaded = createIntegrationCredentials(source, { prefix: '' }, () => clock.ms);
+      return { source, clock, loaded };
+    }
+
+    it('and repaired is read past the cache, and the next load has it', async () => {
+      const { source, loaded } = refusedWith({ IC001: { token: 'old' } });
+      await loaded.load(shape, owner);
+      source.secrets.set('IC001', '{"token":"new"}');
+      expect(await loaded.load(shape, owner)).toMatchObject({ credential: { token: 'old' } });
+      expect(await loaded.refresh(owner)).toBe(true);
+      expect(await loaded.load(shape, owner)).toMatchObject({ credential: { token: 'new' } });
+      expect(await loaded.refresh(owner)).toBe(false);
+    });
+
+    it.each([
+      ['missing', undefined, '{"token":"new"}'],
+      ['malformed', '{', '{"token":"new"}'],
+    ])('because it was %s counts as another once it is there', async (_, before, after) => {
+      const { source, loaded } = refusedWith({});
+      if (before) source.secrets.set('IC001', before);
+      expect(await loaded.load(shape, owner)).toMatchObject({ error_type: 'AUTH_FAILED' });
+      source.secrets.set('IC001', after);
+      expect(await loaded.refresh(owner)).toBe(true);
+    });
+
+    it('is read once in 30 seconds, however many deliveries it was refused to, and each hears of the change', async () => {
+      const { source, clock, loaded } = refusedWith({ IC001: { token: 'old' } });
+      const batch = Array.from({ length: 10 }, () => ({ ...owner }));
+      await Promise.all(batch.map((delivery) => loaded.load(shape, delivery)));
+      source.secrets.set('IC001', '{"token":"new"}');
+      const first = batch.slice(0, 9);
+      expect(await Promise.all(first.map(loaded.refresh))).toEqual(first.map(() => true));
+      clock.ms = 29_999;
+      expect(await Promise.all(batch.slice(9).map(loaded.refresh))).toEqual([true]);
+      expect(source.fresh).toBe(1);
+      clock.ms = 30_000;
+      expect(await loaded.refresh({ ...owner })).toBe(true);
+      expect(source.fresh).toBe(2);
+    });
+
+    it('is not read where there is no integration', async () => {
+      const { source, loaded } = refusedWith({});
+      expect(await loaded.refresh({ tenant_id: 'T1' })).toBe(false);
+      expect(await loaded.refresh({ tenant_id: 'T1', integration_config_id: 'no such/name' })).toBe(false);
+      expect(source.fresh).toBe(0);
+    });
+
+    it('stays what it was while the source does not answer', async () => {
+      let down = false;
+      const get = async () => {
+        if (down) throw new SecretUnavailableError('temporary', 'not now');
+        return '{"token":"old"}';
+      };
+      const loaded = createIntegrationCredentials({ get }, { prefix: '' });
+      await loaded.load(shape, owner);
+      down = true;
+      expect(await loaded.refresh(owner)).toBe(false);
+    });
   });
 
   it.each([

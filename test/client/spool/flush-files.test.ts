@@ -1,4 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { HandoverOutcome } from '../../../src/client/handover/retry-rules.ts';
 import { flushSpool } from '../../../src/client/spool/flush.ts';
 import { notification, startWorld, type World } from '../../support/client/world.ts';
 
@@ -48,19 +51,21 @@ it.each(['too-old', 'too-many-retries'] as const)(
       header: { ...header, givenUp: { at: world.now.toISOString(), because } },
       payload,
     });
+    const at = world.now.toISOString();
+    world.now = new Date(world.now.getTime() + 3_600_000);
     expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 0, givenUp: [{ file, because }] });
+    expect((await world.spool().head('failed', file)).header?.givenUp).toEqual({ at, because });
     expect(world.api.asked).toEqual([]);
     expect([world.files('spool'), world.files('failed')]).toEqual([[], [file]]);
   },
 );
 
-it('of a batch that was attempted in part, what was accepted leaves the file', async () => {
-  const [file = ''] = await spooled(3);
-  const spool = world.spool();
-  const report = await flushSpool(
+/** Flushes with these answers of the API, one per notification. */
+function flushWith(answers: readonly HandoverOutcome[], signal?: AbortSignal) {
+  return flushSpool(
     {
-      spool,
-      post: async () => [{ state: 'accepted', log_id: 'NL-1', repeat: false }],
+      spool: world.spool(),
+      post: async () => [...answers],
       attempts: 1,
       longestWaitMs: 1,
       random: () => 0,
@@ -70,12 +75,55 @@ it('of a batch that was attempted in part, what was accepted leaves the file', a
       retentionMs: 86_400_000,
       onGivenUp: () => {},
     },
-    {},
+    signal ? { signal } : {},
   );
+}
+const ACCEPTED = { state: 'accepted', log_id: 'NL-1', repeat: false } as const;
+
+it('of a batch that was attempted in part, what was accepted leaves the file', async () => {
+  const [file = ''] = await spooled(3);
+  const report = await flushWith([ACCEPTED]);
   expect(report).toMatchObject({ accepted: 1, left: 2, givenUp: [], skipped: [] });
-  expect((await spool.head('spool', file)).header).toMatchObject({ notifications: 2, retryCount: 1 });
+  expect((await world.spool().head('spool', file)).header).toMatchObject({ notifications: 2, retryCount: 1 });
   expect((await world.items('spool')).map(({ body }) => body)).toMatchObject([
     { notification_id: 'N1' },
     { notification_id: 'N2' },
   ]);
+});
+
+it('a file that is handed over in its last flush is not given up', async () => {
+  const [file = ''] = await spooled(1);
+  const spool = world.spool();
+  const { header, payload } = await spool.read('spool', file);
+  await spool.write('spool', file, { header: { ...header, retryCount: 9 }, payload });
+  expect(await flushWith([ACCEPTED])).toMatchObject({ accepted: 1, left: 0, givenUp: [], skipped: [] });
+  expect([world.files('spool'), world.files('failed')]).toEqual([[], []]);
+});
+
+it('names the problems of what was refused, each once, and of unknown ones only the status', async () => {
+  await spooled(6);
+  const refused = (type: string | undefined, status: number) => {
+    return { state: 'refused', problem: { ...(type && { type }), status, title: 'x' } } as unknown as HandoverOutcome;
+  };
+  const known = 'urn:notification-retry:problem:invalid-request';
+  const problems: [string | undefined, number][] = [
+    [known, 400],
+    [known, 400],
+    [`x${known}`, 401],
+    [`${known}#more`, 402],
+    [undefined, 403],
+    ['urn:notification-retry:problem:too-large', 413],
+  ];
+  const report = await flushWith(problems.map(([type, status]) => refused(type, status)));
+  expect(report).toMatchObject({ refused: 6, left: 0, skipped: [] });
+  expect(report.givenUp.map(({ reason }) => reason)).toEqual([
+    'invalid-request, status 401, status 402, status 403, too-large',
+  ]);
+});
+
+it('a file of which the first line alone is whole is set aside, and its notifications are not left', async () => {
+  const [file = ''] = await spooled(2);
+  const path = join(world.directory, 'data', 'spool', file);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('Text 1', 'Text 2'));
+  expect(await flushWith([])).toMatchObject({ left: 0, givenUp: [{ file, because: 'corrupt' }], skipped: [] });
 });

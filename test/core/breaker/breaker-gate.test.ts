@@ -309,6 +309,33 @@ describe('a breaker', () => {
     expect(await batch(late, [row()], OK)).toEqual(['counted']);
   });
 
+  it('sends at once when another worker has shown meanwhile that the provider is back', async () => {
+    const { outage, worker, batch, memory, time } = setUp();
+    const late = await outage();
+    await time.run(time.pause(29 * SECOND));
+    expect(isHold((await batch(late, [row()], OK))[0])).toBe(true);
+    await batch(worker(), [row()], OK, true);
+    const drained = memory.breakers.get(ID);
+    // It still trusts what it read, by which the probe is due.
+    await time.run(time.pause(2 * SECOND));
+    expect(await batch(late, [row()], OK)).toEqual(['counted']);
+    expect(memory.breakers.get(ID)?.lines).toEqual(drained?.lines);
+  });
+
+  it('forgets the failures from before another worker’s breaker: they do not open it again', async () => {
+    const { outage, worker, batch, memory, time } = setUp();
+    const gate = worker();
+    await batch(gate, rows(2), DOWN);
+    await outage();
+    await time.run(time.pause(5 * SECOND));
+    expect(isHold((await batch(gate, [row()], OK))[0])).toBe(true);
+    const open = memory.breakers.get(ID);
+    if (open) memory.breakers.set(ID, { ...open, state: 'closed', version: open.version + 1 });
+    await time.run(time.pause(5 * SECOND));
+    await batch(gate, rows(1), DOWN);
+    expect(memory.breakers.get(ID)?.state).toBe('closed');
+  });
+
   it('drains for as long as its lines are, from the time of its last probe', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();

@@ -49,6 +49,11 @@ describe('a breaker that opens', () => {
     expect(slotTime(again.lines.standard, 0, 2)).toBe(until);
   });
 
+  it('keeps the rate of its lines when a probe fails: nothing has shown that the provider takes less', () => {
+    const fast = { ...open(), per_second: 280 };
+    expect(reopened(fast, 'UNKNOWN', { now: at(1_000), policy }).per_second).toBe(280);
+  });
+
   it('moves no slot of a line back that is longer than its interval', () => {
     const from = at(3_600_000).toISOString();
     const lines = { express: { from, slots: 1 }, standard: { from, slots: 1 } };

@@ -68,6 +68,13 @@ describe('what a worker knows of the breakers', () => {
     expect(breakers.phase(ID)).toBe('open');
   });
 
+  it('is that a provider without a breaker is up, which is no fault', async () => {
+    const { breakers, faults, memory } = setUp();
+    crowd(memory);
+    await breakers.refresh(ID, 5_000);
+    expect([breakers.phase(ID), faults]).toEqual(['closed', []]);
+  });
+
   it('is nothing until it was read: the first read may fail, and the provider is read by itself', async () => {
     const { breakers, reads, memory } = setUp({ first: () => Promise.reject(new Error('throttled')) });
     memory.breakers.set(ID, open());

@@ -101,11 +101,33 @@ describe('slow start', () => {
   });
 
   it('brings what it keeps back again soon after it has ended, not at the end of the line', () => {
-    expect(slowStart(back, { now: T0, policy }, () => 0.99)).toMatchObject({
+    expect(slowStart(back, { now: T0, policy }, () => 0.99)).toEqual({
       do: 'hold',
       until: at(20_000 + 0.99 * 120_000).toISOString(),
       soonest: at(1_000).toISOString(),
+      error_type: 'SERVER_OVERLOAD',
+      by: { breaker: 'email#ses' },
     });
+    // The start counts from the provider's answer, not from the notification.
+    expect(slowStart(back, { now: at(15_000), policy }, () => 0.5)?.until).toBe(at(20_000 + 60_000).toISOString());
+  });
+
+  it('spreads what it keeps back over the more time, the more its slots came too fast', () => {
+    const slower = draining({ ...holding(open(320), 100_000), per_second: 80 }, { now: T0, policy });
+    expect(slowStart(slower, { now: T0, policy }, () => 0.5)?.until).toBe(at(10_000 + 4 * 60_000).toISOString());
+  });
+
+  it('keeps back whose draw is exactly the share that passes', () => {
+    expect(slowStart(back, { now: T0, policy }, () => 20 / 320)).toMatchObject({ do: 'hold' });
+    expect(slowStart(back, { now: T0, policy }, () => 20 / 320 - Number.EPSILON)).toBeUndefined();
+  });
+
+  it('takes a breaker that an older version wrote for one that holds many, and that began long ago', () => {
+    const { slots_last_interval: _, ...uncounted } = back;
+    expect(slowStart(uncounted, { now: T0, policy }, () => 0)).toBeUndefined();
+    expect(slowStart(uncounted, { now: T0, policy }, () => 0.5)).toMatchObject({ do: 'hold' });
+    const { draining_since: __, ...undated } = back;
+    expect(slowStart(undated, { now: T0, policy }, () => 0.99)).toBeUndefined();
   });
 
   it('gives a provider that fails again half of what it failed at', () => {
@@ -114,6 +136,31 @@ describe('slow start', () => {
     expect(again).not.toHaveProperty('draining_since');
     const slower = draining(again, { now: at(200_000), policy });
     expect(passing(slower, 400_000) / 1_000).toBeCloseTo(80 / 320, 2);
+  });
+});
+
+describe('the gate of a provider that drains', () => {
+  const crowded = draining(holding(open(320), 100_000), { now: T0, policy });
+  const admit = (stored: typeof crowded, forced = false, now = T0) => {
+    const memory = new MemoryBreakers();
+    memory.breakers.set(stored.id, stored);
+    const gate = new BreakerGate({
+      ...{ store: memory.store, policy, probe_ms: 25_000, clock: () => now, pause: async () => {} },
+      random: () => 0.9,
+    });
+    return gate.admit(dueRow({ channel: 'email' }), forced);
+  };
+
+  it('keeps back what slow start keeps back', async () => {
+    expect(await admit(crowded)).toEqual(slowStart(crowded, { now: T0, policy }, () => 0.9));
+  });
+
+  it.each([
+    ['an operator forces', crowded, true],
+    ['comes once the lines are empty', crowded, false, at(HOUR)],
+    ['comes after it is closed', { ...crowded, state: 'closed' as const }, false],
+  ])('sends what %s', async (_, stored, forced, now?: Date) => {
+    expect(await admit(stored, forced, now)).toMatchObject({ do: 'send' });
   });
 });
 

@@ -22,35 +22,57 @@ const dead = (changes: Partial<NotificationRow> = {}) =>
     ...changes,
   });
 
+const HOUR = 3_600_000;
+const MOVED_ON = { do: 'drop', because: 'the notification has moved on since the message was written' };
+/** What each claim sets on a row whose last attempt was this one. */
+const claimed = (last_attempt: number) => ({
+  send_status: 'SENDING',
+  claim_until: claim.until,
+  claim_id: 'token',
+  last_attempt: last_attempt + 1,
+});
+const dueNow = { work_queue: workQueueOf('due', 'normal', 'log-1'), work_at: claim.now.toISOString() };
+
 describe('a message', () => {
+  const { work_queue: _, ...stopped } = dueRow();
+  const { work_at: __, ...timeless } = dueRow();
+  const held = dueRow({ send_status: 'SENDING', claim_until: at(1001).toISOString() });
+
   it.each([
-    ['for a notification that does not exist', undefined],
-    ['for a delivered notification', dueRow({ send_status: 'SUCCESS' })],
-    ['for one that stopped without a dead letter', dueRow({ work_queue: undefined as never })],
-    ['for one that another worker holds', dueRow({ send_status: 'SENDING', claim_until: at(2000).toISOString() })],
-  ])('%s is dropped', (_, row) => {
-    const { work_queue, ...rest } = row ?? dueRow();
-    const stored = row && (work_queue === undefined ? (rest as NotificationRow) : row);
-    expect(plan(stored)).toMatchObject({ do: 'drop' });
+    ['for a notification that does not exist', undefined, 'there is no such notification'],
+    ['for a delivered notification', dueRow({ send_status: 'SUCCESS' }), 'it is delivered already'],
+    ['for one that stopped without a dead letter', stopped, 'no work is left on it'],
+    ['for one without a time', timeless, 'no work is left on it'],
+    ['for one that another worker holds', held, 'another worker holds its claim'],
+  ])('%s is dropped', (_, row, because) => {
+    expect(plan(row)).toEqual({ do: 'drop', because });
   });
 
-  it('written before the row moved on is dropped', () => {
-    expect(plan(dueRow({ work_at: at(500).toISOString() }), messageFor(dueRow()))).toMatchObject({ do: 'drop' });
+  it('written before the row moved on is dropped, also if the claim on the row has expired', () => {
+    const expired = { send_status: 'SENDING', claim_until: T0.toISOString() } as const;
+    for (const changes of [{}, expired]) {
+      const row = dueRow({ ...changes, work_at: at(500).toISOString() });
+      expect(plan(row, messageFor(dueRow()))).toEqual(MOVED_ON);
+    }
   });
 
-  it('for an expired claim takes the attempt over', () => {
-    expect(plan(dueRow({ send_status: 'SENDING', claim_until: T0.toISOString() }))).toEqual({ do: 'take_over' });
+  it.each([T0, claim.now])('for a claim that has expired takes the attempt over: until %o', (until) => {
+    expect(plan(dueRow({ send_status: 'SENDING', claim_until: until.toISOString() }))).toEqual({ do: 'take_over' });
   });
 
-  it('for a due row claims and counts the attempt', () => {
-    expect(plan(dueRow())).toMatchObject({
+  it('for a due row claims and counts the attempt, by the attempts left on the row', () => {
+    expect(plan(dueRow({ attempts_left: 2 }))).toEqual({
       do: 'claim',
+      trigger: 'sweep',
       counted: true,
-      change: {
-        set: { send_status: 'SENDING', send_attempts: 2, attempts_left: 4, last_attempt: 1 },
-        remove: ['next_retry_at'],
-      },
+      change: { set: { ...claimed(0), send_attempts: 2, attempts_left: 1 }, remove: ['next_retry_at'] },
     });
+  });
+
+  it('claims a row to send it until the moment of its deadline', () => {
+    const until = (ms: number) => plan(dueRow({ first_attempt_at: at(ms - 6 * HOUR).toISOString() }));
+    expect(until(1000)).not.toHaveProperty('skip');
+    expect(until(999)).toMatchObject({ skip: 'EXPIRED' });
   });
 
   it('claims a row without attempts left only to give it up', () => {
@@ -86,6 +108,15 @@ describe('a run with max_retry_count', () => {
     const step = plan(row, messageFor(row, { options: { max_retry_count: 3 } }));
     expect(step).toMatchObject({ skip: 'MAX_RETRIES' });
     expect(step.do === 'claim' && step.change.set).not.toHaveProperty('max_retry_count');
+  });
+
+  it('stores a limit that the attempts made have reached exactly', () => {
+    const row = dueRow({ send_attempts: 4, attempts_left: 2 });
+    expect(plan(row, messageFor(row, { options: { max_retry_count: 3 } }))).toMatchObject({
+      skip: 'MAX_RETRIES',
+      counted: false,
+      change: { set: { attempts_left: 0, max_retry_count: 3 } },
+    });
   });
 });
 
@@ -123,11 +154,17 @@ describe('a forced run', () => {
     expect(plan(row, stale)).toMatchObject({ do: 'drop' });
   });
 
-  it('makes one attempt on a dead notification', () => {
-    expect(plan(dead(), messageFor(dead(), { options: { force: true }, run_id: 'manual-9' }))).toMatchObject({
+  it.each([
+    ['without an attempt left, which does not count', 0, { attempts_left: 0 }],
+    ['with attempts left, which counts', 3, { send_attempts: 7, attempts_left: 2 }],
+  ])('makes one attempt on a dead notification %s', (_, attempts_left, counts) => {
+    const row = dead({ attempts_left });
+    expect(plan(row, messageFor(row, { options: { force: true }, run_id: 'manual-9' }))).toEqual({
       do: 'claim',
-      forced_dead: true,
       trigger: 'manual',
+      counted: attempts_left > 0,
+      forced_dead: true,
+      change: { set: { ...claimed(5), ...counts, ...dueNow } },
     });
   });
 });
@@ -138,11 +175,20 @@ describe('a dead notification', () => {
   });
 
   it('starts again for an operator’s redrive: same run, another message, queued after the death', () => {
-    expect(plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(500) })).toMatchObject({
+    expect(plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(1) })).toEqual({
       do: 'claim',
       trigger: 'redrive',
+      counted: true,
       change: {
-        set: { send_attempts: 1, attempts_left: 5, redrive_count: 1, first_attempt_at: claim.now.toISOString() },
+        set: {
+          ...claimed(5),
+          ...dueNow,
+          send_attempts: 1,
+          attempts_left: 5,
+          retry_count: 0,
+          redrive_count: 1,
+          first_attempt_at: claim.now.toISOString(),
+        },
         remove: ['failure_reason', 'dead_message_id', 'dead_run_id'],
       },
     });
@@ -151,8 +197,9 @@ describe('a dead notification', () => {
   it.each([
     ['another run', { run_id: 'sweep-2' }, { message_id: 'message-7', sent_at: at(500) }],
     ['a message queued before the death', {}, { message_id: 'message-7', sent_at: at(-500) }],
+    ['a message queued at the moment of the death', {}, { message_id: 'message-7', sent_at: T0 }],
   ])('drops an obsolete message: %s', (_, message, more) => {
-    expect(plan(dead(), messageFor(dead(), message), more)).toMatchObject({ do: 'drop' });
+    expect(plan(dead(), messageFor(dead(), message), more)).toEqual(MOVED_ON);
   });
 });
 
@@ -163,10 +210,15 @@ describe('a dead notification that must not be sent', () => {
   ];
 
   it.each(reasons)('is only given up by a redrive when it %s, and its budget does not start anew', (_, why, skip) => {
-    const step = plan(dead(why), messageFor(dead()), { message_id: 'message-7', sent_at: at(500) });
-    expect(step).toMatchObject({ do: 'claim', trigger: 'redrive', counted: false, forced_dead: true, skip });
-    expect(step.do === 'claim' && step.change.set).not.toHaveProperty('redrive_count');
-    expect(step.do === 'claim' && step.change.remove).toBeUndefined();
+    const row = dead({ ...why, attempts_left: 3 });
+    expect(plan(row, messageFor(row), { message_id: 'message-7', sent_at: at(500) })).toEqual({
+      do: 'claim',
+      trigger: 'redrive',
+      counted: false,
+      forced_dead: true,
+      skip,
+      change: { set: { ...claimed(5), attempts_left: 3, ...dueNow } },
+    });
   });
 
   it.each(reasons)('is only given up by a forced run when it %s', (_, why, skip) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { NOW, refused, retryRecord, setUp } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
@@ -8,7 +9,11 @@ const ACCEPTED = { ok: true, response_code: '200' } as const;
 const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 
 /** A RetryLog that refuses so many times, and what the worker does meanwhile. */
-function refusing(times: number, answer: SendResult, more: { readonly settles?: boolean } = {}) {
+function refusing(
+  times: number,
+  answer: SendResult,
+  more: { readonly settles?: boolean; readonly row?: Partial<NotificationRow> } = {},
+) {
   const pauses: number[] = [];
   const error = new Error('throttled');
   let puts = 0;
@@ -25,7 +30,11 @@ function refusing(times: number, answer: SendResult, more: { readonly settles?: 
     ...(more.settles === false && { settle: () => Promise.reject(new Error('throttled, too')) }),
   };
   const deliver = async () => {
-    const [report] = await deliverBatch([received(messageFor(world.put(dueRow())))], { ...world.deps, records, rows });
+    const [report] = await deliverBatch([received(messageFor(world.put(dueRow(more.row))))], {
+      ...world.deps,
+      records,
+      rows,
+    });
     return { report, row: world.tables.row('log-1'), records: [...world.tables.retryLog.values()] };
   };
   return { deliver, pauses, error, puts: () => puts };
@@ -82,6 +91,15 @@ describe('an attempt whose record RetryLog refuses', () => {
     expect(records).toHaveLength(1);
     expect(row).not.toHaveProperty('record_due');
     expect(report).not.toHaveProperty('record_error');
+  });
+
+  it('is recorded at last when nothing was sent, too', async () => {
+    const { deliver, puts } = refusing(1, ACCEPTED, { row: { is_deleted: true } });
+    const { report, row, records } = await deliver();
+    expect(puts()).toBe(2);
+    expect(records).toMatchObject([{ retry_status: 'SKIPPED', failure_reason: 'CANCELLED' }]);
+    expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
+    expect(report).toMatchObject({ disposition: { do: 'done' } });
   });
 
   it('is tried to its end when the row refuses, too', async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
-import { setUp } from '../../support/delivering.ts';
+import { recordDue } from '../../../src/core/delivery/repair-record.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
+import { NOW, retryRecord, setUp } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
@@ -78,6 +80,48 @@ describe('a message', () => {
     expect(await wait(1)).toEqual({ do: 'return', after_seconds: 1 });
     expect(await wait(1001)).toEqual({ do: 'return', after_seconds: 2 });
     expect(await wait(0)).toEqual({ do: 'done' });
+  });
+
+  it('claims its row for the time that a worker can live', async () => {
+    const until: unknown[] = [];
+    const { deliverOne, tables } = setUp(() => {
+      until.push(tables.row('log-1')?.claim_until);
+      return ACCEPTED;
+    });
+    await deliverOne();
+    expect(until).toEqual([new Date(NOW.getTime() + 65_000).toISOString()]);
+  });
+
+  it('of a delivered row that owes its record writes the record, and sends nothing', async () => {
+    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    const record = retryRecord({ retry_status: 'SUCCESS', response_code: '200' });
+    const row = put(dueRow({ send_status: 'SUCCESS', last_attempt: 1, record_due: recordDue(record) }));
+    const { report, row: stored, records } = await deliverOne(row);
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('is written') });
+    expect([records, deliveries]).toEqual([[record], []]);
+    for (const name of ['work_queue', 'record_due']) expect(stored).not.toHaveProperty(name);
+  });
+
+  it('that is on its way to the DLQ is bounced, without another attempt or write', async () => {
+    const { deliverOne, put, deliveries } = setUp(() => ACCEPTED);
+    const row = put(
+      dueRow({
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        failure_reason: 'AUTH_FAILED',
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    );
+    const { report, row: stored } = await deliverOne(row, { receive_count: 2 });
+    expect(report).toEqual({
+      log_id: 'log-1',
+      tenant_id: 'tenant-1',
+      channel: 'webhook',
+      priority: 'normal',
+      run_id: 'sweep-1',
+      disposition: { do: 'dead_letter' },
+    });
+    expect([stored, deliveries]).toEqual([row, []]);
   });
 
   it('without a row is dropped, whether it comes for the first time or again', async () => {

@@ -258,7 +258,7 @@ describe('an attempt that meets a failure', () => {
       const sends: number[] = [];
       const sender: Sender = {
         send: async () => answers[sends.push(1) - 1] ?? refused('UNKNOWN'),
-        refreshCredential: async () => void refreshed++,
+        refreshCredential: async () => ++refreshed < 0,
       };
       const { row } = await setUp(() => refused('UNKNOWN'), { sender }).deliverOne();
       expect(refreshed).toBe(1);

@@ -5,7 +5,10 @@ import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
 import { giveUp } from '../../../src/core/delivery/verdict.ts';
 import type { ErrorType } from '../../../src/core/model/error-types.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import { historyKeys } from '../../../src/core/model/work/history-index.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { exclusionOf } from '../../../src/core/operator/operations/exclusions.ts';
 import { planRetry } from '../../../src/core/operator/retry-now.ts';
 import { CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
@@ -60,21 +63,90 @@ describe('a notification with a fallback', () => {
       recipient_type: 'USER' as const,
       error_message: 'the endpoint answered 503',
     };
-    await failOver(row, giveUp('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
-    const successor = tables.row('log-1-fallback');
-    expect(successor).toMatchObject({
+    const columns = { setting_id: 'S1', template_id: null, created_by: 'BATCH-951', subject: 'Not copied' };
+    const given = { ...row, ...columns } as NotificationRow;
+    const { verdict, message } = await failOver(given, giveUp('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
+    const now = T0.toISOString();
+    expect(tables.log.get('log-1-fallback')).toStrictEqual({
+      log_id: 'log-1-fallback',
+      tenant_id: 'tenant-1',
+      predecessor_log_id: 'log-1',
+      notification_id: 'N1',
+      setting_id: 'S1',
+      created_by: 'BATCH-951',
       channel: 'teams',
       notification_type: 'TEAMS',
       priority: 'urgent',
-      notification_id: 'N1',
+      max_retry_count: 2,
       send_status: 'PENDING',
+      send_attempts: 0,
       attempts_left: 3,
+      retry_count: 0,
+      last_attempt: -1,
+      is_deleted: false,
       provider_host: 'hooks.example.com',
-      work_at: T0.toISOString(),
+      recipient_hash: 'hash of tenant-1/https://hooks.example.com/secret',
+      work_queue: workQueueOf('due', 'urgent', 'log-1'),
+      work_at: now,
+      created_at: now,
+      updated_at: now,
+      updated_by: 'notification-retry',
+      ...historyKeys({ log_id: 'log-1-fallback', tenant_id: 'tenant-1', notification_id: 'N1' }, T0),
     });
-    for (const column of ['first_attempt_at', 'error_message', 'recipient_type', 'fallback_channel']) {
-      expect(successor).not.toHaveProperty(column);
-    }
+    expect(verdict).toEqual({
+      status: 'FAILED',
+      error_type: 'UNKNOWN',
+      failure_reason: 'EXPIRED',
+      dead_letter: false,
+      successor_log_id: 'log-1-fallback',
+    });
+    expect(message).toEqual({
+      ...messageFor(dueRow({ log_id: 'log-1-fallback', channel: 'teams', priority: 'urgent' })),
+      due: now,
+    });
+  });
+
+  it('gives its successor the content, which expires two years after the failover', async () => {
+    const { tables, deps } = setUp();
+    const asked: unknown[] = [];
+    const copyContent: typeof tables.successors.copyContent = (row, successor) => {
+      asked.push(successor);
+      return tables.successors.copyContent(row, successor);
+    };
+    const successors = { ...tables.successors, copyContent };
+    const row = dueRow({ fallback_channel: 'teams' });
+    await failOver(row, giveUp('MAX_RETRIES', 'UNKNOWN'), 'sweep-1', { ...deps, successors });
+    expect(asked).toEqual([{ log_id: 'log-1-fallback', expires_at: T0.getTime() / 1000 + 730 * 86_400 }]);
+    expect(tables.content.get('log-1-fallback')).toMatchObject({ recipient: 'https://hooks.example.com/secret' });
+  });
+
+  it('stays dead when the content for the other channel is missing', async () => {
+    const { tables, deps } = setUp();
+    tables.content.clear();
+    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const row = dueRow({ fallback_channel: 'teams' });
+    expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
+    expect(tables.log.size).toBe(0);
+  });
+
+  it('stays dead when the id of its successor belongs to a notification of someone else', async () => {
+    const { tables, deps } = setUp();
+    const theirs = dueRow({ log_id: 'log-1-fallback' });
+    tables.log.set(theirs.log_id, { ...theirs });
+    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const row = dueRow({ fallback_channel: 'teams' });
+    expect(await failOver(row, verdict, 'sweep-1', deps)).toEqual({ verdict });
+    expect(tables.row('log-1-fallback')).toEqual(theirs);
+  });
+
+  it('sends no second message for a successor that is delivered already', async () => {
+    const { tables, deps } = setUp();
+    const row = dueRow({ fallback_channel: 'teams' });
+    const verdict = giveUp('MAX_RETRIES', 'UNKNOWN');
+    const first = await failOver(row, verdict, 'sweep-1', deps);
+    const { work_queue: _, work_at: __, ...done } = tables.log.get('log-1-fallback') ?? {};
+    tables.log.set('log-1-fallback', { ...done, send_status: 'SUCCESS' });
+    expect(await failOver(row, verdict, 'sweep-2', deps)).toEqual({ verdict: first.verdict });
   });
 
   it('has no work left after its failover, for no caller', async () => {
@@ -119,6 +191,9 @@ describe('a successor’s log_id', () => {
     const long = 'n'.repeat(50);
     expect(successorId(`${long}1`)).not.toBe(successorId(`${long}2`));
     expect(successorId('n'.repeat(41))).toBe(`${'n'.repeat(41)}-fallback`);
-    expect(successorId('n'.repeat(42))).toMatch(/^n{32}-[0-9a-f]{8}-fallback$/);
+    // The hash keeps its leading zeros.
+    const ids = Array.from({ length: 300 }, (_, i) => successorId(`${i}-${'n'.repeat(42)}`));
+    for (const id of ids) expect(id).toMatch(/^[0-9]+-n+-[0-9a-f]{8}-fallback$/);
+    expect(ids.some((id) => id.includes('-0'))).toBe(true);
   });
 });

@@ -56,9 +56,53 @@ describe('a row in the work index that breaks a rule', () => {
     await deliverBatch([received(messageFor(row, changes), { receive_count: 2 })], deps);
     expect(tables.row('log-1')).toMatchObject({
       failure_reason: 'FORMAT_ERROR',
-      error_message: expect.stringContaining('channel breaks column of the pipeline'),
+      error_message: expect.stringMatching(
+        /^channel breaks column of the pipeline.*the channel and tenant of its message/,
+      ),
     });
     expect(deliveries).toEqual([]);
+  });
+
+  it('is judged by each of its counters as the writer left it: the claim would make -1 of an impossible -2', async () => {
+    const { deliverOne, put } = setUp(() => ACCEPTED);
+    const { row } = await deliverOne(put(malformed({ last_attempt: -2 })));
+    expect(row?.error_message).toMatch(/^last_attempt breaks column of the pipeline/);
+  });
+
+  it('stays as it is if others have changed it since it was claimed', async () => {
+    const { deps, put, deliveries } = setUp(() => ACCEPTED);
+    const row = put(malformed({ redrive_count: 'often' }));
+    const rows = { ...deps.rows, settle: async () => false };
+    const [report] = await deliverBatch([received(messageFor(row))], { ...deps, rows });
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'the row has changed meanwhile' });
+    expect(deliveries).toEqual([]);
+  });
+
+  it('is read again if its writer corrects it at that moment, and is sent', async () => {
+    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const row = put(malformed({ redrive_count: 'often' }));
+    let changes = 0;
+    const change: typeof deps.rows.change = async (was, to) => {
+      if (changes++ > 0) return deps.rows.change(was, to);
+      put(dueRow());
+      return false;
+    };
+    const batch = [received(messageFor(row), { receive_count: 2 })];
+    const [report] = await deliverBatch(batch, { ...deps, rows: { ...deps.rows, change } });
+    expect(report).toMatchObject({ attempt: 1, verdict: { status: 'SUCCESS' } });
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'SUCCESS' });
+  });
+
+  it('is not judged once it has left the index, whatever its message says', async () => {
+    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const stopped = without(dueRow(), 'work_queue') as unknown as NotificationRow;
+    put(stopped);
+    const [report] = await deliverBatch(
+      [received(messageFor(dueRow(), { channel: 'email' }), { receive_count: 2 })],
+      deps,
+    );
+    expect(report?.dropped).toBe('no work is left on it');
+    expect(tables.row('log-1')).toEqual(stopped);
   });
 
   it('only leaves the index if it is delivered: SUCCESS is final', async () => {

@@ -35,6 +35,12 @@ describe('a delivered row that owes its record', () => {
     expect(owedRecord(owing({ record_due: recordDue(bare) }))).toEqual(bare);
   });
 
+  it('leaves out of it what someone else wrote as another type than text', () => {
+    const { response_code: _, ...rest } = record;
+    const record_due = JSON.stringify({ ...JSON.parse(recordDue(record)), response_code: 202 });
+    expect(owedRecord(owing({ record_due }))).toEqual(rest);
+  });
+
   it('leaves the work index once the record is written', async () => {
     const { tables, repair } = setUp(owing());
     expect(await repair()).toEqual({ disposition: { do: 'done' }, dropped: expect.stringContaining('is written') });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { ContentUnreadableError } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
@@ -35,14 +36,36 @@ describe('a credential that is refused for the moment', () => {
     expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'AUTH_TEMPORARY', error_message: '1' });
   });
 
-  it.each(['NETWORK_TIMEOUT', 'AUTH_FAILED'] as const)('is not read again after %s', async (error_type) => {
-    let refreshed = 0;
+  it.each([
+    ['NETWORK_TIMEOUT', { changed: true, reads: 0, sends: 1 }],
+    ['FORMAT_ERROR', { changed: true, reads: 0, sends: 1 }],
+    ['AUTH_TEMPORARY', { changed: false, reads: 1, sends: 2 }],
+    ['AUTH_FAILED', { changed: false, reads: 1, sends: 1 }],
+    ['AUTH_FAILED', { changed: true, reads: 1, sends: 2 }],
+    ['PERMISSION_DENIED', { changed: false, reads: 1, sends: 1 }],
+    ['PERMISSION_DENIED', { changed: true, reads: 1, sends: 2 }],
+  ] as const)('after %s: %o', async (error_type, { changed, reads, sends }) => {
+    const done = { reads: 0, sends: 0 };
     const sender: Sender = {
-      send: async () => refused(error_type),
-      refreshCredential: async () => void refreshed++,
+      send: async () => {
+        done.sends += 1;
+        return refused(error_type);
+      },
+      refreshCredential: async () => {
+        done.reads += 1;
+        return changed;
+      },
     };
     await setUp(() => ACCEPTED, { sender }).deliverOne();
-    expect(refreshed).toBe(0);
+    expect(done).toEqual({ reads, sends });
+  });
+
+  it('and was repaired meanwhile delivers in the same attempt', async () => {
+    const answers = [refused('AUTH_FAILED'), ACCEPTED];
+    const sender: Sender = { send: async () => answers.shift() ?? ACCEPTED, refreshCredential: async () => true };
+    const { row, records } = await setUp(() => ACCEPTED, { sender }).deliverOne();
+    expect(row).toMatchObject({ send_status: 'SUCCESS' });
+    expect(records).toHaveLength(1);
   });
 
   it('that cannot be read costs no retry', async () => {
@@ -67,7 +90,7 @@ describe('a credential that is refused for the moment', () => {
         signals.push(signal);
         return refused('AUTH_TEMPORARY');
       },
-      refreshCredential: async () => {},
+      refreshCredential: async () => false,
     };
     const sendTimeout = () => {
       const { signal } = new AbortController();
@@ -85,7 +108,7 @@ describe('the terms of an integration', () => {
     const asked: number[] = [];
     const terms = (answers: Sender['send']): Sender => ({
       send: answers,
-      refreshCredential: async () => {},
+      refreshCredential: async () => false,
       retryTerms: async ({ attempt }) => {
         asked.push(attempt);
         return { base_interval_ms: 60_000 };
@@ -142,5 +165,52 @@ describe('a send that is not made', () => {
     timeout.abort();
     const { row } = await setUp(() => new Promise(() => {}), { sendTimeout: () => timeout.signal }).deliverOne();
     expect(row).toMatchObject({ error_message: 'The provider did not answer in time.', send_attempts: 2 });
+  });
+});
+
+describe('what the gate learns of the provider', () => {
+  const fails = async (error: unknown) => Promise.reject(error);
+  const notAsked = { ok: false, asked: false } as const;
+
+  it.each([
+    [
+      'nothing, when the content will never be readable',
+      { contents: { read: () => fails(new ContentUnreadableError('gone')) } },
+      { ...notAsked, error_type: 'FORMAT_ERROR', message: 'gone' },
+    ],
+    [
+      'nothing, when storage fails',
+      { contents: { read: () => fails(new RangeError('x')) } },
+      {
+        ...notAsked,
+        error_type: 'UNKNOWN',
+        counted: false,
+        message: 'The content could not be read: RangeError',
+        details: { error: 'RangeError' },
+      },
+    ],
+    [
+      'nothing, when the sender breaks',
+      { sender: { send: () => fails(new TypeError('x')) } },
+      {
+        ...notAsked,
+        error_type: 'UNKNOWN',
+        message: 'The sender failed: TypeError',
+        details: { error: 'TypeError' },
+      },
+    ],
+    ['its answer', {}, refused('AUTH_FAILED')],
+  ] as const)('is %s', async (_, deps, expected) => {
+    const reported: unknown[] = [];
+    const report = async (result: unknown) => reported.push(result) === 0;
+    const gate: ProviderGate = { admit: async () => ({ do: 'send', report }) };
+    await setUp(() => refused('AUTH_FAILED'), { gate, ...deps }).deliverOne();
+    expect(reported).toEqual([expected]);
+  });
+
+  it('is nothing without a breaker: all is let through, and no failure is excused', async () => {
+    const admission = await PASS_THROUGH.admit(dueRow(), false);
+    expect(admission.do).toBe('send');
+    expect(admission.do === 'send' && (await admission.report(refused('UNKNOWN')))).toBe(false);
   });
 });

@@ -61,7 +61,7 @@ describe('the settlement of an accepted attempt', () => {
   const said = { response_code: '200', response_message: 'OK' };
 
   it('takes the row out of the index, and keeps the counters as claimed', () => {
-    expect(settlementOf(ended({ status: 'SUCCESS' }, accepted))).toEqual({
+    expect(settlementOf(ended({ status: 'SUCCESS' }, accepted))).toStrictEqual({
       set: { ...delivered, ...said },
       remove: ['work_queue'],
     });
@@ -171,6 +171,15 @@ describe('the settlement of an attempt that is retried', () => {
     expect(settlementOf(ended(retryAt(20 * MINUTE, false), refused))).toEqual({
       set: { ...RELEASED, ...SAID, ...due(20 * MINUTE), send_attempts: 1, attempts_left: 5, retry_count: 0 },
       remove: [],
+    });
+  });
+
+  it('gives it back from the retries made, too', () => {
+    const row = claimed({ send_attempts: 4, attempts_left: 2, last_attempt: 3 });
+    expect(settlementOf(ended(retryAt(20 * MINUTE, false), refused, row)).set).toMatchObject({
+      send_attempts: 3,
+      attempts_left: 3,
+      retry_count: 2,
     });
   });
 

@@ -90,6 +90,39 @@ describe('an attempt whose worker recorded it and died', () => {
     expect(queued).toEqual([{ message: expect.objectContaining({ due: next }), delay_seconds: expect.any(Number) }]);
   });
 
+  it('is settled as delivered when an event has shown since then that it arrived', async () => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at }));
+    const events = { delivered_at: at(700).toISOString(), delivery_by_attempt: { 1: 'delivered' } } as const;
+    const { report, row } = await deliverOne(put(dueRow({ ...claim, ...events })));
+    expect(report).toMatchObject({ attempt: 1, verdict: { status: 'SUCCESS' }, disposition: { do: 'done' } });
+    expect(row).toMatchObject({ send_status: 'SUCCESS', sent_at: events.delivered_at });
+    expect(row).not.toHaveProperty('work_queue');
+    expect(deliveries).toEqual([]);
+  });
+
+  it('is settled by its record from the moment of the claim on', async () => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(500 - 65_000).toISOString() }));
+    await deliverOne(put(dueRow(claim)));
+    expect(deliveries).toEqual([]);
+  });
+
+  it('is decided about anew when another worker settles it meanwhile', async () => {
+    const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    await tables.records.put(recordOf({ retry_status: 'SUCCESS' }));
+    const row = put(dueRow(claim));
+    const change: typeof deps.rows.change = async () => {
+      const { work_queue: _, ...done } = row;
+      put({ ...done, send_status: 'SUCCESS' });
+      return false;
+    };
+    const [report] = await deliverBatch([received(messageFor(row))], { ...deps, rows: { ...deps.rows, change } });
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'it is delivered already' });
+    expect(report).not.toHaveProperty('attempt');
+    expect(deliveries).toEqual([]);
+  });
+
   it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
     await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
@@ -132,6 +165,26 @@ describe('an attempt whose worker died before it recorded anything', () => {
     );
     const second = { retry_log_id: 'log-1#2', retry_attempt: 2, failure_reason: 'AUTH_FAILED' } as const;
     expect(records).toEqual([DIED, retryRecord({ ...said.record, ...second })]);
+  });
+
+  it('is not recorded as died when an event records it at that moment', async () => {
+    const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const reported = retryRecord({ retry_status: 'SUCCESS', response_code: '250' });
+    let finds = 0;
+    const records = {
+      ...deps.records,
+      find: async (log_id: string, attempt: number) => {
+        const found = await deps.records.find(log_id, attempt);
+        // The first look only finds out that the attempt must be made alone.
+        if (++finds === 2) await deps.records.put(reported);
+        return found;
+      },
+    };
+    const row = put(dueRow({ ...lost, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
+    await deliverBatch([received(messageFor(row), { receive_count: 2 })], { ...deps, records });
+    expect([...tables.retryLog.values()]).toEqual([reported]);
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'SUCCESS', response_code: '250' });
+    expect(deliveries).toEqual([]);
   });
 
   it('is the last one if it was: the notification is given up, and nothing is sent', async () => {

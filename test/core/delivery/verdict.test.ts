@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deadlineOf, judge } from '../../../src/core/delivery/verdict.ts';
+import { deadlineOf, heldVerdict, judge } from '../../../src/core/delivery/verdict.ts';
 import { ERROR_POLICY, ERROR_TYPES, type ProviderErrorType, policyOf } from '../../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
@@ -96,6 +96,47 @@ describe('the verdict on an attempt', () => {
       ),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('the deadline', () => {
+  const attempt = { row: dueRow({ priority: 'info' }), first_attempt_at, now: T0 };
+  const iso = (ms: number) => at(ms).toISOString();
+
+  it('is the last moment of a retry', () => {
+    const wait = (retry_after_ms: number) => judge(refused('RATE_LIMITED', { retry_after_ms }), attempt, RULES);
+    expect(wait(3 * HOUR)).toEqual({
+      status: 'RETRY',
+      error_type: 'RATE_LIMITED',
+      next_retry_at: iso(3 * HOUR),
+      counted: false,
+    });
+    expect(wait(3 * HOUR + 1)).toMatchObject({ status: 'FAILED', failure_reason: 'EXPIRED' });
+  });
+
+  it.each([
+    ['until it may be sent', HOUR, 0, HOUR],
+    ['until the deadline itself', 3 * HOUR, 0, 3 * HOUR],
+    ['no longer than until a minute before the deadline', 3 * HOUR + 1, 0, 3 * HOUR - 60_000],
+    ['until an attempt is worth a try, if that is later', 4 * HOUR, 3 * HOUR, 3 * HOUR],
+  ])('is no reason to give up what is held: it waits %s', (_, until, soonest, expected) => {
+    const held = { until: iso(until), soonest: iso(soonest), error_type: 'SERVER_OVERLOAD' } as const;
+    expect(heldVerdict(held, attempt, DEFAULT_RETRY_POLICY)).toEqual({
+      status: 'RETRY',
+      error_type: 'SERVER_OVERLOAD',
+      next_retry_at: iso(expected),
+      counted: false,
+    });
+  });
+
+  it.each([{ soonest: iso(3 * HOUR + 1) }, {}])('ends what is held until after it: %j', (soonest) => {
+    const held = { until: iso(3 * HOUR + 1), ...soonest, error_type: 'SERVER_OVERLOAD' } as const;
+    expect(heldVerdict(held, attempt, DEFAULT_RETRY_POLICY)).toEqual({
+      status: 'FAILED',
+      error_type: 'SERVER_OVERLOAD',
+      failure_reason: 'EXPIRED',
+      dead_letter: true,
+    });
   });
 });
 

@@ -99,6 +99,38 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
     expect(tables.log.size).toBe(2);
   });
 
+  it('keeps its first record for six days after each new use, in seconds since 1970, and no shorter than before', async () => {
+    const { deps, clock, pass } = memoryIntake();
+    const request = intakeRequest('daily');
+    const expiry = async () => (await deps.store.find(request.logId(0)))?.expires_at;
+    const seconds = () => clock().getTime() / 1000;
+    const twoYears = seconds() + 730 * 86_400;
+    await accept(request, deps);
+    expect(await expiry()).toBe(twoYears);
+    pass(KEY_LIFETIME_MS);
+    await accept(request, deps);
+    expect(await expiry()).toBe(twoYears);
+    pass(727 * 24 * HOUR + 1);
+    await accept(request, deps);
+    expect(await expiry()).toBe(Math.ceil(seconds()) + 6 * 86_400);
+  });
+
+  it('marks the record of its request by eight characters, as each content item stores them', async () => {
+    const { deps } = memoryIntake();
+    const request = intakeRequest('marked');
+    await accept(request, { ...deps, newId: () => '01234567-89ab-cdef' });
+    expect((await deps.store.find(request.logId(0)))?.accepted_by).toBe('01234567');
+  });
+
+  it('is spread over as many shards as the stage has', async () => {
+    const { tables, deps } = memoryIntake();
+    const shards = async () => ({ work: 64, history: 64 });
+    for (let i = 0; i < 20; i++) await accept(intakeRequest(`key-${i}`), { ...deps, shards });
+    const shardsOf = (name: string) =>
+      [...tables.log.values()].map((row) => Number(String(row[name]).split('#').at(-1)));
+    for (const name of ['work_queue', 'history_bucket']) expect(Math.max(...shardsOf(name)), name).toBeGreaterThan(8);
+  });
+
   it('is its tenant’s own: another tenant’s same key is another notification', async () => {
     const { tables, deps } = memoryIntake();
     const [one, other] = await Promise.all(
@@ -117,6 +149,50 @@ describe('a key of retry-and-idempotency-design.md §2', () => {
     const kinds = answers.map((answer) => (typeof answer === 'string' ? answer : answer.repeat ? 'repeat' : 'first'));
     expect(kinds.filter((kind) => kind === 'first')).toHaveLength(1);
     expect(new Set(kinds)).not.toContain('idempotency-key-reused');
+  });
+});
+
+describe('a request that is refused', () => {
+  const messageOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'none',
+      (error: unknown) => (error instanceof Problem ? [error.problem, error.message] : error),
+    );
+
+  it('says why, and what to do', async () => {
+    const { deps } = memoryIntake();
+    await accept(intakeRequest(), deps);
+    expect(await messageOf(accept(intakeRequest('key-1', { body: 'other' }), deps))).toEqual([
+      'idempotency-key-reused',
+      'This Idempotency-Key was used for another request in the last 72 hours. Use a new key for each notification.',
+    ]);
+    const late = intakeRequest('late', { scheduled_at: at(400 * 24 * HOUR).toISOString() });
+    expect(await messageOf(accept(late, deps))).toEqual([
+      'invalid-request',
+      'The notification cannot be scheduled at this time.',
+    ]);
+    void accept(intakeRequest('stuck'), {
+      ...deps,
+      store: { ...deps.store, putRow: () => new Promise<undefined>(() => {}) },
+    });
+    await Promise.resolve();
+    expect(await messageOf(accept(intakeRequest('stuck'), deps))).toEqual([
+      'request-in-progress',
+      'The first request with this Idempotency-Key is still in progress.',
+    ]);
+  });
+
+  it('and completed later is due then, and waits for no retry', async () => {
+    const { tables, deps, clock, pass } = memoryIntake();
+    void accept(intakeRequest('died'), {
+      ...deps,
+      store: { ...deps.store, putRow: () => new Promise<undefined>(() => {}) },
+    });
+    await Promise.resolve();
+    pass(IN_FLIGHT_MS);
+    const { log_id } = await accept(intakeRequest('died'), deps);
+    expect(tables.row(log_id)).toMatchObject({ work_at: clock().toISOString(), created_at: T0.toISOString() });
+    expect(tables.row(log_id)).not.toHaveProperty('next_retry_at');
   });
 });
 

@@ -239,3 +239,67 @@ it('an attempt is shown with the words of the provider in its details only, with
     error_details: '{"to":"…"}',
   });
 });
+
+describe('a background job in a summary', () => {
+  const given = (changes: Partial<NotificationRow>, columns: object = {}) =>
+    summaryOf({ ...withoutWork, failure_reason: 'MAX_RETRIES', ...changes, ...columns }, T0);
+
+  it('names its kind, by the template of its row', () => {
+    expect(given({}, { template_id: 'export-members' })).toMatchObject({ job_type: 'export-members' });
+    for (const template_id of [null, 7, undefined]) expect(given({}, { template_id })).not.toHaveProperty('job_type');
+  });
+
+  it('that failed says why, when, and whether an operator can retry it', () => {
+    const error_details = JSON.stringify({ attempt: 1, at: T0.toISOString(), type: 'UNKNOWN' });
+    const failed = { error_type: 'UNKNOWN', failed_at: T0.toISOString(), retryable: true } as const;
+    expect(given({ error_type: 'UNKNOWN', error_details })).toMatchObject(failed);
+    expect(given({ error_type: 'INVALID_RECIPIENT', failure_reason: 'INVALID_RECIPIENT' })).toMatchObject({
+      error_type: 'INVALID_RECIPIENT',
+      retryable: false,
+    });
+  });
+
+  it('that was given up without an attempt says why it was', () => {
+    expect(given({ failure_reason: 'CANCELLED' })).toMatchObject({ error_type: 'CANCELLED', retryable: true });
+  });
+
+  it('shows no cause that someone else made up, and no time that nobody knows', () => {
+    const { work_at: _, ...aside } = withoutWork;
+    const summary = summaryOf({ ...aside, error_type: 'odd' as never, failure_reason: 'FORMAT_ERROR' }, T0);
+    expect(summary).toMatchObject({ status: 'failed', retryable: false });
+    expect(summary).not.toHaveProperty('error_type');
+  });
+
+  it('that did not fail says none of it', () => {
+    for (const row of [dueRow({ error_type: 'UNKNOWN' }), dueRow({ send_status: 'SUCCESS', error_type: 'UNKNOWN' })]) {
+      const summary = summaryOf({ ...row }, T0);
+      for (const name of ['error_type', 'failed_at', 'retryable']) expect(summary).not.toHaveProperty(name);
+    }
+  });
+});
+
+it.each([
+  [0, 0],
+  [3, 3],
+  [-1, 0],
+  [1.5, 0],
+  ['3', 0],
+])('a count that is none is 0: %j', (retry_count, expected) => {
+  expect(summaryOf({ ...dueRow(), retry_count: retry_count as number }, T0).retry_count).toBe(expected);
+});
+
+it('a row without a valid priority has that of its level, or the normal one', () => {
+  const { priority: _p, ...plain } = dueRow();
+  const priorityOf = (columns: object) =>
+    summaryOf({ ...plain, ...columns } as unknown as Parameters<typeof summaryOf>[0], T0).priority;
+  expect([priorityOf({ priority: 'urgent' }), priorityOf({ priority_level: 'HIGH' }), priorityOf({})]).toEqual([
+    'urgent',
+    'important',
+    'normal',
+  ]);
+});
+
+it('an attempt has no code or cause that its record lacks', () => {
+  const record = { retry_attempt: 1, retry_at: T0.toISOString(), retry_status: 'SUCCESS' } as RetryRecord;
+  expect(attemptOf(record)).toStrictEqual({ attempt: 1, at: T0.toISOString(), status: 'SUCCESS' });
+});

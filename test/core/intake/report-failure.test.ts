@@ -32,7 +32,7 @@ function setUp() {
   };
   const report = (more: Partial<ReportStore> = {}, failure: FailedAttempt = FAILURE, tenant_id = 'tenant-1') =>
     reportFailure('log-1', tenant_id, failure, { ...deps, reports: { ...reports, ...more } });
-  return { tables, reports, report };
+  return { tables, reports, deps, report };
 }
 
 describe('a report that loses its race', () => {
@@ -65,7 +65,8 @@ describe('a report that loses its race', () => {
     const change: ReportStore['change'] = async () => false;
     await expect(report({ change })).rejects.toMatchObject({
       problem: 'unavailable',
-      extras: { retry_after_seconds: expect.any(Number) },
+      message: 'The failure is not recorded, because other processes kept changing the notification. Report it again.',
+      extras: { retry_after_seconds: 2 },
     });
     expect(tables.row('log-1')).toEqual(dueRow());
     expect(tables.retryLog.size).toBe(0);
@@ -100,6 +101,30 @@ describe('a report', () => {
         error_details: '{"reported_by":"producer"}',
       },
     ]);
+  });
+
+  it('after which the notification is given up leaves that to its lane, and no time of a next retry', async () => {
+    const { tables, report } = setUp();
+    tables.log.set('log-1', { ...dueRow({ next_retry_at: at(60_000).toISOString() }) });
+    expect(await report({}, { error_type: 'AUTH_FAILED' })).toMatchObject({ status: 'failed' });
+    expect(tables.row('log-1')).toMatchObject({ send_status: 'SENDING', last_attempt: 1 });
+    expect(tables.row('log-1')).not.toHaveProperty('next_retry_at');
+  });
+
+  it.each([
+    ['names no time', {}, 0, 0],
+    ['comes before any attempt', { attempted_at: at(-1_000).toISOString() }, -1, 0],
+    ['may be one of an earlier send', { attempted_at: at(-1_000).toISOString() }, 0, 1],
+  ])('looks for its record only where there may be one: it %s', async (_, changes, last_attempt, expected) => {
+    const { deps, reports, tables } = setUp();
+    tables.log.set('log-1', { ...dueRow({ last_attempt }) });
+    let reads = 0;
+    const recordsOf: ReportDeps['recordsOf'] = async () => {
+      reads += 1;
+      return [];
+    };
+    await reportFailure('log-1', 'tenant-1', { ...FAILURE, ...changes }, { ...deps, reports, recordsOf });
+    expect(reads).toBe(expected);
   });
 
   it('of a first attempt has its retry sent in time by a message', async () => {

@@ -100,10 +100,40 @@ describe('waiting for outcomes', () => {
     const error = await outcomes.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OutcomesUnreadableError);
     expect(error).toMatchObject({
+      name: 'OutcomesUnreadableError',
       message: 'no outcome could be read for 420 s, the last time because of ThrottlingException: slow down',
+      cause: expect.objectContaining({ name: 'ThrottlingException' }),
       outcomes: { SUCCESS: 1, UNSETTLED: 1 },
     });
     expect(clock.ms).toBeGreaterThanOrEqual(PATIENCE_MS);
+  });
+
+  it('continues while an attempt that moved the row is under way, as a forced one on a dead row does', async () => {
+    const moved = (log_id: string) => dueRow({ log_id, send_status: 'SENDING', work_at: at(MINUTE).toISOString() });
+    const { outcomes } = waiting((log_id, ms) => (ms < MINUTE ? moved(log_id) : delivered(log_id)));
+    expect(await outcomes).toEqual({ SUCCESS: 2 });
+  });
+
+  it('takes one row that can be read for a sign that storage works', async () => {
+    const { outcomes } = waiting((log_id) => (log_id === 'a' ? throttled() : due(log_id)));
+    expect(await outcomes).toEqual({ UNSETTLED: 2 });
+  });
+
+  it('ends at the very moment when its patience does, with and without reads that work', async () => {
+    // The first pause without news.
+    const patience_ms = 300;
+    const open = waiting(due, { patience_ms });
+    expect(await open.outcomes).toEqual({ UNSETTLED: 2 });
+    const blind = waiting(throttled, { patience_ms });
+    await expect(blind.outcomes).rejects.toThrow(OutcomesUnreadableError);
+    expect([open.clock.ms, blind.clock.ms]).toEqual([300, 300]);
+  });
+
+  it('is over at once, and reports nothing, when nothing was dispatched', async () => {
+    const rounds: unknown[] = [];
+    const deps = { read: async () => undefined, pause: async () => {}, now: () => 0, patience_ms: PATIENCE_MS };
+    expect(await awaitOutcomes([], { ...deps, onProgress: (...round) => rounds.push(round) })).toEqual({});
+    expect(rounds).toEqual([]);
   });
 
   it('reports after each round what is settled and what is open', async () => {

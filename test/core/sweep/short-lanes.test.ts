@@ -48,6 +48,7 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
   const run = (from?: SweepCursor) => sweep({}, { run_id: 'sweep-1', ...(from && { from }) }, deps);
   return {
     run,
+    tables,
     sent,
     deps,
     lane,
@@ -56,6 +57,15 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
     figures: () => ({ longest, duplicates }),
   };
 }
+
+it.each([
+  ['has ended', undefined, true],
+  ['only waits for room in lanes', [], true],
+  ['has partitions to walk', [null], false],
+])('a sweep that %s has walked the whole index: %j', (_, after, expected) => {
+  const cursor = after && { queue: 1, after, started: T0.toISOString(), busy: [], sent: 0 };
+  expect(isWalked(cursor)).toBe(expected);
+});
 
 describe('a scheduled sweep', () => {
   it('keeps a slow lane short, and fills it again until everything is sent', async () => {
@@ -123,6 +133,118 @@ describe('a scheduled sweep', () => {
     expect(totals.skipped).toBeGreaterThan(0);
     expect(totals.dispatched + totals.skipped).toBe(800);
     expect(world.elapsed()).toBeLessThanOrEqual(210);
+  });
+
+  it('ends once no row waits any more, because the others have left the index', async () => {
+    const all = rows('n', 300);
+    const world = setUp(all, 20);
+    const pause = async (ms: number) => {
+      await world.pause(ms);
+      for (const { log_id } of all) if (!world.sent.includes(log_id)) world.tables.log.delete(log_id);
+    };
+    const short_lanes = { seconds: 60, least: 100, pause };
+    const { result } = await sweep({}, { run_id: 'sweep-1' }, { ...world.deps, short_lanes });
+    expect(result).toMatchObject({ due: 300, dispatched: 100, skipped: 0 });
+    expect(world.elapsed()).toBe(5);
+  });
+
+  it('waits for rows that a walk did not show while their lane still holds messages', async () => {
+    const world = setUp(rows('n', 160), 12);
+    let walks = 0;
+    const page: SweepDeps['index']['page'] = async (queue, query) => {
+      const found = await world.deps.index.page(queue, query);
+      // An index may show a row a moment later than its table.
+      const hidden = walks === 1 ? ['n-155', 'n-156', 'n-157', 'n-158', 'n-159'] : [];
+      return { ...found, items: found.items.filter(({ log_id }) => !hidden.includes(log_id)) };
+    };
+    const pause = async (ms: number) => {
+      walks += 1;
+      await world.pause(ms);
+    };
+    const deps = {
+      ...world.deps,
+      short_lanes: { seconds: 60, least: 100, pause },
+      index: { ...world.deps.index, page },
+    };
+    await sweep({}, { run_id: 'sweep-1' }, deps);
+    expect(new Set(world.sent).size).toBe(160);
+  });
+
+  it('still has its rows to send when time runs out in the walk after which its lane would be free', async () => {
+    const world = setUp(rows('n', 300), 20);
+    let asked = 0;
+    let paused = false;
+    const pause = async (ms: number) => {
+      paused = true;
+      await world.pause(ms);
+    };
+    const deps = {
+      ...world.deps,
+      short_lanes: { seconds: 60, least: 100, pause },
+      outOfTime: () => paused && ++asked > 0,
+    };
+    const { next, result } = await sweep({}, { run_id: 'sweep-1' }, deps);
+    expect(result).toMatchObject({ dispatched: 100, skipped: 0 });
+    expect(next?.rooms?.['webhook-standard']).toMatchObject({ held: 200, messages: 0 });
+  });
+
+  it('leaves out as many of the first rows as the lane held before it: their messages are in the lane', async () => {
+    const old = rows('old', 60, { work_at: at(-2 * HOUR).toISOString() }).map((one, i) => {
+      return { ...one, work_at: at(-2 * HOUR - 60 + i).toISOString() };
+    });
+    const world = setUp([...old, ...rows('new', 100)], 4);
+    for (const { log_id, tenant_id, channel, priority, work_at } of old) {
+      const due = work_at ?? '';
+      const message = { version: 1, log_id, tenant_id, channel, priority, due, run_id: 'sweep-0' } as const;
+      world.lane.push({ message, delay_seconds: 0 });
+    }
+    const { result } = await world.run();
+    expect(result).toMatchObject({ due: 160, dispatched: 100 });
+    expect(world.sent.filter((log_id) => log_id.startsWith('old'))).toEqual([]);
+    expect(world.figures()).toMatchObject({ duplicates: 0 });
+  });
+
+  it('refills only the lanes that have become half empty', async () => {
+    const world = setUp([...rows('web', 150), ...rows('mail', 150, { channel: 'email' })], 1_000);
+    const counts = { webhook: 0, email: 0 };
+    const sent: string[] = [];
+    let pauses = 0;
+    const lanes: SweepDeps['lanes'] = {
+      backlog: async (channel, name) => (name === 'standard' ? (counts[channel as 'email'] ?? 0) : 0),
+      send: async (messages) => {
+        for (const { message } of messages) counts[message.channel as 'email'] += 1;
+        sent.push(...messages.map(({ message }) => message.log_id));
+        return [];
+      },
+    };
+    const pause = async () => {
+      pauses += 1;
+      await world.pause(5 * SECOND);
+      // Webhooks are gone at once, mails slowly.
+      for (const log_id of sent) if (log_id.startsWith('web')) world.tables.log.delete(log_id);
+      Object.assign(counts, { webhook: 0, email: 95 });
+    };
+    const short_lanes = { seconds: 60, least: 100, pause };
+    await sweep({}, { run_id: 'sweep-1' }, { ...world.deps, lanes, short_lanes, outOfTime: () => pauses > 1 });
+    expect(sent.filter((log_id) => log_id.startsWith('web'))).toHaveLength(150);
+    expect(sent.filter((log_id) => log_id.startsWith('mail'))).toHaveLength(100);
+  });
+
+  it('gives no room of a lane to what is sent with a delay', async () => {
+    const later = Array.from({ length: 150 }, (_, i) => row(`n-${i}`, { work_at: at(300 * SECOND + i).toISOString() }));
+    const { run } = setUp(later, 2);
+    expect((await run()).result).toMatchObject({ due: 0, ahead: 150, skipped: 0 });
+  });
+
+  it('does not refill with what became due after it began, which the next sweep takes', async () => {
+    const due = [...rows('n', 200), row('at-its-start', { work_at: T0.toISOString() })];
+    const queued_for = at(2 * SECOND)
+      .toISOString()
+      .slice(11, 19);
+    const { run, sent } = setUp([...due, row('later', { work_at: at(2 * SECOND).toISOString(), queued_for })], 20);
+    await run();
+    expect(sent).toContain('at-its-start');
+    expect(sent).not.toContain('later');
   });
 
   it('leaves an operator’s run alone: it sends everything at once', async () => {

@@ -31,7 +31,7 @@ function setUp(
   const sweeps = { lastCompleted: async () => at(-HOUR).toISOString() };
   const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
-  return { run, sent, deps, ids: () => sent.map(({ message }) => message.log_id) };
+  return { run, sent, tables, deps, ids: () => sent.map(({ message }) => message.log_id) };
 }
 
 const row = (log_id: string, changes: Partial<NotificationRow> = {}) =>
@@ -330,6 +330,91 @@ describe('a sweep', () => {
       ['ahead', 4 * 60],
     ]);
     expect(second.result).toMatchObject({ due: 1, dispatched: 1, skipped: 0, ahead: 1 });
+  });
+
+  it('orders what it finds by time over all shards', async () => {
+    const times = Array.from({ length: 60 }, (_, i) => (i * 37) % 60);
+    const { run, ids } = setUp(times.map((i) => row(`n-${i}`, { work_at: at(-60 + i).toISOString() })));
+    await run();
+    expect(ids()).toEqual(Array.from({ length: 60 }, (_, i) => `n-${i}`));
+  });
+
+  it('sets what is malformed aside, and sends the others; a dry run writes nothing', async () => {
+    const bad = { ...row('bad'), channel: 'pigeon' } as unknown as NotificationRow;
+    for (const [dry_run, status] of [
+      [true, bad.send_status],
+      [false, 'FAILED'],
+    ] as const) {
+      const { tables, deps, ids } = setUp([bad, row('good')]);
+      const aside: string[] = [];
+      const onSetAside = ({ log_id }: { readonly log_id: string }) => aside.push(log_id);
+      await sweep({ dry_run }, { run_id: 'sweep-1' }, { ...deps, malformed: tables.malformed, onSetAside });
+      expect([ids(), aside]).toEqual(dry_run ? [[], []] : [['good'], ['bad']]);
+      expect(tables.row('bad')).toMatchObject({ send_status: status });
+      expect('failure_reason' in (tables.row('bad') ?? {})).toBe(!dry_run);
+    }
+  });
+
+  it('takes a page that names nothing malformed as one without', async () => {
+    const { tables, deps, ids } = setUp([row('good')]);
+    const page: typeof deps.index.page = async (queue, query) => {
+      const { malformed: _, ...plain } = await deps.index.page(queue, query);
+      return plain;
+    };
+    const failed: unknown[] = [];
+    const more = { malformed: tables.malformed, onSetAsideFailed: (...given: unknown[]) => failed.push(given) };
+    await sweep({}, { run_id: 'sweep-1' }, { ...deps, index: { ...deps.index, page }, ...more });
+    expect([ids(), failed]).toEqual([['good'], []]);
+  });
+
+  it.each([
+    ['a lane has messages', {}, { 'webhook-standard': 3 }, 1],
+    ['no lane has any', {}, {}, 0],
+    ['it is a run between two sweeps', { express_minutes: 5 }, { 'webhook-express': 3 }, 0],
+  ])('reads when the last sweep began only where that counts: %s', async (_, request, backlog, expected) => {
+    const { deps } = setUp([row('a')], { backlog: backlog as Record<string, number> });
+    let reads = 0;
+    const lastCompleted = async () => at(-HOUR * ++reads).toISOString();
+    const stopping = { ...deps, sweeps: { lastCompleted }, outOfTime: () => true };
+    const { next } = await sweep(request, { run_id: 'sweep-1' }, stopping);
+    expect(reads).toBe(expected);
+    const from = JSON.parse(JSON.stringify(next));
+    expect((await sweep(request, { run_id: 'sweep-1', from }, stopping)).next).toStrictEqual(from);
+    expect(reads).toBe(expected);
+  });
+
+  it('sends everything that is due when the last sweep cannot be read', async () => {
+    const { deps, ids } = setUp([row('old', { work_at: at(-HOUR).toISOString() })], {
+      backlog: { 'webhook-standard': 7 },
+    });
+    const lastCompleted = () => Promise.reject(new Error('throttled'));
+    await sweep({}, { run_id: 'sweep-1' }, { ...deps, sweeps: { lastCompleted } });
+    expect(ids()).toEqual(['old']);
+  });
+
+  it('that an older version began takes all old rows of its busy lanes for queued', async () => {
+    const old = Array.from({ length: 5 }, (_, i) => row(`n-${i}`, { work_at: at(-2 * HOUR + i).toISOString() }));
+    const { run, ids } = setUp([...old, row('new')]);
+    const last_sweep = at(-HOUR).toISOString();
+    const from = { queue: 0, after: [], started: T0.toISOString(), busy: ['webhook-standard'], last_sweep, sent: 0 };
+    await run({}, { from: { ...from, after: [null, null, null, null, null, null, null, null] } });
+    expect(ids()).toEqual(['new']);
+  });
+
+  it('asks the queue for nothing when nothing is due', async () => {
+    const { deps } = setUp([]);
+    const sends: unknown[] = [];
+    const send = async (messages: readonly QueuedMessage[]) => {
+      sends.push(messages);
+      return [];
+    };
+    await sweep({}, { run_id: 'sweep-1' }, { ...deps, lanes: { ...deps.lanes, send } });
+    expect(sends).toEqual([]);
+  });
+
+  it('counts a refused message that was sent ahead neither as due nor as skipped', async () => {
+    const { run } = setUp([row('soon', { work_at: at(MINUTE).toISOString() })], { refuse: () => true });
+    expect((await run()).result).toMatchObject({ due: 0, dispatched: 0, skipped: 0, ahead: 0 });
   });
 
   it('with a limit queues nothing ahead', async () => {

@@ -83,6 +83,13 @@ describe('a stage configuration', () => {
       { ...least, stage: 'Prod' },
       'stage must be a lower-case letter followed by at most 15 of a-z, 0-9 and -, is "Prod"',
     ],
+    [
+      'every origin',
+      { ...least, api: { corsOrigins: ['*'] } },
+      /^api\.corsOrigins\.0 must be an origin as browsers send it.*is "\*"$/,
+    ],
+    ['a page', { ...least, api: { corsOrigins: ['https://a.example/'] } }, /^api\.corsOrigins\.0 must be an origin/],
+    ['plain http', { ...least, api: { corsOrigins: ['http://a.example'] } }, /^api\.corsOrigins\.0 must be an origin/],
     ['a long stage', { ...least, stage: 'a2345678901234567' }, /^stage must be/],
     ['no sender', { stage: 'dev' }, 'senderAddress is missing'],
     [
@@ -122,6 +129,16 @@ describe('a stage configuration', () => {
       'a priority',
       { ...least, maxRetries: { high: 1 } },
       'maxRetries.high is not a known key; known are urgent, important, normal, info',
+    ],
+    [
+      'a batch',
+      { ...least, batchSize: { webhook: { standard: 101 } } },
+      'batchSize.webhook.standard must be a whole number from 1 to 100 (notifications), is 101',
+    ],
+    [
+      'a large batch without a window',
+      { ...least, batchSize: { slack: { express: 11 } }, batchWindowSeconds: { slack: { express: 0 } } },
+      'batchWindowSeconds is too short for slack.express: a batch of more than 10 (batchSize) needs at least 1 second',
     ],
     [
       'concurrency',

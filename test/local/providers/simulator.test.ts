@@ -86,6 +86,8 @@ describe('the simulated providers', () => {
 
   it('closes the connection, or answers late, when asked to', async () => {
     await expect(post('/webhook/drop')).rejects.toThrow();
+    await expect(post('/webhook/drop/1/once')).rejects.toThrow();
+    expect((await post('/webhook/drop/1/once')).status).toBe(200);
     const started = performance.now();
     expect((await post('/webhook/slow/200')).status).toBe(200);
     expect(performance.now() - started).toBeGreaterThanOrEqual(195);

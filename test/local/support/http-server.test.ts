@@ -2,6 +2,8 @@ import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type HttpServer, serve } from '../../../src/local/support/http-server.ts';
 
+const APP = 'http://localhost:5173';
+
 let server: HttpServer;
 let handled: string[];
 beforeEach(async () => {
@@ -13,15 +15,16 @@ beforeEach(async () => {
     },
     0,
     'a test',
+    (origin, path) => origin === APP && path.startsWith('/v1/'),
   );
 });
 afterEach(() => server.close());
 
 /** By node:http, because fetch sets these headers itself. */
-function ask(headers: Record<string, string>, method = 'POST'): Promise<{ status: number; text: string }> {
+function ask(headers: Record<string, string>, method = 'POST', path = '/'): Promise<{ status: number; text: string }> {
   const { hostname, port } = new URL(server.url);
   return new Promise((resolve, reject) => {
-    const request = http.request({ hostname, port, method, path: '/', headers }, async (response) => {
+    const request = http.request({ hostname, port, method, path, headers }, async (response) => {
       let text = '';
       for await (const chunk of response) text += chunk;
       resolve({ status: response.statusCode ?? 0, text });
@@ -78,6 +81,26 @@ describe('a server of the local runtime', () => {
     ['GET', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' }],
   ])("refuses another page's %s with %o", async (method, headers) => {
     expect((await ask(headers, method)).status).toBe(403);
+    expect(handled).toEqual([]);
+  });
+
+  it('takes requests of the pages that it is told to, on the paths that it is told to', async () => {
+    for (const method of ['POST', 'GET', 'OPTIONS']) {
+      const page = { origin: APP, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'cors' };
+      expect((await ask(page, method, '/v1/notifications')).status).toBe(200);
+    }
+    expect(handled).toHaveLength(3);
+  });
+
+  it.each([
+    ['on another path', { origin: APP }, '/2015-03-31/functions/f/invocations'],
+    ['after DNS rebinding', { origin: APP, host: 'rebind.example' }, '/v1/notifications'],
+    ['of another port', { origin: 'http://localhost:5174' }, '/v1/notifications'],
+    ['of a name that begins alike', { origin: `${APP}.rebind.example` }, '/v1/notifications'],
+    ['of an origin that the browser hides', { origin: 'null' }, '/v1/notifications'],
+    ['that names no origin', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }, '/v1/notifications'],
+  ])('refuses a page’s request %s', async (_, headers, path) => {
+    expect((await ask(headers, 'POST', path)).status).toBe(403);
     expect(handled).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/ap
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
 import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
+import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { createList } from '../../../src/adapters/api/list-notifications.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
@@ -131,12 +132,15 @@ export async function startApiWorld() {
   process.env['API_KEYS_TABLE'] = tables.api_keys;
   const { createHandler } = await import('../../../functions/api-authorizer/handler.ts');
   const keys = createApiKeyStore(client, tables.api_keys);
-  const authorizer = createHandler({ keys, clock }, observability);
+  const secret = async () => 'the secret of the tokens, at least thirty-two characters';
+  const tokens = createApi(tokenRoutes({ secret, clock }), { clock, counts }, observability);
+  const authorizer = createHandler({ keys, tokenSecret: secret, clock }, observability);
   const functions: Readonly<Record<string, (event: never) => Promise<unknown>>> = {
     intake,
     notifications,
     newsletters,
     emails,
+    tokens,
     authorizer,
   };
   const route = (routeKey: string, functionName: string) => ({ routeKey, functionName, authorizer: AUTHORIZER });
@@ -149,6 +153,7 @@ export async function startApiWorld() {
         route('GET /v1/notifications', 'notifications'),
         route('GET /v1/notifications/{log_id}', 'notifications'),
         route('POST /v1/notifications/{log_id}/retry', 'notifications'),
+        route('POST /v1/tokens', 'tokens'),
         route('GET /v1/newsletters', 'newsletters'),
         route('PUT /v1/newsletters/{newsletter_id}', 'newsletters'),
         route('GET /v1/newsletters/{newsletter_id}', 'newsletters'),

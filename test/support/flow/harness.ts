@@ -52,7 +52,7 @@ export class Flow {
   async start(
     settings: Pick<
       LocalRuntimeOptions,
-      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'sesLimits' | 'newsletterPatienceSeconds'
+      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'newsletterPatienceSeconds'
     > = {},
     integrations: Row = {},
   ): Promise<void> {

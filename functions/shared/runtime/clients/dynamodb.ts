@@ -1,4 +1,10 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  DynamoDBClient,
+} from '@aws-sdk/client-dynamodb';
+import { withDirectCalls } from '../../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
 import { lean } from './lean.ts';
 import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
@@ -7,11 +13,16 @@ import { limits, STORAGE_LIMITS } from './request-limits.ts';
  * mode would slow all calls of the instance down because of one hot key (docs/decisions/0127).
  */
 export function createDynamoDb(): DynamoDBClient {
-  return lean(
-    new DynamoDBClient({ retryMode: 'standard', maxAttempts: 5, requestHandler: STORAGE_LIMITS }),
-    IGNORED_BY_DYNAMODB,
-  );
+  const client = new DynamoDBClient({ retryMode: 'standard', maxAttempts: 5, requestHandler: STORAGE_LIMITS });
+  return withDirectCalls(lean(client, IGNORED_BY_DYNAMODB), BATCHES);
 }
+
+/** What batches are made of. A refusal of a single item is part of the answer, so these calls have no typed errors. */
+export const BATCHES = {
+  BatchExecuteStatement: BatchExecuteStatementCommand,
+  BatchGetItem: BatchGetItemCommand,
+  BatchWriteItem: BatchWriteItemCommand,
+};
 
 /** For the API: its caller waits, and an early "try again later" is better for the caller than no answer. */
 export function createApiDynamoDb(): DynamoDBClient {

@@ -49,14 +49,34 @@ export function createAddressFacts(client: DynamoDBClient, table: string): Facts
       const found = (await getItems(client, table, keys, { consistent: true })).flatMap((item) => toFacts(item) ?? []);
       return new Map(found.map((facts) => [facts.email_hash, facts]));
     },
-    // One attribute for reason and time, so that two reporters cannot mix them.
-    suppress: (tenant_id, email_hash, suppressed) => add(tenant_id, email_hash, { suppressed }),
+    async suppress(tenant_id, email_hash, suppressed) {
+      const isLasting = suppressed.reason !== 'bounced';
+      const update = new UpdateItemCommand({
+        TableName: table,
+        Key: toKey(factsKey(tenant_id, email_hash)),
+        // One attribute for reason and time, so that two reporters cannot mix them.
+        UpdateExpression: 'SET tenant_id = :tenant, suppressed = :suppressed',
+        ConditionExpression: `attribute_not_exists(suppressed)${isLasting ? ' OR suppressed.#reason = :bounced' : ''}`,
+        ...(isLasting && { ExpressionAttributeNames: { '#reason': 'reason' } }),
+        ExpressionAttributeValues: {
+          ':tenant': { S: tenant_id },
+          ':suppressed': toValue(suppressed),
+          ...(isLasting && { ':bounced': { S: 'bounced' } }),
+        },
+      });
+      await ifConditionHolds(client.send(update), undefined);
+    },
     unsuppress: (tenant_id, email_hash) => remove(tenant_id, email_hash, ['suppressed']),
     unsubscribe: (tenant_id, email_hash, newsletter_id, at) =>
       add(tenant_id, email_hash, { [`${UNSUBSCRIBED}${newsletter_id}`]: at }),
     resubscribe: (tenant_id, email_hash, newsletter_id) =>
       remove(tenant_id, email_hash, [`${UNSUBSCRIBED}${newsletter_id}`]),
   };
+}
+
+/** The columns that decide whether mail of a newsletter may go to an address. */
+export function factsColumns(newsletter_id: string): readonly string[] {
+  return ['tenant_id', 'suppressed', `${UNSUBSCRIBED}${newsletter_id}`];
 }
 
 /** Undefined when every fact was lifted. */

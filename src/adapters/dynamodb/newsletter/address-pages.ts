@@ -6,40 +6,77 @@ import { toFacts } from './address-facts.ts';
 import { toMember } from './member-items.ts';
 import { addressShard, behind, hashIn, isFacts, PARTITIONS } from './member-keys.ts';
 
-interface Entry {
+interface Entry<M> {
   readonly email_hash: string;
-  readonly members: StoredMember[];
+  readonly members: M[];
   facts?: AddressFacts;
 }
 
-/** All addresses of a tenant in the order of their hashes. Holds one page of 1 MB at a time. */
-export async function* readAddresses(
+/** Items of a page: a page of 1 MB becomes 20 MB of objects, and two are in memory. */
+const PAGE_ITEMS = 500;
+
+export interface AddressQuery<M> {
+  readonly table: string;
+  readonly tenant_id: string;
+  /** Only addresses after this hash. */
+  readonly after?: string | undefined;
+  /** Columns of members and facts; absent: all. */
+  readonly columns?: readonly string[];
+  readonly toMember: (item: Item) => M | undefined;
+}
+
+/** All addresses of a tenant in the order of their hashes. Reads the next page while one is worked on. */
+export async function* readAddresses<M>(
   client: DynamoDBClient,
-  table: string,
-  tenant_id: string,
-  after = '',
-): AsyncGenerator<readonly AddressEntry[]> {
+  query: AddressQuery<M>,
+): AsyncGenerator<readonly AddressEntry<M>[]> {
+  let open: Entry<M> | undefined;
+  for await (const items of oneAhead(pagesOf(client, query))) {
+    const entries: Entry<M>[] = open === undefined ? [] : [open];
+    for (const item of items) add(entries, item, query.toMember);
+    // The next page may have more of the last address.
+    open = entries.pop();
+    const page = entries.filter(isInUse);
+    if (page.length > 0) yield page;
+  }
+  if (open !== undefined && isInUse(open)) yield [open];
+}
+
+async function* pagesOf<M>(
+  client: DynamoDBClient,
+  { table, tenant_id, after = '', columns }: AddressQuery<M>,
+): AsyncGenerator<readonly Item[]> {
+  const projected = columns && {
+    ProjectionExpression: columns.map((_, i) => `#c${i}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(columns.map((name, i) => [`#c${i}`, name])),
+  };
   for (const partition of PARTITIONS) {
     if (partition < after.charAt(0)) continue;
     const begins = partition === after.charAt(0) ? behind(after) : '-';
     const query = {
       TableName: table,
       KeyConditionExpression: '#shard = :shard AND #item >= :from',
-      ExpressionAttributeNames: { '#shard': 'shard', '#item': 'item' },
+      ...projected,
+      ExpressionAttributeNames: { '#shard': 'shard', '#item': 'item', ...projected?.ExpressionAttributeNames },
       ExpressionAttributeValues: { ':shard': { S: addressShard(tenant_id, partition) }, ':from': { S: begins } },
       // A member who was imported a moment ago gets the next email.
       ConsistentRead: true,
     };
-    let open: Entry | undefined;
-    for await (const { Items = [] } of paginateQuery({ client }, query)) {
-      const entries: Entry[] = open === undefined ? [] : [open];
-      for (const item of Items) add(entries, item);
-      // The next page may have more of the last address.
-      open = entries.pop();
-      const page = entries.filter(isInUse);
-      if (page.length > 0) yield page;
-    }
-    if (open !== undefined && isInUse(open)) yield [open];
+    for await (const { Items = [] } of paginateQuery({ client, pageSize: PAGE_ITEMS }, query)) yield Items;
+  }
+}
+
+/** Asks for the next value before it gives one. A failure comes in its turn. */
+async function* oneAhead<T>(values: AsyncGenerator<T>): AsyncGenerator<T> {
+  const ask = () => {
+    const next = values.next();
+    next.catch(() => undefined);
+    return next;
+  };
+  for (let next = await ask(); !next.done; ) {
+    const following = ask();
+    yield next.value;
+    next = await following;
   }
 }
 
@@ -61,12 +98,14 @@ export async function readAddress(
     },
     ConsistentRead: true,
   };
-  const entries: Entry[] = [];
-  for await (const { Items = [] } of paginateQuery({ client }, query)) for (const item of Items) add(entries, item);
+  const entries: Entry<StoredMember>[] = [];
+  for await (const { Items = [] } of paginateQuery({ client }, query)) {
+    for (const item of Items) add(entries, item, toMember);
+  }
   return entries.find(isInUse);
 }
 
-function add(entries: Entry[], item: Item): void {
+function add<M>(entries: Entry<M>[], item: Item, read: (item: Item) => M | undefined): void {
   const key = item['item']?.S ?? '';
   const email_hash = hashIn(key);
   let entry = entries.at(-1);
@@ -78,12 +117,12 @@ function add(entries: Entry[], item: Item): void {
     const facts = toFacts(item);
     if (facts !== undefined) entry.facts = facts;
   } else {
-    const member = toMember(item);
+    const member = read(item);
     if (member !== undefined) entry.members.push(member);
   }
 }
 
 /** Not only marks of members that are gone. */
-function isInUse({ members, facts }: Entry): boolean {
+function isInUse({ members, facts }: Entry<unknown>): boolean {
   return members.length > 0 || facts !== undefined;
 }

@@ -2,7 +2,7 @@ import { type DynamoDBClient, paginateQuery } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { Chunk, ChunkKey, ChunkState } from '../../../core/newsletter/model/chunk.ts';
-import type { ChunkStore } from '../../../core/newsletter/model/ports.ts';
+import type { ChunkStore, SealedChunk } from '../../../core/newsletter/model/ports.ts';
 import { chunks as groups } from '../../batching/chunks.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
@@ -24,6 +24,11 @@ export function createChunkStore(
     return { ...keyOf(chunk), ...toItem({ tenant_id, recipients: await sealRecipients(chunk, sealer), expires_at }) };
   };
 
+  const opened = async ({ email_id, batch_id, chunk }: ChunkKey, item: Item): Promise<Chunk> => {
+    const owner = { email_id, batch_id, chunk, tenant_id: item['tenant_id']?.S ?? '' };
+    return { ...owner, recipients: await openRecipients(owner, item['recipients']?.S ?? '', sealer) };
+  };
+
   return {
     async put(chunks) {
       const expires_at = expiresAt(clock());
@@ -40,10 +45,29 @@ export function createChunkStore(
     async readChunk(key) {
       const item = await readVersioned(client, table, keyOf(key));
       if (item === undefined) return undefined;
-      const { tenant_id, recipients } = unmarshall(item);
-      const { email_id, batch_id, chunk } = key;
-      const owner = { email_id, batch_id, chunk, tenant_id: String(tenant_id) };
-      return { ...owner, recipients: await openRecipients(owner, String(recipients), sealer) };
+      return opened(key, item);
+    },
+
+    async readChunks(email_id, batch_id, from, to) {
+      const query = {
+        TableName: table,
+        KeyConditionExpression: 'email_batch = :batch AND #chunk BETWEEN :from AND :to',
+        ExpressionAttributeNames: { '#chunk': 'chunk' },
+        ExpressionAttributeValues: {
+          ':batch': { S: `${email_id}#${batch_id}` },
+          ':from': { S: number(from) },
+          ':to': { S: number(to) },
+        },
+        ConsistentRead: true,
+      };
+      const found: SealedChunk[] = [];
+      for await (const { Items = [] } of paginateQuery({ client }, query)) {
+        for (const item of Items) {
+          const key = { email_id, batch_id, chunk: Number(item['chunk']?.S) };
+          found.push({ chunk: key.chunk, open: () => opened(key, item) });
+        }
+      }
+      return found;
     },
 
     async readState(key) {

@@ -1,6 +1,6 @@
 import type { AttributeValue, BatchStatementRequest, Put } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { MemberStatus, StoredMember } from '../../../core/newsletter/model/member.ts';
+import type { MemberStatus, SegmentSubject, StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { MemberPlace } from '../../../core/newsletter/model/ports.ts';
 import { type Item, toItem, toValue } from '../table/item.ts';
 import { hashIn, type MemberKey, memberKey, pointerKey, toKey } from './member-keys.ts';
@@ -50,6 +50,21 @@ export function toMember(item: Item): StoredMember | undefined {
     updated_at: text('updated_at'),
     email_hash: hashIn(text('item')),
     sealed_identity: text('sealed_identity'),
+  };
+}
+
+/** The columns that `toSubject` reads. */
+export const SUBJECT_COLUMNS = ['item', 'gone', 'member_id', 'status', 'labels', 'newsletters', 'created_at'] as const;
+
+/** What segments can ask for; undefined for a mark. */
+export function toSubject(item: Item): SegmentSubject | undefined {
+  if (item['gone']?.BOOL === true) return undefined;
+  return {
+    member_id: item['member_id']?.S ?? '',
+    status: item['status']?.S as MemberStatus,
+    labels: textsIn(item['labels']),
+    newsletters: textsIn(item['newsletters']),
+    created_at: item['created_at']?.S ?? '',
   };
 }
 

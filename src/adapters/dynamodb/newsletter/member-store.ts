@@ -13,7 +13,7 @@ import { chunks } from '../../batching/chunks.ts';
 import { GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
-import { createAddressFacts } from './address-facts.ts';
+import { createAddressFacts, factsColumns } from './address-facts.ts';
 import { readAddress, readAddresses } from './address-pages.ts';
 import {
   insertStatement,
@@ -25,8 +25,10 @@ import {
   putMember,
   replacePointer,
   replaceStatement,
+  SUBJECT_COLUMNS,
   toMember,
   toPointer,
+  toSubject,
 } from './member-items.ts';
 import { memberKey, pointerKey, toKey } from './member-keys.ts';
 
@@ -140,7 +142,14 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
   const store: MemberStore = {
     ...createAddressFacts(client, table),
     address: (tenant_id, email_hash) => readAddress(client, table, tenant_id, email_hash),
-    addresses: (tenant_id, after) => readAddresses(client, table, tenant_id, after),
+    addresses: (tenant_id, after) => readAddresses(client, { table, tenant_id, after, toMember }),
+    audience: (tenant_id, newsletter_id) =>
+      readAddresses(client, {
+        table,
+        tenant_id,
+        toMember: toSubject,
+        columns: [...SUBJECT_COLUMNS, ...factsColumns(newsletter_id)],
+      }),
 
     async upsert(members, found) {
       const [first] = members;

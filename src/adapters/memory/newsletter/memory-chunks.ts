@@ -15,6 +15,12 @@ export class MemoryChunks {
       }
     },
     readChunk: async (key) => this.#chunks.get(keyText(key)),
+    readChunks: async (email_id, batch_id, from, to) =>
+      [...this.#chunks.values()]
+        .filter((chunk) => chunk.email_id === email_id && chunk.batch_id === batch_id)
+        .filter(({ chunk }) => chunk >= from && chunk <= to)
+        .sort((a, b) => a.chunk - b.chunk)
+        .map((chunk) => ({ chunk: chunk.chunk, open: async () => chunk })),
     readState: async (key) => this.#states.get(keyText(key)),
     states: async (email_id, batch_id) => this.#states.list(`${email_id}#${batch_id}#`),
     change: async (state, next) => {

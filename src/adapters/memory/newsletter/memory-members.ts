@@ -1,4 +1,4 @@
-import type { AddressFacts, StoredMember } from '../../../core/newsletter/model/member.ts';
+import { type AddressFacts, replacesSuppression, type StoredMember } from '../../../core/newsletter/model/member.ts';
 import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
 
 const PAGE = 100;
@@ -49,6 +49,8 @@ export function createMemoryMembers(): MemberStore {
       for (let i = 0; i < ordered.length; i += PAGE) yield ordered.slice(i, i + PAGE);
     },
 
+    audience: (tenant_id) => store.addresses(tenant_id),
+
     async address(tenant_id, email_hash) {
       for await (const page of store.addresses(tenant_id)) {
         const entry = page.find((one) => one.email_hash === email_hash);
@@ -62,7 +64,10 @@ export function createMemoryMembers(): MemberStore {
       return new Map(found.map((one) => [one.email_hash, one]));
     },
     async suppress(tenant_id, email_hash, why) {
-      change(tenant_id, email_hash, (before) => ({ ...before, suppressed: before.suppressed ?? why }));
+      change(tenant_id, email_hash, (before) => ({
+        ...before,
+        ...(replacesSuppression(why, before.suppressed) && { suppressed: why }),
+      }));
     },
     async unsuppress(tenant_id, email_hash) {
       change(tenant_id, email_hash, ({ suppressed: _, ...rest }) => rest);

@@ -1,4 +1,4 @@
-import { hasUnsubscribed, type MemberProfile, type StoredMember } from '../model/member.ts';
+import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
 import type { AddressEntry, MemberStore } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 
@@ -7,15 +7,15 @@ export interface Audience {
   readonly tenant_id: string;
   readonly newsletter_id: string;
   /** The segment (segmentMatcher). */
-  readonly matches: (member: MemberProfile) => boolean;
+  readonly matches: (member: SegmentSubject) => boolean;
 }
 
 /**
  * A subscribed member that matches the segment. Each is a recipient or excluded. The pass may be interrupted between
  * two addresses, at the place that `member.email_hash` names: all candidates of an address come together, in one page.
  */
-export interface Candidate {
-  readonly member: StoredMember;
+export interface Candidate<M = StoredMember> {
+  readonly member: M;
   readonly excluded?: Extract<ExclusionReason, 'suppressed' | 'repeated_address'>;
 }
 
@@ -34,7 +34,10 @@ export async function* candidates(
   }
 }
 
-function candidatesOf({ members, facts }: AddressEntry, { newsletter_id, matches }: Audience): Candidate[] {
+function candidatesOf<M extends SegmentSubject>(
+  { members, facts }: AddressEntry<M>,
+  { newsletter_id, matches }: Audience,
+): Candidate<M>[] {
   if (hasUnsubscribed(facts, newsletter_id)) return [];
   return members
     .filter((member) => member.newsletters.includes(newsletter_id) && matches(member))
@@ -52,13 +55,13 @@ export interface AudienceCount {
 
 /** Counts an audience. The preparation may find malformed addresses among the recipients, because it decrypts them. */
 export async function countAudience(
-  members: Pick<MemberStore, 'addresses'>,
+  members: Pick<MemberStore, 'audience'>,
   audience: Audience,
 ): Promise<AudienceCount> {
   let recipients = 0;
   const excluded_by_reason: Record<string, number> = {};
-  for await (const page of candidates(members, audience)) {
-    for (const { excluded } of page) {
+  for await (const page of members.audience(audience.tenant_id, audience.newsletter_id)) {
+    for (const { excluded } of page.flatMap((entry) => candidatesOf(entry, audience))) {
       if (excluded === undefined) recipients += 1;
       else excluded_by_reason[excluded] = (excluded_by_reason[excluded] ?? 0) + 1;
     }

@@ -1,4 +1,4 @@
-import type { MemberProfile } from '../model/member.ts';
+import type { SegmentSubject } from '../model/member.ts';
 
 /** The fields of a member that a segment may ask for, by the names that NQL may use for them. */
 export const SEGMENT_FIELDS = {
@@ -31,9 +31,6 @@ export type Segment =
       readonly negated: boolean;
     }
   | { readonly field: 'created_at'; readonly test: '>' | '>=' | '<' | '<='; readonly time: SegmentTime };
-
-/** What a segment can see of a member: nothing that is encrypted. */
-export type SegmentSubject = Pick<MemberProfile, SegmentField>;
 
 /**
  * @param segment absent: everyone

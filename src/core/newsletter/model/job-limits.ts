@@ -22,6 +22,10 @@ export interface JobLimits {
   readonly concurrency: number;
   readonly batch_size: number;
   readonly chunk_size: number;
+  /** Chunks whose recipients a sender reads at once. */
+  readonly read_ahead: number;
+  /** A sender writes its counts no more often: between two writes they are so old at most. */
+  readonly counts_ms: number;
   /** Recipients after which the preparation commits all open batches, so that a death repeats no more than those. */
   readonly cut_recipients: number;
   /** A call to the provider counts as unanswered after so long. */
@@ -59,6 +63,8 @@ export const DEFAULT_JOB_LIMITS: JobLimits = {
   concurrency: EMAIL_CONCURRENCY,
   batch_size: BATCH_SIZE,
   chunk_size: CHUNK_SIZE,
+  read_ahead: 10,
+  counts_ms: 2_000,
   cut_recipients: 100_000,
   call_timeout_ms: 30_000,
   record_reserve_ms: 20_000,

@@ -22,6 +22,9 @@ export interface MemberProfile {
   readonly updated_at: string;
 }
 
+/** What a segment can see of a member: nothing that is encrypted. */
+export type SegmentSubject = Pick<MemberProfile, 'member_id' | 'status' | 'labels' | 'newsletters' | 'created_at'>;
+
 /** A member as it is stored. */
 export interface StoredMember extends MemberProfile {
   /** Keyed hash of tenant and address: finds the address without decrypting any, and orders the members. */
@@ -34,6 +37,19 @@ export interface StoredMember extends MemberProfile {
 export const SUPPRESSION_REASONS = ['bounced', 'complained', 'operator'] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
+export interface Suppression {
+  readonly reason: SuppressionReason;
+  readonly at: string;
+}
+
+/**
+ * Whether a later report replaces an earlier one. The first one stays, but for a bounce: it does not move along with the
+ * person to another address, as a complaint and an operator's decision do.
+ */
+export function replacesSuppression(next: Suppression, before: Suppression | undefined): boolean {
+  return before === undefined || (before.reason === 'bounced' && next.reason !== 'bounced');
+}
+
 /**
  * What is known of an address of a tenant. It is kept by the address's hash, so it outlives upserts, imports and the
  * deletion of its members (design §11).
@@ -41,7 +57,7 @@ export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 export interface AddressFacts {
   readonly tenant_id: string;
   readonly email_hash: string;
-  readonly suppressed?: { readonly reason: SuppressionReason; readonly at: string };
+  readonly suppressed?: Suppression;
   /** Times of unsubscription by newsletter_id. Only an explicit resubscription removes one. */
   readonly unsubscribed: Readonly<Record<string, string>>;
 }

@@ -3,7 +3,7 @@ import type { Chunk, ChunkKey, ChunkState } from './chunk.ts';
 import type { BatchEvents } from './delivery-bits.ts';
 import type { Email, EmailContent } from './email.ts';
 import type { PrepareMessage, SendMessage } from './email-message.ts';
-import type { AddressFacts, MemberIdentity, StoredMember } from './member.ts';
+import type { AddressFacts, MemberIdentity, SegmentSubject, StoredMember, Suppression } from './member.ts';
 import type { Newsletter } from './newsletter.ts';
 
 /**
@@ -19,9 +19,9 @@ export interface NewsletterStore {
 }
 
 /** All that is stored of one address of a tenant: its members in the order of their ids, and its facts. */
-export interface AddressEntry {
+export interface AddressEntry<M = StoredMember> {
   readonly email_hash: string;
-  readonly members: readonly StoredMember[];
+  readonly members: readonly M[];
   readonly facts?: AddressFacts;
 }
 
@@ -55,12 +55,15 @@ export interface MemberStore {
   remove(tenant_id: string, member_id: string): Promise<boolean>;
   /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
+  /** The same with what segments can ask for only, and of the facts what concerns one newsletter: for counts. */
+  audience(tenant_id: string, newsletter_id: string): AsyncIterable<readonly AddressEntry<SegmentSubject>[]>;
   /** What is stored of one address; undefined when nothing is. */
   address(tenant_id: string, email_hash: string): Promise<AddressEntry | undefined>;
   /** Facts of up to 100 addresses, strongly consistent; an address without facts is left out. */
   facts(tenant_id: string, email_hashes: readonly string[]): Promise<ReadonlyMap<string, AddressFacts>>;
-  /** Adds to the facts of an address; earlier facts stay. */
-  suppress(tenant_id: string, email_hash: string, why: NonNullable<AddressFacts['suppressed']>): Promise<void>;
+  /** Suppresses an address. An earlier suppression stays, unless the new one replaces it (replacesSuppression). */
+  suppress(tenant_id: string, email_hash: string, why: Suppression): Promise<void>;
+  /** Adds to the facts of an address; an earlier time stays. */
   unsubscribe(tenant_id: string, email_hash: string, newsletter_id: string, at: string): Promise<void>;
   resubscribe(tenant_id: string, email_hash: string, newsletter_id: string): Promise<void>;
   /** An operator lifts a suppression. */
@@ -106,10 +109,18 @@ export interface BatchStore {
   remove(email_id: string, batch_ids: readonly string[]): Promise<void>;
 }
 
+/** A chunk is decrypted by itself, so that one that cannot be decrypted holds up no other. */
+export interface SealedChunk {
+  readonly chunk: number;
+  open(): Promise<Chunk>;
+}
+
 export interface ChunkStore {
   /** Puts chunks with their first states; the preparation may repeat it. */
   put(chunks: readonly { readonly chunk: Chunk; readonly state: ChunkState }[]): Promise<void>;
   readChunk(key: ChunkKey): Promise<Chunk | undefined>;
+  /** The chunks of a batch from one number to another, both included, in order. */
+  readChunks(email_id: string, batch_id: string, from: number, to: number): Promise<readonly SealedChunk[]>;
   readState(key: ChunkKey): Promise<ChunkState | undefined>;
   /** The states of a batch's chunks in order; chunks beyond the batch's number are leftovers of an older preparation. */
   states(email_id: string, batch_id: string): Promise<readonly ChunkState[]>;

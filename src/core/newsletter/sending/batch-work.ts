@@ -1,9 +1,9 @@
 import { isoAfter } from '../../model/time.ts';
 import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
-import type { ChunkKey, ChunkState } from '../model/chunk.ts';
+import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
-import type { Change } from '../model/ports.ts';
+import type { Change, SealedChunk } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { retryStorage } from '../storage/retry-storage.ts';
 import { withSample } from '../views/throughput.ts';
@@ -29,6 +29,9 @@ export class BatchWork {
   /** Refusals of whole calls in a row. */
   provider_failures: number;
   #checked_at: number;
+  #saved_at: number;
+  /** The recipients of this chunk and of some that follow it. */
+  #ahead: ReadonlyMap<number, SealedChunk> = new Map();
 
   constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
     this.email = claimed.email;
@@ -39,6 +42,7 @@ export class BatchWork {
     this.judges_alone = claimed.batch.judges_alone ?? false;
     this.provider_failures = claimed.batch.provider_failures ?? 0;
     this.#checked_at = deps.clock().getTime();
+    this.#saved_at = this.#checked_at;
   }
 
   /** A storage call before sending, retried as the source says. */
@@ -62,6 +66,32 @@ export class BatchWork {
 
   keep(state: ChunkState): void {
     this.states = this.states.map((known) => (known.chunk === state.chunk ? state : known));
+  }
+
+  /** The recipients of a chunk. One read brings those of the next chunks that have somebody to send to, too. */
+  async chunk(number: number): Promise<Chunk> {
+    const { email_id, batch_id } = this.batch;
+    if (!this.#ahead.has(number)) {
+      const found = await this.storage('read the recipients of chunks', () =>
+        this.deps.chunks.readChunks(email_id, batch_id, number, this.#lastToRead(number)),
+      );
+      this.#ahead = new Map(found.map((sealed) => [sealed.chunk, sealed]));
+    }
+    const sealed = this.#ahead.get(number);
+    if (sealed === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} is missing.`);
+    return this.storage('open a chunk', () => sealed.open());
+  }
+
+  #lastToRead(from: number): number {
+    const end = from + this.deps.limits.read_ahead;
+    const open = this.states.filter(({ chunk, states }) => chunk < end && states.includes(RECIPIENT_STATES.pending));
+    return Math.max(from, ...open.map(({ chunk }) => chunk));
+  }
+
+  /** Writes counts when those that are stored are old: readers see progress, and a chunk costs one write less. */
+  async saveInTime(): Promise<void> {
+    const { clock, limits } = this.deps;
+    if (clock().getTime() - this.#saved_at >= limits.counts_ms) await this.save();
   }
 
   /** Writes counts and a sign of life. @throws BatchLostError */
@@ -100,6 +130,7 @@ export class BatchWork {
     );
     if (changed !== undefined) {
       this.batch = changed;
+      this.#saved_at = clock().getTime();
       return true;
     }
     const { email_id, batch_id, claim_id } = this.batch;

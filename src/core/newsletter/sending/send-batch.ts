@@ -1,7 +1,7 @@
 import { isoAfter } from '../../model/time.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { DoneSlot } from '../lifecycle/plan-slots.ts';
-import type { Batch } from '../model/batch.ts';
+import { type Batch, batchId } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
 import type { Change } from '../model/ports.ts';
@@ -13,6 +13,11 @@ import { finishBatch, msUntil } from './finish-batch.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps } from './send-deps.ts';
 import type { Stop } from './stop.ts';
+
+/** Later batches that are looked at for one that waits. */
+const LOOK_AHEAD = 10;
+/** A shorter pause is not worth three writes. */
+const SHORT_PAUSE_MS = 1_000;
 
 export type BatchMessage = Extract<SendMessage, { kind: 'batch' }>;
 
@@ -46,8 +51,10 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
   deps.log.info(`Sending batch ${batch_id} for email ${email_id}`, { email_id, batch_id });
   try {
     for (;;) {
-      const stop = (await sendPass(work)) ?? (await finishBatch(work));
-      if (stop?.kind === 'wait' && canPause(stop.until, work)) {
+      const halted = await sendPass(work);
+      const stop = halted ?? (await finishBatch(work));
+      const givesWay = halted === undefined && stop?.kind === 'wait' && (await canGiveWay(stop.until, work));
+      if (stop?.kind === 'wait' && !givesWay && canPause(stop.until, work)) {
         await pauseUntil(stop.until, work);
         if (await work.isWanted()) continue;
         return await leave({ kind: 'halt' }, work);
@@ -106,10 +113,22 @@ async function sendPass(work: BatchWork): Promise<Stop | undefined> {
     const stop = await sendChunk({ email_id, batch_id, chunk }, work);
     if (stop !== undefined) return stop;
     const changed = work.states.some((state) => state.chunk === chunk && state.version !== version);
-    if (changed) await work.save();
+    if (changed) await work.saveInTime();
   }
   if (work.suspects > 0) work.judges_alone = true;
   return undefined;
+}
+
+/** Whether another batch can use the slot while single recipients are waited for (docs/decisions/0141). */
+async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
+  const { batches, clock } = work.deps;
+  if (msUntil(until, clock()) < SHORT_PAUSE_MS) return false;
+  const { email_id, batch_id } = work.batch;
+  const later = await work.storage('look for a batch that waits', () =>
+    batches.from(email_id, batchId(Number(batch_id) + 1), LOOK_AHEAD),
+  );
+  const now = clock().toISOString();
+  return later.some(({ status, not_before = '' }) => status === 'pending' && not_before <= now);
 }
 
 /** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */

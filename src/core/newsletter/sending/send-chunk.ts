@@ -11,7 +11,7 @@ import type { Stop } from './stop.ts';
  * pass. A chunk that another sender's call still holds is left for later, too.
  */
 export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | undefined> {
-  const { clock, limits, pacing, chunks } = work.deps;
+  const { clock, limits, pacing } = work.deps;
   const tried = new Set<number>();
   let most = limits.chunk_size;
   let chunk: Chunk | undefined;
@@ -26,8 +26,7 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     if (open.length === 0) return undefined;
     if (!(await work.isWanted())) return { kind: 'halt' };
     await work.beat();
-    chunk ??= await work.storage('read a chunk', () => chunks.readChunk(key));
-    if (chunk === undefined) throw new Error(`Chunk ${key.chunk} of batch ${key.batch_id} is missing.`);
+    chunk ??= await work.chunk(key.chunk);
     const excluded = await excludedOf(chunk, open, work);
     const left = open.filter((n) => !excluded.has(n));
     if (left.length === 0) {

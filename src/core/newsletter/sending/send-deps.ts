@@ -33,7 +33,7 @@ export interface Renderings {
 export interface SendDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change' | 'content'>;
   readonly batches: Pick<BatchStore, 'read' | 'change' | 'list' | 'from'>;
-  readonly chunks: Pick<ChunkStore, 'readChunk' | 'readState' | 'states' | 'change'>;
+  readonly chunks: Pick<ChunkStore, 'readChunks' | 'readState' | 'states' | 'change'>;
   readonly events: Pick<EventStore, 'read'>;
   readonly queues: NewsletterQueues;
   readonly provider: BulkProvider;

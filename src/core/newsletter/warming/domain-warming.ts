@@ -1,19 +1,19 @@
 import type { Clock } from '../../model/time.ts';
 import type { Warming } from '../preparation/ports.ts';
-import { allowanceOf, isBadDay } from './warming-curve.ts';
+import { allowanceOf, isBadDay, MOST_DAYS_AT_ONCE } from './warming-curve.ts';
 
 /** What is kept of a sending domain: one item for all newsletters and tenants that use it. */
 export interface DomainWarming {
   readonly domain: string;
   /** 0 when there is no item yet. Each change needs the version that it was read with. */
   readonly version: number;
-  /** UTC, YYYY-MM-DD. */
+  /** The last day of a reservation: UTC, YYYY-MM-DD. */
   readonly day: string;
   /** Days that the allowance has grown. */
   readonly step: number;
   /** Mails of the day by email_id. */
   readonly reserved: Readonly<Record<string, number>>;
-  /** Reported on the day, whenever the mails were sent. */
+  /** Reported since the day began, whenever the mails were sent. */
   readonly bounced: number;
   readonly complained: number;
 }
@@ -31,9 +31,12 @@ export interface SharedWarming extends Warming {
 }
 
 export function createWarming(store: WarmingStore, clock: Clock): SharedWarming {
-  async function change<T>(domain: string, plan: (warming: DomainWarming) => { next?: DomainWarming; answer: T }) {
+  type Plan<T> = (today: DomainWarming, stored: DomainWarming | undefined) => { next?: DomainWarming; answer: T };
+
+  async function change<T>(domain: string, plan: Plan<T>) {
     for (;;) {
-      const { next, answer } = plan(today(await store.read(domain), domain, clock()));
+      const stored = await store.read(domain);
+      const { next, answer } = plan(asOf(clock(), stored, domain), stored);
       if (next === undefined || (await store.write(next))) return answer;
     }
   }
@@ -59,21 +62,28 @@ export function createWarming(store: WarmingStore, clock: Clock): SharedWarming 
       }),
 
     report: (domain, { bounced, complained }) =>
-      change(domain, (warming) => ({
-        next: { ...warming, bounced: warming.bounced + bounced, complained: warming.complained + complained },
+      // What is reported days later still tells of the last mails.
+      change(domain, (_, stored) => ({
+        ...(stored && {
+          next: { ...stored, bounced: stored.bounced + bounced, complained: stored.complained + complained },
+        }),
         answer: undefined,
       })),
   };
 }
 
-/** The item as of today: with a new day the allowance grows by the days that have passed, a bad day left out. */
-function today(stored: DomainWarming | undefined, domain: string, now: Date): DomainWarming {
+/**
+ * The item as of a day. A new day makes the allowance grow by the days since the last mails, but by a week at most: a
+ * domain is not trusted for being silent. Bad mails, or a day without any, do not make it grow.
+ */
+function asOf(now: Date, stored: DomainWarming | undefined, domain: string): DomainWarming {
   const day = now.toISOString().slice(0, 10);
   const nothing = { day, reserved: {}, bounced: 0, complained: 0 };
   if (stored === undefined) return { ...nothing, domain, version: 0, step: 0 };
   const days = Math.round((Date.parse(day) - Date.parse(stored.day)) / 86_400_000);
   if (days <= 0) return stored;
-  const grown = days - (isBadDay({ ...stored, sent: mailsOf(stored) }) ? 1 : 0);
+  const sent = mailsOf(stored);
+  const grown = sent === 0 || isBadDay({ ...stored, sent }) ? 0 : Math.min(days, MOST_DAYS_AT_ONCE);
   return { ...nothing, domain, version: stored.version, step: stored.step + grown };
 }
 

@@ -4,6 +4,9 @@ const LAST_DAY = 200_000;
 /** Days with a limit (Ghost's curve). */
 export const WARM_UP_DAYS = 42;
 
+/** Most days that the allowance grows by for the mails of one day, so that a weekly newsletter keeps to the curve. */
+export const MOST_DAYS_AT_ONCE = 7;
+
 /** Part of a day's mails from which the day counts as a bad one, after which the allowance does not grow. */
 const MANY_BOUNCES = 0.05;
 const MANY_COMPLAINTS = 0.001;

@@ -6,6 +6,7 @@ import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { InvokeByName } from '../lambda/invocation.ts';
 import type { HttpApiPlan } from '../template/http-apis.ts';
 import { createAuthorize } from './authorize.ts';
+import { answerPreflight, corsHeaders } from './cors.ts';
 import { matchRoute, type RouteMatch } from './match-route.ts';
 
 /** Largest request body that API Gateway accepts, in bytes. */
@@ -26,6 +27,10 @@ export function createHttpApi(plan: HttpApiPlan, invoke: InvokeByName, now: () =
 
   return async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {
     const own = (status: keyof typeof OWN_ANSWERS) => sendJson(response, status, { message: OWN_ANSWERS[status] });
+    if (answerPreflight(plan.cors, request, response)) return;
+    for (const [name, value] of Object.entries(corsHeaders(plan.cors, request.headers.origin))) {
+      response.setHeader(name, value);
+    }
     const url = new URL(request.url ?? '/', 'http://localhost');
     const match = matchRoute(plan.routes, request.method ?? 'GET', url.pathname);
     if (match === undefined) return own(404);

@@ -1,9 +1,21 @@
-import { type JsonObject, listAt, numberAt, textAt } from '../../support/json.ts';
+import { PAGE_CORS } from '../../../adapters/api/page-cors.ts';
+import { type JsonObject, listAt, numberAt, objectAt, textAt } from '../../support/json.ts';
 import { nameInArn } from './references.ts';
 
 /** An HTTP API's routes, each with its function and its authorizer. */
 export interface HttpApiPlan {
   readonly routes: readonly HttpRoutePlan[];
+  /** The pages that may call it. Absent: none. */
+  readonly cors?: CorsPlan;
+}
+
+export interface CorsPlan {
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  /** In lower case. */
+  readonly headers: readonly string[];
+  readonly exposed: readonly string[];
+  readonly max_age_seconds: number;
 }
 
 export interface HttpRoutePlan {
@@ -32,10 +44,13 @@ export function httpApiFrom(
   routes: readonly NamedResource[],
   integrations: readonly NamedResource[],
   authorizers: readonly NamedResource[],
+  apis: readonly NamedResource[] = [],
 ): HttpApiPlan {
   const functions = new Map(integrations.map((one) => [`integrations/${one.ref}`, integrationFunction(one)]));
   const checks = new Map(authorizers.map((one) => [one.ref, authorizerFrom(one)]));
+  const [cors] = apis.flatMap(corsFrom);
   return {
+    ...(cors && { cors }),
     routes: routes.map(({ id, properties }) => {
       const target = textAt(properties['Target'], `${id}.Target`);
       const functionName = functions.get(target);
@@ -51,6 +66,30 @@ export function httpApiFrom(
       };
     }),
   };
+}
+
+/** The plan with more origins whose pages may call it, by the rules that a configured stage has. */
+export function withOrigins(plan: HttpApiPlan, origins: readonly string[]): HttpApiPlan {
+  if (origins.length === 0) return plan;
+  const cors = plan.cors ?? { ...PAGE_CORS, origins: [] };
+  return { ...plan, cors: { ...cors, origins: [...cors.origins, ...origins] } };
+}
+
+function corsFrom({ id, properties }: NamedResource): CorsPlan[] {
+  const { CorsConfiguration: cors } = properties;
+  if (cors === undefined) return [];
+  const given = objectAt(cors, `${id}.CorsConfiguration`);
+  const texts = (name: string) =>
+    listAt(given[name] ?? [], `${id}.CorsConfiguration.${name}`).map((one) => textAt(one, `${id}.${name}`));
+  return [
+    {
+      origins: texts('AllowOrigins'),
+      methods: texts('AllowMethods'),
+      headers: texts('AllowHeaders'),
+      exposed: texts('ExposeHeaders'),
+      max_age_seconds: numberAt(given['MaxAge'], `${id}.CorsConfiguration.MaxAge`, 0),
+    },
+  ];
 }
 
 function integrationFunction({ id, properties }: NamedResource): string {

@@ -92,6 +92,7 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
       named('AWS::ApiGatewayV2::Route'),
       named('AWS::ApiGatewayV2::Integration'),
       named('AWS::ApiGatewayV2::Authorizer'),
+      named('AWS::ApiGatewayV2::Api'),
     ),
     outputs: Object.fromEntries(
       Object.entries(stack.outputs).map(([id, output]) => [

@@ -66,6 +66,36 @@ describe('a decision about more uncertain recipients than a request can wait for
     expect(await world.states('00001')).toBe('uu');
   });
 
+  /** Another call of the batch ends without an answer a minute after the decision. */
+  async function endsUnanswered(world: JobWorld): Promise<void> {
+    const [state] = await world.chunks.store.states('email-1', '00000');
+    if (state === undefined) throw new Error('no state');
+    world.advance(60_000);
+    await world.chunks.store.change(state, { ...state, processed_at: world.now.toISOString() });
+  }
+
+  it.each([
+    ['the email is read', 'emails', 'read'],
+    ['the batches are read', 'batches', 'list'],
+    ['a chunk is read', 'chunks', 'states'],
+    ['a chunk is changed', 'chunks', 'change'],
+  ] as const)('does not concern who becomes uncertain while %s', async (_, port, call) => {
+    for (const action of ['resend', 'leave'] as const) {
+      const world = await uncertainWorld(1, 1);
+      const deps = world.deps();
+      let calls = 0;
+      const own = deps[port] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+      const meanwhile = async (...args: unknown[]) => {
+        if (calls++ === 0) await endsUnanswered(world);
+        return own[call]?.(...args);
+      };
+      const answer = await resolveEmail('email-1', action, { ...deps, [port]: { ...own, [call]: meanwhile } });
+      expect([answer.resolved, await world.states(), calls > 0]).toEqual([0, 'uu', true]);
+      const [state] = await world.chunks.store.states('email-1', '00000');
+      expect(state?.reasons).toEqual({});
+    }
+  });
+
   it('answers for 100,000 recipients within the time of a request, at 10 ms per call of storage', async () => {
     const world = await uncertainWorld(100, 20, { resolve_ms: DEFAULT_JOB_LIMITS.resolve_ms });
     const deps = world.deps();

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { isoAfter } from '../../../../src/core/model/time.ts';
+import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
@@ -73,6 +75,63 @@ describe('a batch in its slot', () => {
     expect((await world.batches())[0]).toMatchObject({ excluded_by_reason: { unsubscribed: 1 } });
   });
 
+  it('writes its counts every two seconds while it sends, and at the end', async () => {
+    const world = await sending(Array.from({ length: 20 }, () => '....'));
+    const deps = world.deps();
+    const written: { at: number; submitted: number }[] = [];
+    const begun = world.now.getTime();
+    const batches = {
+      ...deps.batches,
+      change: (...[batch, change]: Parameters<typeof deps.batches.change>) => {
+        const { counts } = change.set;
+        if (counts !== undefined) written.push({ at: world.now.getTime() - begun, submitted: counts.submitted });
+        return deps.batches.change(batch, change);
+      },
+    };
+    world.answer = (call) => {
+      world.advance(300);
+      return accept(call);
+    };
+    await sendBatch(MESSAGE, { ...deps, batches });
+    expect(written).toEqual([
+      { at: 2_100, submitted: 28 },
+      { at: 4_200, submitted: 56 },
+      { at: 6_000, submitted: 80 },
+    ]);
+  });
+
+  it('reads the recipients of ten chunks at once, and only of chunks that have somebody to send to', async () => {
+    const world = await sending([...Array.from({ length: 12 }, () => '..'), 'ss', 'ss']);
+    const deps = world.deps();
+    const read: (readonly [number, number])[] = [];
+    const chunks = {
+      ...deps.chunks,
+      readChunks: (...[email_id, batch_id, from, to]: Parameters<typeof deps.chunks.readChunks>) => {
+        read.push([from, to]);
+        return deps.chunks.readChunks(email_id, batch_id, from, to);
+      },
+    };
+    expect(await sendBatch(MESSAGE, { ...deps, chunks })).toMatchObject({ result: 'submitted' });
+    expect(read).toEqual([
+      [0, 9],
+      [10, 11],
+    ]);
+  });
+
+  it('sends the chunks before one that cannot be decrypted', async () => {
+    const world = await sending(['..', '..', '..']);
+    const deps = world.deps();
+    const chunks = {
+      ...deps.chunks,
+      readChunks: async (...args: Parameters<typeof deps.chunks.readChunks>) =>
+        (await deps.chunks.readChunks(...args)).map((sealed) =>
+          sealed.chunk === 2 ? { ...sealed, open: () => Promise.reject(new Error('altered')) } : sealed,
+        ),
+    };
+    await expect(sendBatch(MESSAGE, { ...deps, chunks })).rejects.toThrow(StorageUnavailableError);
+    expect(await world.states()).toBe('ssss..');
+  });
+
   it('takes no more than pacing grants in one call', async () => {
     const world = await sending(['....']);
     world.reserve = (count) => ({ granted: Math.min(3, count) });
@@ -139,8 +198,30 @@ describe('a batch in its slot', () => {
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted', counts: { failed: 2 } });
   });
 
+  it('gives its slot to a batch that waits while it waits for single recipients, and goes on later', async () => {
+    const world = await sending(['....']);
+    world.answer = (call) => ({
+      kind: 'answered',
+      entries: call.entries.map(({ to }) =>
+        to.startsWith('m2@') && world.calls.length < 2
+          ? { accepted: false, refusal: refuse('transient').refusal }
+          : { accepted: true, message_id: to },
+      ),
+    });
+    const until = isoAfter(world.now, 10_000);
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', until });
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending', not_before: until, counts: { pending: 1 } });
+    await sendBatch({ ...MESSAGE, batch_id: '00001' }, world.deps());
+    world.advance(10_000);
+    await advance('email-1', world.deps());
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe('ssss');
+  });
+
   it('tries a recipient again within the batch that the provider refused for the time being', async () => {
     const world = await sending(['....']);
+    await world.tables.batches.remove('email-1', ['00001']);
     world.answer = (call) => ({
       kind: 'answered',
       entries: call.entries.map(({ to }) =>

@@ -59,10 +59,45 @@ describe('the allowance of a sending domain and day', () => {
     expect(await warming.reserve(DOMAIN, 'email-4', undefined)).toBe(allowanceOf(2));
   });
 
-  it('has no limit after the last day', async () => {
+  it('grows by the days between mails, but by a week at most: nobody gets used to a silent domain', async () => {
     const { warming, on } = warmedOn('2026-03-01');
-    await warming.reserve(DOMAIN, 'email-1', 1);
-    on('2026-06-01');
+    await warming.reserve(DOMAIN, 'email-1', 200);
+    on('2026-03-08');
+    expect(await warming.reserve(DOMAIN, 'email-2', 300)).toBe(300);
+    on('2026-06-08');
+    expect(await warming.reserve(DOMAIN, 'email-3', undefined)).toBe(allowanceOf(14));
+  });
+
+  it('does not grow after a day whose allowance nobody used', async () => {
+    const { warming, on } = warmedOn('2026-03-01');
+    await warming.reserve(DOMAIN, 'email-1', 200);
+    await warming.use(DOMAIN, 'email-1', 0);
+    on('2026-03-05');
+    expect(await warming.reserve(DOMAIN, 'email-2', undefined)).toBe(allowanceOf(0));
+  });
+
+  it('does not grow at all after mails of which many were complained about, also days later', async () => {
+    const { warming, on } = warmedOn('2026-03-01');
+    await warming.reserve(DOMAIN, 'email-1', 200);
+    on('2026-03-03');
+    await warming.report(DOMAIN, { bounced: 0, complained: 1 });
+    on('2026-03-08');
+    expect(await warming.reserve(DOMAIN, 'email-2', undefined)).toBe(allowanceOf(0));
+  });
+
+  it('ignores what is reported of a domain that is not warmed', async () => {
+    const { warming } = warmedOn('2026-03-01');
+    await warming.report(DOMAIN, { bounced: 5, complained: 5 });
+    expect(await warming.reserve(DOMAIN, 'email-1', undefined)).toBe(200);
+  });
+
+  it('has no limit once mails went out for as many days as the curve has', async () => {
+    const { warming, on } = warmedOn('2026-03-01');
+    for (const day of ['2026-03-01', '2026-03-08', '2026-03-15', '2026-03-22', '2026-03-29', '2026-04-05']) {
+      on(day);
+      expect(await warming.reserve(DOMAIN, day, 100)).toBe(100);
+    }
+    on('2026-04-12');
     expect(await warming.reserve(DOMAIN, 'email-2', 1_000_000)).toBeUndefined();
   });
 });

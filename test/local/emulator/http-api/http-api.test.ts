@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHttpApi } from '../../../../src/local/emulator/http-api/http-api.ts';
 import { matchRoute } from '../../../../src/local/emulator/http-api/match-route.ts';
-import { httpApiFrom } from '../../../../src/local/emulator/template/http-apis.ts';
+import { httpApiFrom, withOrigins } from '../../../../src/local/emulator/template/http-apis.ts';
 import { type HttpServer, serve } from '../../../../src/local/support/http-server.ts';
 import type { JsonObject } from '../../../../src/local/support/json.ts';
 
@@ -96,11 +96,11 @@ describe('a request', () => {
   const servers: HttpServer[] = [];
   afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
-  async function start(answers: Readonly<Record<string, (event: JsonObject) => unknown>>) {
+  async function start(answers: Readonly<Record<string, (event: JsonObject) => unknown>>, given = plan) {
     let now = 0;
     const calls: { readonly name: string; readonly event: JsonObject }[] = [];
     const api = createHttpApi(
-      plan,
+      given,
       async (name, text) => {
         const event = JSON.parse(text);
         calls.push({ name, event });
@@ -111,7 +111,8 @@ describe('a request', () => {
       },
       () => now,
     );
-    const server = await serve(api, 0, 'test');
+    // Here the gateway itself decides about pages.
+    const server = await serve(api, 0, 'test', () => true);
     servers.push(server);
     return {
       calls,
@@ -154,6 +155,40 @@ describe('a request', () => {
     const headers = { ...withKey.headers, 'content-type': 'application/octet-stream' };
     await ask('/v1/things', { method: 'POST', headers, body: new Uint8Array([1, 2, 255]) });
     expect(calls[1]?.event).toMatchObject({ body: 'AQL/', isBase64Encoded: true });
+  });
+
+  describe('of a web page', () => {
+    const app = 'https://app.example';
+    const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
+
+    it('is announced by a preflight that reaches no function, and its answer may be read', async () => {
+      const { ask, calls } = await start({ check: allow, things: ok }, withOrigins(plan, [app]));
+      const { status, headers } = await ask('/v1/things', {
+        method: 'OPTIONS',
+        headers: { origin: app, ...preflight },
+      });
+      expect(status).toBe(204);
+      expect(headers.get('access-control-allow-origin')).toBe(app);
+      expect(headers.get('access-control-allow-headers')).toBe('authorization,content-type,idempotency-key');
+      expect(headers.get('access-control-allow-credentials')).toBeNull();
+      expect(calls).toEqual([]);
+      const answer = await ask('/v1/things', { headers: { ...withKey.headers, origin: app } });
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([201, app]);
+      expect(answer.headers.get('access-control-expose-headers')).toContain('retry-after');
+    });
+
+    it.each([
+      ['of another origin', withOrigins(plan, [app]), 'https://other.example'],
+      ['where no origin is configured', plan, app],
+    ])('%s gets no permission', async (_, given, origin) => {
+      const { ask } = await start({ check: allow, things: ok }, given);
+      for (const init of [
+        { method: 'OPTIONS', headers: { origin, ...preflight } },
+        { headers: { ...withKey.headers, origin } },
+      ]) {
+        expect((await ask('/v1/things', init)).headers.get('access-control-allow-origin')).toBeNull();
+      }
+    });
   });
 
   it('without the identity source is refused before the authorizer is called', async () => {

@@ -1,0 +1,97 @@
+import type { AuditResult } from '../audit/auditor.ts';
+import type { State } from '../audit/newsletter-auditor.ts';
+import { START } from '../engine/start.ts';
+import { type BudgetResult, judge } from '../report/budgets.ts';
+import { type Cost, priceOf } from '../report/cost.ts';
+import type { FunctionUse } from './newsletter-functions.ts';
+import type { NewsletterSample, NewsletterWorld } from './newsletter-world.ts';
+
+/** Newsletters may use a part of the day's quota, so the last part waits for the next day: the rate is judged before. */
+const JUDGED_SHARE = 0.8;
+
+/** What the simulation of a newsletter showed (one object with --json). */
+export interface NewsletterFigures extends AuditResult {
+  readonly scenario: string;
+  readonly seed: number;
+  readonly notifications: number;
+  readonly simulated_seconds: number;
+  readonly counts: Readonly<Record<State, number>>;
+  /** From the publication to the first mail. */
+  readonly preparation_seconds: number;
+  /** From the first mail until 80 % of all, and until the last one. */
+  readonly seconds_80_percent: number;
+  readonly seconds: number;
+  /** Accepted a second until 80 % were, what the account allows, and the share. */
+  readonly per_second: number;
+  readonly allowed_per_second: number;
+  readonly share_of_rate: number;
+  /** Calls refused for the rate, and recipients refused for the quota. */
+  readonly throttled_by_providers: number;
+  readonly over_quota: number;
+  readonly events: Readonly<Record<string, number>>;
+  readonly cost: Cost;
+  readonly budgets: readonly BudgetResult[];
+  readonly samples: readonly NewsletterSample[];
+}
+
+export function newsletterFigures(world: NewsletterWorld, sources: readonly FunctionUse[]): NewsletterFigures {
+  const { scenario, auditor, provider, time, samples } = world;
+  const sending = sendingOf(world);
+  const figures = {
+    scenario: scenario.name,
+    seed: world.seed,
+    notifications: scenario.notifications,
+    simulated_seconds: Math.round((time.now - START.getTime()) / 1000),
+    counts: samples.at(-1)?.counts ?? { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 },
+    ...sending,
+    ...auditor.result(),
+    throttled_by_providers: provider.throttled,
+    over_quota: provider.overQuota,
+    events: world.counts,
+    cost: costOf(world, sources),
+    samples,
+  };
+  const budgets = judge(figures, [
+    { what: "share of the account's rate", of: ({ share_of_rate }) => share_of_rate, at_least: 0.95 },
+    { what: 'recipients who got it twice', of: ({ duplicates }) => duplicates, at_most: 0 },
+    { what: 'calls refused for the rate', of: ({ throttled_by_providers }) => throttled_by_providers, at_most: 0 },
+  ]);
+  return { ...figures, budgets };
+}
+
+function sendingOf({ bySecond, scenario }: NewsletterWorld) {
+  const first = bySecond.findIndex((count = 0) => count > 0);
+  const total = bySecond.reduce((sum = 0, count = 0) => sum + count, 0);
+  let accepted = 0;
+  let second = Math.max(0, first);
+  for (; second < bySecond.length && accepted < total * JUDGED_SHARE; second++) accepted += bySecond[second] ?? 0;
+  const seconds_80_percent = second - Math.max(0, first);
+  const per_second = seconds_80_percent === 0 ? 0 : accepted / seconds_80_percent;
+  return {
+    preparation_seconds: Math.max(0, first),
+    seconds_80_percent,
+    seconds: bySecond.length - Math.max(0, first),
+    per_second,
+    allowed_per_second: scenario.provider.per_second,
+    share_of_rate: per_second / scenario.provider.per_second,
+  };
+}
+
+/** Half a gigabyte for preparation and sending, a quarter for the events' function. */
+const JOB_GB = 0.5;
+const EVENTS_GB = 0.25;
+
+function costOf({ tables, prepares, sends, events, scenario }: NewsletterWorld, sources: readonly FunctionUse[]) {
+  const [prepare, send, event] = sources;
+  const busy = (source: FunctionUse | undefined, gb: number) => ((source?.busy_ms ?? 0) / 1000) * gb;
+  return priceOf(
+    {
+      write_units: tables.units.write,
+      read_units: tables.units.read,
+      sqs_requests: [prepares, sends, events].reduce((sum, { requests }) => sum + requests, 0),
+      lambda_requests: sources.reduce((sum, { invocations }) => sum + invocations, 0),
+      lambda_gb_seconds: Math.ceil(busy(prepare, JOB_GB) + busy(send, JOB_GB) + busy(event, EVENTS_GB)),
+    },
+    scenario.notifications,
+  );
+}

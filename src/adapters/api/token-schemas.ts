@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+import { MAX_TOKEN_LOG_IDS } from '../api-keys/page-token.ts';
+import { objectMessage, text } from './request-schemas.ts';
+
+/** What `POST /v1/tokens` accepts and answers. */
+
+const LONGEST_SECONDS = 3_600;
+const seconds = `must be a whole number from 1 to ${LONGEST_SECONDS}`;
+const many = `must have 1 to ${MAX_TOKEN_LOG_IDS} log_ids`;
+
+const tokenEntries = {
+  log_ids: v.optional(
+    v.pipe(
+      v.array(text(50), 'must be a list'),
+      v.minLength(1, many),
+      v.maxLength(MAX_TOKEN_LOG_IDS, many),
+      v.description('The notifications that the token may show and retry. Needs the scopes read and operate'),
+    ),
+  ),
+  send: v.optional(
+    // No constant: generators of clients stumble over a boolean constant.
+    v.pipe(
+      v.boolean('must be true'),
+      v.description('true: the token may hand over notifications. Needs the scope send'),
+    ),
+  ),
+  ttl_seconds: v.optional(
+    v.pipe(
+      v.number('must be a number'),
+      v.integer(seconds),
+      v.minValue(1, seconds),
+      v.maxValue(LONGEST_SECONDS, seconds),
+      v.description('How long the token is valid'),
+    ),
+    900,
+  ),
+};
+export const tokenSchema = v.strictObject(tokenEntries, objectMessage);
+
+export const tokenAnswer = v.object({ token: v.string(), expires_at: v.pipe(v.string(), v.isoTimestamp()) });

@@ -1,0 +1,73 @@
+import { createHmac, hash } from 'node:crypto';
+
+/** What a signature is made with (AWS Signature Version 4). */
+export interface SigningScope {
+  readonly region: string;
+  readonly service: string;
+}
+
+export interface SigningCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+/** Headers by name in lower case. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** Signs POST requests to one path without a query. */
+export interface RequestSigner {
+  /**
+   * @param headers all are signed; `host` must be among them
+   * @returns the headers with date, token and signature
+   */
+  sign(request: SignedRequest, credentials: SigningCredentials, at: Date): Headers;
+}
+
+export interface SignedRequest {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** The signing key of a day is kept: it is four of the six hashes of a signature. */
+export function createRequestSigner({ region, service }: SigningScope): RequestSigner {
+  let known: { readonly secret: string; readonly day: string; readonly key: Buffer } | undefined;
+
+  function keyOf(secret: string, day: string): Buffer {
+    if (known?.secret !== secret || known.day !== day) {
+      const parts = [day, region, service, 'aws4_request'];
+      known = { secret, day, key: parts.reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`)) };
+    }
+    return known.key;
+  }
+
+  return {
+    sign({ path, headers, body }, { accessKeyId, secretAccessKey, sessionToken }, at) {
+      const time = at.toISOString().replace(/[:-]|\.\d{3}/g, '');
+      const day = time.slice(0, 8);
+      const dated: Headers = {
+        ...headers,
+        'x-amz-date': time,
+        ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+      };
+      const names = Object.keys(dated).sort();
+      const signed = names.join(';');
+      const lines = names.map((name) => `${name}:${dated[name]}\n`).join('');
+      const canonical = `POST\n${path}\n\n${lines}\n${signed}\n${sha256(body)}`;
+      const scope = `${day}/${region}/${service}/aws4_request`;
+      const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(canonical)}`;
+      const signature = hmac(keyOf(secretAccessKey, day), text).toString('hex');
+      const authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
+      return { ...dated, authorization };
+    },
+  };
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text);
+}

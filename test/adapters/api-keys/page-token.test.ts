@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readPageToken, signPageToken } from '../../../src/adapters/api-keys/page-token.ts';
+import { unsubscribeToken } from '../../../src/adapters/unsubscribe/unsubscribe-token.ts';
+
+const SECRET = 'a'.repeat(40);
+const TOKEN = { key_id: '0123456789abcdef', expires_at: '2026-11-22T10:00:00.123Z' };
+const ring = (current: string, ...ids: string[]) =>
+  JSON.stringify({ current, keys: Object.fromEntries(ids.map((id) => [id, id.repeat(40)])) });
+
+describe('a page token', () => {
+  it.each([{ send: true as const }, { log_ids: ['NL1', '通知-2', 'a.b/c'] }])(
+    'says what it was signed for: %o',
+    (rights) => {
+      const text = signPageToken(SECRET, { ...TOKEN, rights }, 'id');
+      expect(readPageToken(SECRET, text)).toEqual({ ...TOKEN, token_id: 'id', rights });
+    },
+  );
+
+  it('is another one each time', () => {
+    const signed = () => signPageToken(SECRET, { ...TOKEN, rights: { send: true } });
+    expect(signed()).not.toBe(signed());
+  });
+
+  it('is invalid when one character of it differs', () => {
+    const text = signPageToken(SECRET, { ...TOKEN, rights: { log_ids: ['NL1'] } });
+    fc.assert(
+      fc.property(fc.nat(text.length - 1), fc.constantFrom(...'aZ09-_.'), (at, other) => {
+        fc.pre(text[at] !== other);
+        expect(readPageToken(SECRET, text.slice(0, at) + other + text.slice(at + 1))).toBeUndefined();
+      }),
+    );
+  });
+
+  it.each(['', 'nrt_', 'nrt_e30.0.', `nrt_e30.0.${'A'.repeat(43)}`, `nrt_${'A'.repeat(5_000)}.0.${'A'.repeat(43)}`])(
+    'is not %j',
+    (text) => expect(readPageToken(SECRET, text)).toBeUndefined(),
+  );
+
+  it('stays valid while the old key is beside the new one, and ends with it', () => {
+    const before = signPageToken(ring('a', 'a'), { ...TOKEN, rights: { send: true } });
+    expect(readPageToken(ring('b', 'a', 'b'), before)).toBeDefined();
+    expect(readPageToken(ring('b', 'b'), before)).toBeUndefined();
+  });
+
+  it('cannot be made from what the same secret signs for another use', () => {
+    const link = unsubscribeToken(SECRET, { email_id: 'E', batch_id: 'B', chunk: 0, n: 0 });
+    expect(readPageToken(SECRET, link)).toBeUndefined();
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { recordOf } from '../../../src/core/delivery/retry-record.ts';
+import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import { giveUp, type Verdict } from '../../../src/core/delivery/verdict.ts';
+import { policyOf } from '../../../src/core/model/error-types.ts';
+import { retryRecord } from '../../support/delivering.ts';
+import { at, dueRow, T0 } from '../../support/rows.ts';
+
+const next_retry_at = at(600_000).toISOString();
+const retry = { status: 'RETRY', error_type: 'SERVER_OVERLOAD', next_retry_at, counted: true } as const;
+const refusal = {
+  ok: false,
+  error_type: 'SERVER_OVERLOAD',
+  response_code: '503',
+  message: 'overloaded',
+  details: { status: 503 },
+} as const;
+
+const recorded = (verdict: Verdict, result?: SendResult, more = {}) =>
+  recordOf({
+    row: dueRow({ last_attempt: 1 }),
+    trigger: 'sweep',
+    run_id: 'sweep-1',
+    started: T0,
+    ended: at(20),
+    verdict,
+    ...(result && { result }),
+    ...more,
+  });
+/** Every record says when, for how long and by which run. */
+const whole = (changes: Parameters<typeof retryRecord>[0]) =>
+  retryRecord({ retry_at: T0.toISOString(), duration_ms: 20, ...changes });
+
+describe('the record of an attempt', () => {
+  it('that was accepted has the provider’s words, and nothing of a failure', () => {
+    const result = { ok: true, response_code: '202', response_message: 'taken', provider_message_id: 'p-1' } as const;
+    const { ok: _, ...said } = result;
+    expect(recorded({ status: 'SUCCESS' }, result)).toStrictEqual(whole({ retry_status: 'SUCCESS', ...said }));
+  });
+
+  const failed = {
+    error_type: 'SERVER_OVERLOAD',
+    response_code: '503',
+    response_message: 'overloaded',
+    error_details: '{"status":503}',
+  } as const;
+
+  it('that is retried says when, and what a person should do', () => {
+    const { remedy } = policyOf('SERVER_OVERLOAD');
+    expect(recorded(retry, refusal)).toStrictEqual(whole({ ...failed, remedy, next_retry_at }));
+    expect(recorded({ ...retry, counted: false }, refusal)).toStrictEqual(
+      whole({ ...failed, remedy, next_retry_at, uncounted: true }),
+    );
+  });
+
+  it('after which the notification is given up says why, and the remedy for that', () => {
+    const { remedy } = policyOf('MAX_RETRIES');
+    expect(recorded(giveUp('MAX_RETRIES', 'SERVER_OVERLOAD'), refusal)).toStrictEqual(
+      whole({ ...failed, remedy, failure_reason: 'MAX_RETRIES' }),
+    );
+  });
+
+  it('that a breaker held names it', () => {
+    const held_by = { breaker: 'webhook#IC1' };
+    const { remedy } = policyOf('SERVER_OVERLOAD');
+    expect(recorded({ ...retry, counted: false }, undefined, { held_by, ended: T0 })).toStrictEqual(
+      whole({
+        retry_status: 'SKIPPED',
+        duration_ms: 0,
+        error_type: 'SERVER_OVERLOAD',
+        remedy,
+        error_details: JSON.stringify(held_by),
+        next_retry_at,
+        uncounted: true,
+      }),
+    );
+  });
+
+  it('that was not made because an earlier one arrived says so', () => {
+    expect(recorded({ status: 'SUCCESS' }, undefined, { ended: T0 })).toStrictEqual(
+      whole({
+        retry_status: 'SKIPPED',
+        duration_ms: 0,
+        response_message: 'Nothing was sent: an event had shown that an earlier attempt arrived.',
+      }),
+    );
+  });
+
+  it('keeps an answer of 300 characters whole, and shortens a longer one so that it stays JSON', () => {
+    const kept = (length: number) => {
+      const details = { body: 'y'.repeat(length - '{"body":""}'.length) };
+      return recorded(retry, { ...refusal, details }).error_details ?? '';
+    };
+    expect(kept(300)).toHaveLength(300);
+    expect(JSON.parse(kept(300))).toHaveProperty('body');
+    expect(JSON.parse(kept(301))).toEqual({
+      message: 'overloaded',
+      shortened: expect.stringMatching(/^\{"body":"y+…$/),
+    });
+  });
+
+  it('shortens code, message and id', () => {
+    const long = { ok: true, response_code: '2'.repeat(21), response_message: 'm'.repeat(121) } as const;
+    const { response_code, response_message, provider_message_id } = recorded(
+      { status: 'SUCCESS' },
+      { ...long, provider_message_id: 'p'.repeat(101) },
+    );
+    expect([response_code, response_message, provider_message_id]).toEqual([
+      `${'2'.repeat(19)}…`,
+      `${'m'.repeat(119)}…`,
+      `${'p'.repeat(99)}…`,
+    ]);
+  });
+});

@@ -1,0 +1,34 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { freePort } from '../../../src/local/processes/free-port.ts';
+import { startChild } from '../../../src/local/processes/start-child.ts';
+import { eventually } from '../../support/local/tiny-app.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'start-child-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+it('leaves no program behind that did not answer in time', async () => {
+  const pidFile = join(directory, 'pid');
+  const program = `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid)); setInterval(() => {}, 1000)`;
+  const started = startChild({
+    name: 'the DynamoDB stand-in',
+    entry: new URL('../../../src/local/stand-ins/dynamodb-process.ts', import.meta.url),
+    args: [String(await freePort()), process.execPath, '-e', program],
+    logFile: join(directory, 'log'),
+    startTimeoutMs: 5_000,
+  });
+  await expect(started).rejects.toThrow(/^the DynamoDB stand-in did not start: no answer within 5 s\. Its log is /);
+  expect(existsSync(pidFile)).toBe(true);
+  await eventually(() => (isRunning(Number(readFileSync(pidFile, 'utf8'))) ? undefined : true));
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
