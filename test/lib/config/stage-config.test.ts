@@ -1,7 +1,8 @@
 import type * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { parseStageConfig, StageConfigError } from '../../../lib/config/parse-stage-config.ts';
-import type { StageConfig, StageConfigInput } from '../../../lib/config/stage-config.ts';
+import type { StageConfig } from '../../../lib/config/stage-config.ts';
+import type { StageConfigInput } from '../../../lib/config/stage-config-input.ts';
 import type { STAGE_CONFIG_SCHEMA } from '../../../lib/config/stage-config-schema.ts';
 import { breakerJson } from '../../../lib/constructs/lanes/breaker-config.ts';
 import { toBreakerPolicy } from '../../../src/adapters/deployment/breaker-config.ts';
