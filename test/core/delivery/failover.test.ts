@@ -6,6 +6,7 @@ import { failOver, successorId } from '../../../src/core/delivery/failover.ts';
 import { giveUp } from '../../../src/core/delivery/verdict.ts';
 import type { ErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { queuedFor } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
 import { historyKeys } from '../../../src/core/model/work/history-index.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
@@ -88,6 +89,7 @@ describe('a notification with a fallback', () => {
       recipient_hash: 'hash of tenant-1/https://hooks.example.com/secret',
       work_queue: workQueueOf('due', 'urgent', 'log-1'),
       work_at: now,
+      ...queuedFor(now, 'urgent', T0),
       created_at: now,
       updated_at: now,
       updated_by: 'notification-retry',
