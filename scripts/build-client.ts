@@ -1,6 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from './bundle.ts';
+import { bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
 import { declareTypes } from './declare-types.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
@@ -8,24 +9,27 @@ import { thirdPartyNotices } from './third-party-notices.ts';
 /** The files that went into each bundle, relative to the repository. */
 export interface ClientInputs {
   readonly module: readonly string[];
+  readonly browser: readonly string[];
   readonly command: readonly string[];
 }
 
 /**
- * Builds the producer client as a separate package without dependencies: one module, its types, the spool's commands as
+ * Builds the producer client as a separate package without dependencies: one module,
+ * one for web pages, their types, the spool's commands as
  * one file, a package.json and the licences.
  */
 export async function buildClient(directory: string): Promise<ClientInputs> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   const module = await bundle('src/client/index.ts', join(directory, 'index.js'), { format: 'esm', sourcemap: true });
+  const browser = await bundleBrowserClient(directory);
   const commandFile = join(directory, 'notification-spool.js');
   const command = await bundle('src/client/spool/commands/main.ts', commandFile, {
     format: 'esm',
     banner: { js: REQUIRE },
   });
   chmodSync(commandFile, 0o755);
-  declareTypes({ entry: 'src/client/index.ts', root: 'src', outDir: join(directory, 'types') });
+  declareTypes({ ...CLIENT_TYPES, outDir: join(directory, 'types') });
   const { version, license, description } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
   const manifest = {
     name: 'notification-retry-client',
@@ -34,14 +38,17 @@ export async function buildClient(directory: string): Promise<ClientInputs> {
     license,
     type: 'module',
     engines: { node: '>=20.3' },
-    exports: { '.': { types: './types/client/index.d.ts', default: './index.js' } },
+    exports: {
+      '.': { types: './types/client/index.d.ts', default: './index.js' },
+      './browser': { types: './types/client/browser/index.d.ts', default: './browser.js' },
+    },
     bin: { 'notification-spool': './notification-spool.js' },
   };
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(join(PROJECT_ROOT, 'LICENSE'), join(directory, 'LICENSE'));
   copyFileSync(join(PROJECT_ROOT, 'src', 'client', 'README.md'), join(directory, 'README.md'));
   writeFileSync(join(directory, 'THIRD-PARTY-NOTICES'), thirdPartyNotices([...module, ...command]));
-  return { module, command };
+  return { module, browser, command };
 }
 
 /** Some libraries of the commands are CommonJS and call `require`, which an ES module does not have. */

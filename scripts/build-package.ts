@@ -4,6 +4,7 @@ import { build } from 'esbuild';
 import { buildConsole } from '../console/build.ts';
 import { BUNDLE_OPTIONS } from '../lib/constructs/function/function-bundle.ts';
 import { bundle } from './bundle.ts';
+import { bundleBrowserClient, CLIENT_TYPES } from './client-parts.ts';
 import { declareTypes } from './declare-types.ts';
 import { PROJECT_ROOT } from './project-root.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
@@ -39,7 +40,7 @@ export async function buildPackage(directory: string): Promise<PackageInputs> {
 }
 
 async function buildConstruct(directory: string): Promise<string[]> {
-  declareTypes({ entry: 'lib/construct.ts', root: '.', outDir: join(directory, 'types') });
+  declareTypes({ entries: ['lib/construct.ts'], root: '.', outDir: join(directory, 'types') });
   // TypeScript's older module resolutions ignore `exports` and look for this file.
   writeFileSync(join(directory, 'construct.d.ts'), "export * from './types/lib/construct.js';\n");
   return await bundle('lib/construct.ts', join(directory, 'construct.js'), {
@@ -50,8 +51,9 @@ async function buildConstruct(directory: string): Promise<string[]> {
 }
 
 async function buildClientModule(directory: string): Promise<string[]> {
-  declareTypes({ entry: 'src/client/index.ts', root: 'src', outDir: join(directory, 'types') });
+  declareTypes({ ...CLIENT_TYPES, outDir: join(directory, 'types') });
   writeJson(join(directory, 'package.json'), { type: 'module' });
+  await bundleBrowserClient(directory);
   return await bundle('src/client/index.ts', join(directory, 'index.js'), { format: 'esm' });
 }
 
@@ -80,6 +82,10 @@ function manifest(): object {
     engines,
     exports: {
       './construct': { types: './construct.d.ts', default: './construct.js' },
+      './client/browser': {
+        types: './client/types/client/browser/index.d.ts',
+        default: './client/browser.js',
+      },
       './client': { types: './client/types/client/index.d.ts', default: './client/index.js' },
       './package.json': './package.json',
     },

@@ -6,15 +6,17 @@ import { PROJECT_ROOT } from './project-root.ts';
 const SPECIFIER = /(\bfrom |\bimport\()(['"])(\.[^'"]+)\.ts\2/g;
 
 export interface TypesOptions {
-  /** Entry point, relative to the repository. */
-  readonly entry: string;
+  /** Entry points, relative to the repository. */
+  readonly entries: readonly string[];
   /** Folder whose structure the declarations keep, relative to the repository. */
   readonly root: string;
   readonly outDir: string;
+  /** An entry point is for web pages, too. */
+  readonly browser?: boolean;
 }
 
-/** Writes the declarations of an entry point and of all files that they import, and of no others. */
-export function declareTypes({ entry, root, outDir }: TypesOptions): void {
+/** Writes the declarations of entry points and of all files that they import, and of no others. */
+export function declareTypes({ entries, root, outDir, browser = false }: TypesOptions): void {
   const rootDir = join(PROJECT_ROOT, root);
   const config = {
     extends: join(PROJECT_ROOT, 'tsconfig.json'),
@@ -25,10 +27,11 @@ export function declareTypes({ entry, root, outDir }: TypesOptions): void {
       stripInternal: true,
       rootDir,
       outDir,
+      ...(browser && { lib: ['ES2024', 'DOM', 'DOM.Iterable'] }),
       typeRoots: [join(PROJECT_ROOT, 'node_modules', '@types')],
     },
     include: [],
-    files: [join(PROJECT_ROOT, entry)],
+    files: entries.map((entry) => join(PROJECT_ROOT, entry)),
   };
   const path = `${outDir}.tsconfig.json`;
   writeFileSync(path, JSON.stringify(config));
@@ -39,7 +42,9 @@ export function declareTypes({ entry, root, outDir }: TypesOptions): void {
     rmSync(path);
   }
   const needed = new Set<string>();
-  collect(join(outDir, entry.slice(root === '.' ? 0 : root.length + 1).replace(/\.ts$/, '.d.ts')), needed);
+  for (const entry of entries) {
+    collect(join(outDir, entry.slice(root === '.' ? 0 : root.length + 1).replace(/\.ts$/, '.d.ts')), needed);
+  }
   for (const file of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
     if (file.endsWith('.d.ts') && !needed.has(join(outDir, file))) rmSync(join(outDir, file));
   }

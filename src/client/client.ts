@@ -4,6 +4,7 @@ import { newApiState } from './handover/hand-over.ts';
 import { failureItem, type Item, notificationItem } from './handover/item.ts';
 import type { BatchNotification, FailedAttempt, Notification, Result } from './handover/notification.ts';
 import { NotHandedOverError } from './not-handed-over-error.ts';
+import type { PageToken, TokenRequest } from './page-token.ts';
 import { type BatchProgress, sendInBatches } from './send-in-batches.ts';
 import type { Settings } from './settings.ts';
 import type { FileSystem } from './spool/durable-files.ts';
@@ -50,6 +51,12 @@ export interface NotificationClient {
     options?: SendOptions,
   ): Promise<Result>;
   /**
+   * Gets a short-lived token for a web page, which may do no more than it says: send, or see and retry these log_ids.
+   * The API key needs the scopes for that: `send`, or `read` and `operate`.
+   * @throws Error if the API gives none; the page asks again
+   */
+  createToken(request: TokenRequest): Promise<PageToken>;
+  /**
    * Hands over the notifications in the spool, the oldest first.
    * @throws SpoolLockedError if another process works on the spool
    */
@@ -58,6 +65,7 @@ export interface NotificationClient {
 
 export interface ClientPorts extends HandOverOrSpoolPorts {
   readonly fs: FileSystem;
+  readonly createToken: NotificationClient['createToken'];
 }
 
 export function createClient(settings: Settings, ports: ClientPorts): NotificationClient {
@@ -90,6 +98,8 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
       }
       return sendOne(notificationItem({ ...notification, failed_attempt: failure }), notification, signal);
     },
+
+    createToken: ports.createToken,
 
     async flush({ onProgress, ...options } = {}) {
       const release = await lockSpool(settings.spoolDirectory, { fs });

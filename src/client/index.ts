@@ -2,6 +2,8 @@ import * as fs from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createClient, type NotificationClient } from './client.ts';
 import { createApi } from './handover/api.ts';
+import { createRequest } from './handover/api-request.ts';
+import { createTokenCall } from './page-token.ts';
 import { warnOfPlainHttp } from './plain-http.ts';
 import { type ClientOptions, settingsOf } from './settings.ts';
 import { createSpool } from './spool/spool.ts';
@@ -10,6 +12,7 @@ export type { NotificationClient, SendOptions } from './client.ts';
 export type { BatchNotification, FailedAttempt, Notification, Problem, Result } from './handover/notification.ts';
 // biome-ignore lint/performance/noBarrelFile: this is the entry point of a package, and callers tell these errors apart.
 export { NotHandedOverError } from './not-handed-over-error.ts';
+export type { PageToken, TokenRequest } from './page-token.ts';
 export type { BatchProgress } from './send-in-batches.ts';
 export type { ClientOptions } from './settings.ts';
 export type { FlushOptions, FlushProgress, FlushReport } from './spool/flush.ts';
@@ -34,6 +37,7 @@ export function createNotificationClient(
   const { spoolDirectory: directory, failedDirectory, keys } = settings;
   return createClient(settings, {
     post: createApi({ ...settings, clock }),
+    createToken: createTokenCall(createRequest({ ...settings, clock })),
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
     fs,
     clock,

@@ -67,6 +67,7 @@ describe('the package that producers install', () => {
         'LICENSE',
         'README.md',
         'THIRD-PARTY-NOTICES',
+        'browser.js',
         'index.js',
         'index.js.map',
         'notification-spool.js',
@@ -74,7 +75,8 @@ describe('the package that producers install', () => {
       ]);
       const types = files.filter((file) => file.startsWith('types/'));
       expect(types).toContain('types/client/index.d.ts');
-      expect(types.filter((file) => !/^types\/(client|core\/model)\/[a-z/-]+\.d\.ts$/.test(file))).toEqual([]);
+      expect(types).toContain('types/client/browser/index.d.ts');
+      expect(types.filter((file) => !/^types\/(client|core\/(model|intake))\/[a-z/-]+\.d\.ts$/.test(file))).toEqual([]);
     } finally {
       rmSync(packed, { recursive: true, force: true });
     }
@@ -196,6 +198,36 @@ describe('the package that producers install', () => {
         stdio: 'pipe',
       });
     expect(compiled()).toBe('');
+  }, 60_000);
+
+  it('has types for web pages, which need no types of Node', () => {
+    writeFileSync(
+      join(project, 'page.mts'),
+      `import { createOfflineQueue, defineNotificationState, TEXTS } from 'notification-retry-client/browser';
+      const api = { url: 'https://api.example', getToken: async () => 'nrt_x' };
+      defineNotificationState({ ...api, texts: { fr: { ...TEXTS.en, retry: 'Encore' } } });
+      const queue = await createOfflineQueue(api);
+      const { id } = await queue.add({ channel: 'email', recipient: 'a@b.example', body: 'Text' });
+      const sent: number = await queue.retry(id);
+      console.log(sent);
+      // @ts-expect-error there is no such channel
+      await queue.add({ channel: 'pigeon', recipient: 'a', body: 'Text' });`,
+    );
+    const tsc = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022,dom',
+      '--types',
+      '',
+    ];
+    const run = () => execFileSync(process.execPath, [tsc, ...options, 'page.mts'], { cwd: project, encoding: 'utf8' });
+    expect(run()).toBe('');
   }, 60_000);
 });
 

@@ -49,6 +49,7 @@ describe('the package with the construct', () => {
       expect.arrayContaining([
         'construct.js',
         'construct.d.ts',
+        'client/browser.js',
         'client/index.js',
         'types/lib/construct.d.ts',
         'client/types/client/index.d.ts',
@@ -59,8 +60,8 @@ describe('the package with the construct', () => {
     );
   });
 
-  it('exports the construct and the client only, and installs no library', () => {
-    expect(Object.keys(manifest().exports)).toEqual(['./construct', './client', './package.json']);
+  it('exports the construct and the clients only, and installs no library', () => {
+    expect(Object.keys(manifest().exports)).toEqual(['./construct', './client/browser', './client', './package.json']);
     const { dependencies: versions } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
     expect(manifest()).toMatchObject({
       name: 'notification-retry',

@@ -21,7 +21,7 @@ export interface Answer {
  * Posts JSON to a path of the API, with an idempotency key.
  * @returns the answer, or the code of the reason why there is none
  */
-type ApiRequest = (path: string, body: object, key: string, signal?: AbortSignal) => Promise<Answer | string>;
+export type ApiRequest = (path: string, body: object, key: string, signal?: AbortSignal) => Promise<Answer | string>;
 
 export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): ApiRequest {
   const base = url.replace(/\/+$/, '');

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient, type NotificationClient } from '../../../src/client/client.ts';
 import { createApi } from '../../../src/client/handover/api.ts';
+import { createRequest } from '../../../src/client/handover/api-request.ts';
 import type { Item } from '../../../src/client/handover/item.ts';
 import type { Notification } from '../../../src/client/handover/notification.ts';
+import { createTokenCall } from '../../../src/client/page-token.ts';
 import { type ClientOptions, settingsOf } from '../../../src/client/settings.ts';
 import type { FileSystem } from '../../../src/client/spool/durable-files.ts';
 import type { GivenUp } from '../../../src/client/spool/given-up.ts';
@@ -59,6 +61,7 @@ export async function startWorld(): Promise<World> {
     client: (options = {}, fs = realFs) =>
       createClient(settings(options), {
         post: createApi({ ...settings(options), clock }),
+        createToken: createTokenCall(createRequest({ ...settings(options), clock })),
         spool: spoolOf(options, fs),
         fs,
         clock,

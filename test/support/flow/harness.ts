@@ -52,7 +52,13 @@ export class Flow {
   async start(
     settings: Pick<
       LocalRuntimeOptions,
-      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'newsletterPatienceSeconds'
+      | 'dataDir'
+      | 'baseIntervalSeconds'
+      | 'breaker'
+      | 'functionsDynamodb'
+      | 'sesLimits'
+      | 'newsletterPatienceSeconds'
+      | 'corsOrigins'
     > = {},
     integrations: Row = {},
   ): Promise<void> {

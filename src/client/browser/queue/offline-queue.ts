@@ -1,0 +1,126 @@
+import type { Notification } from '../../handover/notification.ts';
+import { type HandoverOutcome, noAnswer, outcomeOfAnswer } from '../../handover/retry-rules.ts';
+import { type ApiOptions, createPageRequest, type PageRequest } from '../api/request.ts';
+import { openEntryStore } from './indexed-db-store.ts';
+import type { EntryStore, QueueEntry } from './queue-entry.ts';
+import { runQueue } from './run-queue.ts';
+import { type QueueEvent, sendNext } from './send-next.ts';
+
+export interface QueueOptions extends ApiOptions {
+  /**
+   * Name of the queue, `default` unless given. A page with sign-in takes the id of the person, so that nobody sends what
+   * somebody else left behind.
+   */
+  readonly name?: string;
+}
+
+/** Notifications that a page hands over, now or when the network is back. */
+export interface OfflineQueue {
+  /**
+   * Stores a notification, and sends it after those before it.
+   * @param label the page's own words for it, which stay when its content is gone
+   * @returns its entry once it is stored
+   * @throws DOMException if the browser stores nothing, for example because the disk is full
+   */
+  add(notification: Notification, label?: string): Promise<QueueEntry>;
+  /** All entries, in their order: waiting and failed ones, and those that were accepted in the last seven days. */
+  entries(): Promise<QueueEntry[]>;
+  /** Sends failed entries again, with their old keys: the one with this id, or all. @returns how many */
+  retry(id?: number): Promise<number>;
+  /** Forgets an entry. One that is being sent may still arrive. */
+  remove(id: number): Promise<void>;
+  /** Tells what happens to entries, in all tabs. @returns a function that ends it */
+  subscribe(listener: (event: QueueEvent) => void): () => void;
+  /** Ends the work of this tab; other tabs go on. */
+  close(): void;
+}
+
+/** Accepted entries are kept for so long, so that a page can show what became of them. */
+const ACCEPTED_KEPT_MS = 7 * 86_400_000;
+
+/** Opens the queue of this origin, and sends what waits there (retry-and-idempotency-design.md §5). */
+export async function createOfflineQueue({ name = 'default', ...api }: QueueOptions): Promise<OfflineQueue> {
+  const fullName = `notification-retry-${name}`;
+  const store = await openEntryStore(fullName);
+  const tabs = new BroadcastChannel(fullName);
+  const listeners = new Set<(event: QueueEvent) => void>();
+  const tell = (event: QueueEvent) => {
+    for (const listener of listeners) listener(event);
+  };
+  const emit = (event: QueueEvent) => {
+    tabs.postMessage(event);
+    tell(event);
+  };
+  const isOnline = () => navigator.onLine;
+  const ports = { store, send: sender(createPageRequest(api)), isOnline, emit, now: Date.now, random: Math.random };
+  const { wake, close } = runQueue({
+    exclusively: (step) => navigator.locks.request(fullName, step),
+    step: (anew) => sendNext(ports, anew),
+    onFault: (error) => console.error('notification-retry: the queue cannot be read; it is tried again.', error),
+  });
+  const online = () => void wake(true);
+  addEventListener('online', online);
+  tabs.onmessage = ({ data }: MessageEvent<QueueEvent>) => {
+    tell(data);
+    // The tab that was told may have been closed since: this one takes over.
+    if (data.type === 'queued' || data.type === 'waiting') void wake();
+  };
+  await removeOld(store);
+  void wake();
+
+  return {
+    async add(notification, label) {
+      const idempotency_key = crypto.randomUUID();
+      const content = { idempotency_key, notification, ...(label !== undefined && { label }) };
+      const entry = await store.add({ ...content, state: 'waiting', created_at: Date.now(), attempts: 0 });
+      emit({ type: 'queued', entry });
+      void wake();
+      return entry;
+    },
+    entries: () => store.list(),
+    async retry(id) {
+      const failed = (await store.list()).filter(
+        (one) => one.state === 'failed' && (id === undefined || one.id === id),
+      );
+      for (const { first_sent_at, reason, problem: _, ...entry } of failed) {
+        // The key of an entry that is too old is forgotten, and the person has decided.
+        const since = reason === 'too-old' || first_sent_at === undefined ? {} : { first_sent_at };
+        const again = { ...entry, ...since, state: 'waiting', attempts: 0 } as const;
+        if (await store.replace(again)) emit({ type: 'queued', entry: again });
+      }
+      void wake();
+      return failed.length;
+    },
+    async remove(id) {
+      const entry = (await store.list()).find((one) => one.id === id);
+      await store.remove(id);
+      if (entry !== undefined) emit({ type: 'removed', entry });
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      close();
+      removeEventListener('online', online);
+      tabs.close();
+    },
+  };
+}
+
+function sender(request: PageRequest) {
+  return async ({ notification, idempotency_key }: QueueEntry): Promise<HandoverOutcome> => {
+    const init = { method: 'POST', body: notification ?? {}, idempotencyKey: idempotency_key };
+    const answer = await request('send', '/v1/notifications', init);
+    if (typeof answer === 'string') return noAnswer(answer);
+    const { status, json, repeat, retryAfterMs } = answer;
+    const { log_id } = (json ?? {}) as { readonly log_id?: unknown };
+    if (status === 202 && typeof log_id === 'string') return { state: 'accepted', log_id, repeat };
+    return outcomeOfAnswer(status, json, retryAfterMs);
+  };
+}
+
+async function removeOld(store: EntryStore): Promise<void> {
+  const before = Date.now() - ACCEPTED_KEPT_MS;
+  for (const { id, accepted_at = before } of await store.list()) if (accepted_at < before) await store.remove(id);
+}

@@ -1,0 +1,85 @@
+import type { PublicState } from '../../../core/intake/public-state.ts';
+import type { ErrorType } from '../../../core/model/error-types.ts';
+
+/** What the element says in one language. */
+export interface StateTexts {
+  readonly states: Readonly<Record<PublicState, string>>;
+  /** On the button. */
+  readonly retry: string;
+  /** While the API does not answer, or has no such notification. */
+  readonly unavailable: string;
+  /** It failed, and continues on its fallback channel. */
+  readonly continues: string;
+  /** Why it failed. Absent: the API's own sentences, which are English. */
+  readonly causes?: Readonly<Partial<Record<ErrorType, string>>>;
+}
+
+export const TEXTS: Readonly<Record<'en' | 'ja', StateTexts>> = {
+  en: {
+    states: {
+      saving: 'Waiting to be sent.',
+      processing: 'Being sent.',
+      done: 'Sent.',
+      failed: 'Not sent.',
+      retrying: 'Not sent yet. Another attempt follows.',
+    },
+    retry: 'Try again',
+    unavailable: 'The state cannot be shown at the moment.',
+    continues: 'It continues on another channel.',
+  },
+  ja: {
+    states: {
+      saving: '送信を待っています。',
+      processing: '送信しています。',
+      done: '送信しました。',
+      failed: '送信できませんでした。',
+      retrying: 'まだ送信できていません。再試行します。',
+    },
+    retry: '再試行',
+    unavailable: '現在、状態を表示できません。',
+    continues: '別のチャネルで送信を続けています。',
+    causes: {
+      NETWORK_TIMEOUT: '送信先から時間内に応答がありませんでした。',
+      UNKNOWN: '送信先がエラーを返しました。',
+      SERVER_OVERLOAD: '送信先が混雑しているか、停止しています。',
+      RATE_LIMITED: '送信先が受け付けを一時的に制限しています。',
+      AUTH_TEMPORARY: '送信先への認証に一時的に失敗しました。',
+      INVALID_RECIPIENT: '宛先が存在しないか、受信できません。宛先を直して、もう一度送信してください。',
+      AUTH_FAILED: '送信先への認証に失敗しました。連携の設定を確認する必要があります。',
+      FORMAT_ERROR: '送信先がメッセージの形式を受け付けませんでした。文面またはテンプレートの修正が必要です。',
+      PERMISSION_DENIED: '送信先に投稿する権限がありません。権限の付与が必要です。',
+      MAX_RETRIES: '再試行の回数が上限に達しました。',
+      EXPIRED: '送信できる期限を過ぎました。',
+      CANCELLED: '送信は取り消されました。',
+    },
+  },
+};
+
+/** What the API says of a notification, as far as the element shows it. */
+export interface NotificationAnswer {
+  readonly status: PublicState;
+  readonly canRetry: boolean;
+  readonly errorMessage?: string;
+  readonly error_type?: ErrorType;
+  readonly next_retry_at?: string;
+  readonly scheduled_at?: string;
+  readonly successor_log_id?: string;
+}
+
+export function messageOf(answer: NotificationAnswer, texts: StateTexts): string {
+  const { status, errorMessage, error_type, successor_log_id } = answer;
+  const said = texts.states[status];
+  if (status !== 'failed') return said;
+  if (texts.causes === undefined) return errorMessage === undefined ? said : `${said} ${errorMessage}`;
+  const cause = error_type === undefined ? undefined : texts.causes[error_type];
+  const parts = [said, successor_log_id === undefined ? cause : texts.continues];
+  return parts.filter((part) => part !== undefined).join(' ');
+}
+
+/** The texts of a language such as `ja-JP`; English for languages that there are no texts for. */
+export function textsFor(language: string, more: Readonly<Record<string, StateTexts>>): StateTexts {
+  const all: Readonly<Record<string, StateTexts>> = { ...TEXTS, ...more };
+  const [primary = ''] = language.toLowerCase().split('-');
+  const own = [language.toLowerCase(), primary].find((name) => Object.hasOwn(all, name));
+  return all[own ?? 'en'] ?? TEXTS.en;
+}

@@ -1,0 +1,19 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { bundleBrowserClient } from '../../../scripts/client-parts.ts';
+
+it('the client for web pages has no dependency, and at most 10 KB compressed', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'browser-client-'));
+  try {
+    const inputs = await bundleBrowserClient(directory);
+    expect(inputs.filter((file) => !file.startsWith('src/client/'))).toEqual([]);
+    const built = readFileSync(join(directory, 'browser.js'));
+    expect(built.toString()).not.toMatch(/\bimport\b|\brequire\(/);
+    expect(gzipSync(built).length).toBeLessThan(10 * 1024);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,28 @@
+import type { EntryStore, QueueEntry } from '../../../src/client/browser/queue/queue-entry.ts';
+
+/** The entries of an offline queue in memory: the twin of IndexedDB. */
+export function memoryEntries(): EntryStore {
+  const entries = new Map<number, QueueEntry>();
+  let last = 0;
+  return {
+    async add(entry) {
+      const stored = { ...structuredClone(entry), id: ++last };
+      entries.set(stored.id, stored);
+      return stored;
+    },
+    async first() {
+      return [...entries.values()].sort((a, b) => a.id - b.id).find(({ state }) => state === 'waiting');
+    },
+    async replace(entry) {
+      if (!entries.has(entry.id)) return false;
+      entries.set(entry.id, structuredClone(entry));
+      return true;
+    },
+    async remove(id) {
+      entries.delete(id);
+    },
+    async list() {
+      return [...entries.values()].sort((a, b) => a.id - b.id);
+    },
+  };
+}
