@@ -2,7 +2,6 @@ import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-s
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
 import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warming-store.ts';
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
-import { createPartSegments } from '../../src/adapters/post/post-renderer.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { countEmail } from '../../src/core/newsletter/lifecycle/count.ts';
@@ -12,6 +11,7 @@ import { createWarming } from '../../src/core/newsletter/warming/domain-warming.
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { messageHandler } from '../shared/newsletter/message-function.ts';
 import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
+import { partsOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
@@ -45,7 +45,7 @@ function bind() {
       createMemberStore(client, env.MEMBERS_TABLE, clock),
       createMemberSealing(sealer, hashKey),
     ),
-    parts: createPartSegments(),
+    parts: partsOnFirstEmail(),
     warming: createWarming(createWarmingStore(client, env.PIPELINE_STATE_TABLE, clock), clock),
   };
   return withObservability(createHandler(deps, observability), observability);

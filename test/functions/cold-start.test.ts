@@ -33,6 +33,7 @@ describe('at a cold start', () => {
       ['@aws-sdk/client-sesv2', '@aws-sdk/client-sqs', 'htmlparser2', 'entities', '@aws-sdk/client-kms'],
     ],
     ['newsletter-clock', ['@aws-sdk/client-sqs']],
+    ['newsletter-prepare', ['@aws-sdk/client-sqs', 'htmlparser2', 'entities', '@tryghost/nql-lang']],
     [
       'api-emails',
       [

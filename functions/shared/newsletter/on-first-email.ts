@@ -2,6 +2,7 @@ import type { ScheduleTarget } from '../../../src/adapters/scheduler/email-sched
 import type { NewsletterQueueUrls } from '../../../src/adapters/sqs/newsletter-queues.ts';
 import type { NewsletterQueues, Schedules } from '../../../src/core/newsletter/model/ports.ts';
 import type { BulkProvider } from '../../../src/core/newsletter/model/provider.ts';
+import type { PartSegments } from '../../../src/core/newsletter/preparation/ports.ts';
 import type { Renderings } from '../../../src/core/newsletter/sending/send-deps.ts';
 import { onFirstUse } from '../runtime/on-first-use.ts';
 
@@ -36,4 +37,12 @@ export function renderingsOnFirstEmail(): Renderings {
     (await import('../../../src/adapters/post/post-renderer.ts')).createRenderings(),
   );
   return { of: async (...args) => (await renderings()).of(...args) };
+}
+
+/** Which members see which part, whose HTML parser is loaded with the first email. */
+export function partsOnFirstEmail(): PartSegments {
+  const parts = onFirstUse(async () =>
+    (await import('../../../src/adapters/post/post-renderer.ts')).createPartSegments(),
+  );
+  return { of: async (...args) => (await parts()).of(...args) };
 }
