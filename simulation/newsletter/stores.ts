@@ -78,6 +78,11 @@ export class NewsletterTables {
         return store.put(chunks);
       },
       readChunk: (key) => read(1, store.readChunk(key)),
+      async readChunks(...range) {
+        const found = await store.readChunks(...range);
+        const chunks = await Promise.all(found.map((sealed) => sealed.open()));
+        return read(reads(chunks.reduce((sum, chunk) => sum + chunkBytes(chunk), 0)), found);
+      },
       readState: (key) => read(1, store.readState(key)),
       states: async (email, batch) => {
         const all = await store.states(email, batch);

@@ -116,7 +116,7 @@ describe('a bulk operation', () => {
     const more = { filter, rate: 20, limit: 7, max_age_hours: 2, include_stopped: true };
     const { command, operation_id } = await create('', 'redrive', more);
     expect(command).toBe(
-      "npm run ops -- replay --channel slack --integration 'INT'\\''1' --failure-reason EXPIRED --last-error AUTH_FAILED" +
+      "npm run ops -- replay --channel slack --failure-reason EXPIRED --last-error AUTH_FAILED --integration 'INT'\\''1'" +
         ' --max-age 7200s --include-stopped --limit 7 --rate 20 --local',
     );
     await until(operation_id, 'ready');

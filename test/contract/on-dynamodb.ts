@@ -1,6 +1,6 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { BATCHES } from '../../functions/shared/runtime/clients/dynamodb.ts';
+import { NEWSLETTER_CALLS } from '../../functions/shared/newsletter/newsletter-dynamodb.ts';
 import { withDirectCalls } from '../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import type { Sealer } from '../../src/adapters/sealing/sealer.ts';
@@ -11,7 +11,7 @@ import { createTables, type TableNames } from '../support/tables.ts';
 
 /** What an implementation under test is made of, on tables of its own. */
 export interface OnDynamoDb {
-  /** Makes the calls of batches as the functions do. */
+  /** Makes its calls as the functions do: those of newsletters make the most of them without the SDK's middleware. */
   readonly client: DynamoDBClient;
   readonly tables: TableNames;
   readonly sealer: Sealer;
@@ -32,7 +32,7 @@ export function describeOnDynamoDb<T>(
     let created: T;
     beforeAll(async () => {
       dynamodb = await startTestDynamoDb(engine);
-      const client = withDirectCalls(dynamodb.client, BATCHES);
+      const client = withDirectCalls(dynamodb.client, NEWSLETTER_CALLS);
       const tables = await createTables(client, 'contract');
       const TableName = tables.notification_log;
       created = create({

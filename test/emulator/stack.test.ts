@@ -110,11 +110,9 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
   it('applies what SES publishes about an e-mail', async () => {
     const [attempt] = (await ops('show', 'row-email')).attempts;
     const { delivery } = SES_SAMPLES;
-    const tags = withIndexedNames({ ...delivery.detail.mail.tags, log_id: ['row-email'], attempt: ['1'] });
-    const detail = {
-      ...delivery.detail,
-      mail: { ...delivery.detail.mail, messageId: attempt.provider_message_id, tags },
-    };
+    const tags = { ...delivery.detail.mail.tags, log_id: ['row-email'], attempt: ['1'] };
+    const mail = { ...delivery.detail.mail, messageId: attempt.provider_message_id, tags };
+    const detail = withIndexedNames(JSON.parse(JSON.stringify({ ...delivery.detail, mail })));
     const event = { Source: TEST_SOURCE, DetailType: delivery['detail-type'], Detail: JSON.stringify(detail) };
     await stack.aws(['events', 'put-events', '--entries', JSON.stringify([event])]);
     await until(
@@ -143,14 +141,7 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     ['dispatcher', { dry_run: true }],
     ['monitor', {}],
   ])('runs the scheduled function %s', async (service, event) => {
-    const { Functions } = JSON.parse(await stack.aws(['lambda', 'list-functions']));
-    const { FunctionName } = Functions.find(
-      ({ Environment }: { Environment: { Variables: Record<string, string> } }) =>
-        Environment.Variables['POWERTOOLS_SERVICE_NAME'] === service,
-    );
-    const payload = Buffer.from(JSON.stringify(event)).toString();
-    const invoke = ['lambda', 'invoke', '--function-name', FunctionName, '--payload', payload, '/dev/null'];
-    expect(JSON.parse(await stack.aws(invoke))).not.toHaveProperty('FunctionError');
+    expect(await stack.invoke(service, event)).not.toHaveProperty('FunctionError');
   });
 
   it('keeps what it has through an update of the stack', async () => {

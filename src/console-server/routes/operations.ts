@@ -144,9 +144,10 @@ const FLAGS: Readonly<Record<string, string>> = {
 function commandOf(operation: Operation, local: boolean): string | null {
   const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
   if (kind !== 'redrive' || asked['recipient_hash'] !== undefined) return null;
-  const args = Object.entries(asked).flatMap(([name, value]) => {
-    const flag = FLAGS[name];
-    return flag === undefined ? [] : [flag, value];
+  // In the order of the flags: DynamoDB keeps none.
+  const args = Object.entries(FLAGS).flatMap(([name, flag]) => {
+    const value = asked[name];
+    return value === undefined ? [] : [flag, value];
   });
   if (max_age_ms !== undefined) args.push('--max-age', `${Math.ceil(max_age_ms / 1_000)}s`);
   if (include_stopped) args.push('--include-stopped');

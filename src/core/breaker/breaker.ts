@@ -109,12 +109,25 @@ export function probing(breaker: Breaker, lease_ms: number, context: TransitionC
  */
 export function reopened(breaker: Breaker, error_type: ErrorType, context: TransitionContext): Breaker {
   const { policy } = context;
-  const interval_ms = Math.min(breaker.interval_ms * 2, policy.max_interval_ms);
+  const interval_ms = nextInterval(breaker, context);
   const { drained_at: _, draining_since: __, ...open } = breaker;
   const rate = lineRate(breaker, policy);
   const failed = breaker.state === 'draining' ? Math.min(rate, startedRate(breaker, context)) / 2 : rate;
   const next = Math.min(rate, Math.max(policy.drain_per_second, failed));
   return postponed({ ...open, state: 'open', error_type, interval_ms }, interval_ms, context, next);
+}
+
+/**
+ * A failed probe doubles the interval: a short line comes round once per interval, and each round costs writes. A line
+ * that is longer than the longest interval brings notifications all the time, so a probe each shortest interval costs
+ * one attempt, and the drain begins earlier (docs/decisions/0137).
+ */
+function nextInterval(breaker: Breaker, { now, policy }: TransitionContext): number {
+  const { state, interval_ms, lines } = breaker;
+  const rate = lineRate(breaker, policy);
+  const ends = Math.max(...LANES.map((lane) => slotTime(lines[lane], lines[lane].slots, rate)));
+  if (state === 'open' && ends > now.getTime() + policy.max_interval_ms) return policy.interval_ms;
+  return Math.min(interval_ms * 2, policy.max_interval_ms);
 }
 
 /** The probe did not reach the provider: the next notification makes it. */

@@ -3,7 +3,7 @@ import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { ForeignRow } from '../model/foreign-row.ts';
 import { type NotificationRow, UPDATED_BY } from '../model/notification.ts';
-import { messageFor, type QueueMessage } from '../model/queue-message.ts';
+import { messageFor, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import { expiresAt, historyKeys } from '../model/work/history-index.ts';
@@ -136,6 +136,7 @@ function successorOf(
     last_attempt: -1,
     work_queue: movedQueue('due', row),
     work_at: at,
+    ...queuedFor(at, priority, now),
     created_at: at,
     updated_at: at,
     updated_by: UPDATED_BY,

@@ -2,7 +2,7 @@ import { checkRetry } from '../delivery/policy/retry-check.ts';
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import type { QueuedMessage } from '../model/lanes.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { messageFor, type QueueMessage, type RunOptions } from '../model/queue-message.ts';
+import { messageFor, type QueueMessage, queuedFor, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import type { Clock } from '../model/time.ts';
@@ -32,13 +32,18 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
     case 'waiting':
       // Replaces the pending retry: a message for the old time is a straggler. It is forced, so that it is sent even
       // while a breaker is open: a notification that an operator asks for by name is the probe.
-      return { do: 'queue', due, change: { set: { work_at: due, next_retry_at: due } }, options: { force: true } };
+      return { do: 'queue', due, change: { set: dueNow(row, due, now) }, options: { force: true } };
     case 'dead':
       // One attempt, as with `--force-retry`. If the attempt fails, the notification is dead again.
       return { do: 'queue', due: row.work_at ?? due, options: { force: true } };
     case 'stopped':
       return { do: 'queue', due, change: revival(row, now, policy) };
   }
+}
+
+/** The message follows, so an express run leaves the row out while its lane has messages (docs/decisions/0134). */
+function dueNow({ priority }: NotificationRow, due: string, now: Date): RowChange['set'] {
+  return { work_at: due, next_retry_at: due, ...queuedFor(due, priority, now) };
 }
 
 export interface RetryResult {

@@ -1,5 +1,6 @@
 import { limitOf } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
+import { queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { movedQueue } from '../model/work-index.ts';
@@ -23,6 +24,7 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
       redrive_count: (row.redrive_count ?? 0) + 1,
       work_queue: movedQueue('due', row),
       work_at: due,
+      ...queuedFor(due, row.priority, now),
       next_retry_at: due,
       // Set to empty: a batched statement removes at most one attribute (decision 0005).
       ...(row.dead_message_id !== undefined && { dead_message_id: '' }),

@@ -99,7 +99,9 @@ export class Dispatcher {
     for (const item of items) {
       const lane = laneOf(item);
       if (!own.has(lane) || epochMs(item.work_at) > now.getTime()) continue;
-      if ((item.work_at <= last_sweep && takeFrom(unmet, lane)) || takeFrom(own, lane) || !rooms?.take(lane)) continue;
+      // A look ahead, or its writer, has sent the message of an expected row since the last sweep (decision 0137).
+      const isSent = item.work_at <= last_sweep || isExpected(item);
+      if ((isSent && takeFrom(unmet, lane)) || takeFrom(own, lane) || !rooms?.take(lane)) continue;
       rooms.release(lane);
       outgoing.push({ message: messageFor(item, item.work_at, run_id), delay_seconds: 0 });
     }

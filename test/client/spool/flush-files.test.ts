@@ -91,6 +91,16 @@ it('of a batch that was attempted in part, what was accepted leaves the file', a
   ]);
 });
 
+it('says of what is left why it is, also when other notifications of the file were accepted first', async () => {
+  const [file = ''] = await spooled(2);
+  const busy = { state: 'postponed', retryable: false, splittable: false, reason: 'status 503', status: 503 } as const;
+  expect(await flushWith([ACCEPTED, busy])).toMatchObject({ accepted: 1, left: 1, skipped: [] });
+  expect((await world.spool().head('spool', file)).header?.lastError).toEqual({
+    at: world.now.toISOString(),
+    reason: 'status 503',
+  });
+});
+
 it('a file that is handed over in its last flush is not given up', async () => {
   const [file = ''] = await spooled(1);
   const spool = world.spool();

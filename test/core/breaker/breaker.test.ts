@@ -59,4 +59,20 @@ describe('a breaker that opens', () => {
     const lines = { express: { from, slots: 1 }, standard: { from, slots: 1 } };
     expect(reopened({ ...open(), lines }, 'UNKNOWN', { now: T0, policy }).lines).toEqual(lines);
   });
+
+  it.each([
+    ['a short line comes round', 60_000, 'doubles', 60_000],
+    ['a long line brings notifications all the time', 120_001, 'stays the shortest', 30_000],
+  ] as const)('is probed as often as its line allows: where %s, the interval %s', (_, end_ms, __, interval_ms) => {
+    const empty = { from: T0.toISOString(), slots: 0 };
+    const lines = { express: empty, standard: { from: at(end_ms).toISOString(), slots: 0 } };
+    const again = reopened({ ...open(), interval_ms: 30_000, lines }, 'UNKNOWN', { now: T0, policy });
+    expect(again).toMatchObject({ interval_ms, probe_at: at(interval_ms).toISOString() });
+  });
+
+  it('is probed less often after it failed while a long line was let go', () => {
+    const lines = { express: { from: at(600_000).toISOString(), slots: 0 }, standard: open().lines.standard };
+    const again = reopened(draining({ lines, interval_ms: 30_000 }), 'UNKNOWN', { now: T0, policy });
+    expect(again.interval_ms).toBe(60_000);
+  });
 });

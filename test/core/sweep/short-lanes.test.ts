@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { messageFor, queuedFor } from '../../../src/core/model/queue-message.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
@@ -45,7 +46,7 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
     short_lanes: { seconds: 60, least: 100, pause },
     ...more,
   };
-  const run = (from?: SweepCursor) => sweep({}, { run_id: 'sweep-1', ...(from && { from }) }, deps);
+  const run = (given: SweepDeps = deps) => sweep({}, { run_id: 'sweep-1' }, given);
   return {
     run,
     tables,
@@ -75,6 +76,25 @@ describe('a scheduled sweep', () => {
     // A minute of two per second, where the least is 100.
     expect(figures().longest).toBeLessThanOrEqual(220);
     expect(figures().duplicates).toBeLessThan(50);
+  });
+
+  it('leaves out rows of a full lane whose messages wait in it, and sends those whose message was lost', async () => {
+    const noted = rows('n', 300, { priority: 'urgent' }).map((one) => ({
+      ...one,
+      ...queuedFor(one.work_at ?? '', 'urgent', T0),
+    }));
+    const lost = noted.slice(100, 105).map(({ log_id }) => log_id);
+    const { run, sent, deps, lane, figures } = setUp(noted, 2, {});
+    const waiting = noted.filter(({ log_id }) => !lost.includes(log_id));
+    await deps.lanes.send(
+      waiting.map((one) => ({ message: messageFor(one, one.work_at ?? '', 'x'), delay_seconds: 0 })),
+    );
+    await run({
+      ...deps,
+      lanes: { ...deps.lanes, backlog: async (_, name) => (name === 'express' ? lane.length : 0) },
+    });
+    expect(sent.slice(waiting.length)).toEqual(expect.arrayContaining(lost));
+    expect(figures().duplicates).toBeLessThanOrEqual(10);
   });
 
   it('learns within seconds that a lane is fast, so that the lane hardly waits', async () => {

@@ -3,12 +3,14 @@ import { isObject, type Json, type JsonObject, objectAt } from '../../../src/loc
 /**
  * What the synthesized template needs so that ministack 1.5 runs it. Everything that differs from a deployment on AWS is in
  * this file. Each adaptation names the gap that it works around, and goes when the gap is closed.
+ * @param issuer who signs the tokens of the console's users, if the template has the console
  */
-export function adaptTemplate(template: JsonObject): JsonObject {
+export function adaptTemplate(template: JsonObject, issuer: string): JsonObject {
   const resources = objectAt(template['Resources'], 'Resources');
   const mathAlarms = idsOf(resources, isMathAlarm);
   const secrets = idsOf(resources, ({ Type }) => Type === 'AWS::SecretsManager::Secret');
-  const kept = Object.fromEntries(Object.entries(resources).filter(([id]) => !mathAlarms.has(id)));
+  const removed = new Set([...mathAlarms, ...idsOf(resources, isPageDeployment)]);
+  const kept = Object.fromEntries(Object.entries(resources).filter(([id]) => !removed.has(id)));
   return objectAt(
     rewrite({ ...template, Resources: kept }, (value) => {
       if (mathAlarms.has(attributeOf(value))) return `arn:aws:cloudwatch:us-east-1:000000000000:alarm:removed`;
@@ -16,8 +18,9 @@ export function adaptTemplate(template: JsonObject): JsonObject {
       if (isObject(value['FilterCriteria']))
         return { ...value, FilterCriteria: absentParents(value['FilterCriteria']) };
       if (value['Type'] === 'AWS::IAM::Policy') return adaptedPolicy(value);
+      if (isObject(value['JwtConfiguration'])) return withIssuer(value, issuer);
       if (isObject(value['EventPattern'])) return { ...value, EventPattern: fromTests(value['EventPattern']) };
-      if (value['Type'] === 'AWS::Lambda::Function') return reachingLoopback(value);
+      if (value['Type'] === 'AWS::Lambda::Function') return adaptedFunction(value);
       return value;
     }),
     'template',
@@ -27,6 +30,11 @@ export function adaptTemplate(template: JsonObject): JsonObject {
 /** Gap: alarms on an expression (`Metrics`) are refused. They are left out, and the dashboard names none of them. */
 function isMathAlarm({ Type, Properties }: JsonObject): boolean {
   return Type === 'AWS::CloudWatch::Alarm' && isObject(Properties) && Properties['Metrics'] !== undefined;
+}
+
+/** Gap: CDK's function that copies the console's page needs boto3 and an AWS CLI, which the emulator's Python has not. */
+function isPageDeployment({ Type }: JsonObject): boolean {
+  return Type === 'Custom::CDKBucketDeployment';
 }
 
 /** Gap: `{"column":{"S":[{"exists":false}]}}` does not match a record without the column. On AWS it does (test/tools). */
@@ -79,7 +87,8 @@ export function withBatchActions(document: JsonObject): JsonObject {
 
 /** Gap: to send a mail is authorized without sender, identity and configuration set. On AWS the condition names the senders. */
 function anySender(statement: JsonObject): JsonObject {
-  if (!listOf(statement['Action']).includes('ses:SendEmail')) return statement;
+  const actions = listOf(statement['Action']);
+  if (!actions.includes('ses:SendEmail') && !actions.includes('ses:SendBulkEmail')) return statement;
   const { Condition: _, ...rest } = statement;
   return { ...rest, Resource: '*' };
 }
@@ -91,11 +100,17 @@ function anyPurpose(statement: JsonObject): JsonObject {
   return rest;
 }
 
+/** Gap: a schedule of a group is authorized as one of the group `default`. On AWS the resource names the group. */
+function anyGroup(statement: JsonObject): JsonObject {
+  if (!listOf(statement['Action']).includes('scheduler:CreateSchedule')) return statement;
+  return JSON.parse(JSON.stringify(statement).replaceAll(/:schedule\/[^/"]+\//g, ':schedule/default/'));
+}
+
 function adaptedPolicy(resource: JsonObject): JsonObject {
   const properties = objectAt(resource['Properties'], 'Properties');
   const document = withBatchActions(objectAt(properties['PolicyDocument'], 'PolicyDocument'));
   const Statement = listOf(document['Statement']).map((statement) =>
-    anyPurpose(anySender(objectAt(statement, 'statement'))),
+    anyPurpose(anySender(anyGroup(objectAt(statement, 'statement')))),
   );
   return { ...resource, Properties: { ...properties, PolicyDocument: { ...document, Statement } } };
 }
@@ -109,18 +124,36 @@ function fromTests(pattern: JsonObject): JsonObject {
 }
 
 /** Gap: an input transformer takes the `log_id[0]` of a path for a name. So the events of the tests have it as a name, too. */
-export function withIndexedNames(tags: Readonly<Record<string, readonly string[]>>): JsonObject {
-  return { ...tags, ...Object.fromEntries(Object.entries(tags).map(([name, [first]]) => [`${name}[0]`, first])) };
+export function withIndexedNames(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => withIndexedNames(item));
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [name, withIndexedNames(inner ?? null)] as const);
+  const indexed = entries.flatMap(([name, inner]) => (Array.isArray(inner) ? [[`${name}[0]`, inner[0] ?? null]] : []));
+  return Object.fromEntries([...entries, ...indexed]);
 }
 
-/** Not a gap: the receivers of these tests are on loopback, where a deployed sender refuses to post. */
-function reachingLoopback(resource: JsonObject): JsonObject {
+/** Not a gap: the issuer of these tests is on loopback, without TLS. A stage's configuration takes https only. */
+function withIssuer(authorizer: JsonObject, issuer: string): JsonObject {
+  const configuration = objectAt(authorizer['JwtConfiguration'], 'JwtConfiguration');
+  return { ...authorizer, JwtConfiguration: { ...configuration, Issuer: issuer } };
+}
+
+/**
+ * Not a gap: the receivers of these tests are on loopback, where a deployed sender refuses to post. Gap: the API's own
+ * URL is below the emulator's address, `https://ID.execute-api.127.0.0.1:PORT`, which is no URL.
+ */
+function adaptedFunction(resource: JsonObject): JsonObject {
   const properties = objectAt(resource['Properties'], 'Properties');
+  if (properties['Environment'] === undefined) return resource;
   const environment = objectAt(properties['Environment'], 'Environment');
   const variables = objectAt(environment['Variables'], 'Variables');
-  if (!String(variables['POWERTOOLS_SERVICE_NAME']).startsWith('send-')) return resource;
-  const Environment = { ...environment, Variables: { ...variables, ALLOW_PRIVATE_TARGETS: 'true' } };
-  return { ...resource, Properties: { ...properties, Environment } };
+  const isSender = String(variables['POWERTOOLS_SERVICE_NAME']).startsWith('send-');
+  const Variables = {
+    ...variables,
+    ...(isSender && { ALLOW_PRIVATE_TARGETS: 'true' }),
+    ...(variables['API_URL'] !== undefined && { API_URL: 'https://api.your-domain.example' }),
+  };
+  return { ...resource, Properties: { ...properties, Environment: { ...environment, Variables } } };
 }
 
 function idsOf(resources: JsonObject, isMeant: (resource: JsonObject) => boolean): ReadonlySet<string> {

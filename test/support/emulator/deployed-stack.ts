@@ -15,10 +15,20 @@ export interface ApiAnswer {
 }
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON. */
+  readonly body?: object | string;
+}
+
+/** An e-mail as the emulator's SES keeps it. */
+export interface SentMail {
+  readonly To: readonly string[];
+  readonly Source: string;
+  readonly Subject: string;
+  readonly BodyText: string;
+  readonly MessageId: string;
 }
 
 /** The stack on an emulator, as its operators and producers reach it: by the AWS CLI, the npm scripts and the API. */
@@ -35,8 +45,12 @@ export interface DeployedStack {
   npm(script: string, args: readonly string[], as?: Credentials): Promise<string>;
   row(log_id: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   api(request: ApiRequest): Promise<ApiAnswer>;
+  /** The routes of the console, as its page calls them. */
+  consoleApi(request: ApiRequest): Promise<ApiAnswer>;
+  /** Invokes a function as a schedule does. @param service the folder under functions/ */
+  invoke(service: string, event: object): Promise<Readonly<Record<string, unknown>>>;
   /** The e-mails that SES took. */
-  mails(): Promise<readonly { To: readonly string[]; Subject: string; MessageId: string }[]>;
+  mails(): Promise<readonly SentMail[]>;
 }
 
 export function stackOn(emulator: Ministack): DeployedStack {
@@ -70,10 +84,17 @@ export function stackOn(emulator: Ministack): DeployedStack {
         },
       );
       request.once('error', reject);
-      request.end(body && JSON.stringify(body));
+      request.end(typeof body === 'object' ? JSON.stringify(body) : body);
     });
 
   let outputs: Readonly<Record<string, string>> | undefined;
+  let consoleHost: string | undefined;
+  /** The host of the API whose name ends so. */
+  const hostOf = async (end: string): Promise<string> => {
+    const { Items } = JSON.parse(await stack.aws(['apigatewayv2', 'get-apis']));
+    const { ApiEndpoint } = Items.find(({ Name }: { Name: string }) => Name.endsWith(end));
+    return ApiEndpoint.split('/')[2];
+  };
   const stack: DeployedStack = {
     async outputs() {
       if (outputs) return outputs;
@@ -111,6 +132,20 @@ export function stackOn(emulator: Ministack): DeployedStack {
       const { ApiUrl = '' } = await stack.outputs();
       // The API's own host name resolves to nothing. The emulator goes by the header.
       return send(request, ApiUrl.split('/')[2]);
+    },
+    async consoleApi(request) {
+      consoleHost ??= await hostOf('-console');
+      return send(request, consoleHost);
+    },
+    async invoke(service, event) {
+      const { Functions } = JSON.parse(await stack.aws(['lambda', 'list-functions']));
+      const { FunctionName } = Functions.find(
+        ({ Environment }: { Environment?: { Variables: Record<string, string> } }) =>
+          Environment?.Variables['POWERTOOLS_SERVICE_NAME'] === service,
+      );
+      const payload = Buffer.from(JSON.stringify(event)).toString();
+      const args = ['lambda', 'invoke', '--function-name', FunctionName, '--payload', payload, '/dev/null'];
+      return JSON.parse(await stack.aws(args));
     },
     async mails() {
       const { body } = await send({ method: 'GET', path: '/_ministack/ses/messages', headers: {} });

@@ -11,10 +11,11 @@ import { limits, STORAGE_LIMITS } from './request-limits.ts';
 /**
  * The client retries by itself: failing early gains nothing. Each call backs off for itself (`standard`): the adaptive
  * mode would slow all calls of the instance down because of one hot key (docs/decisions/0127).
+ * @param direct the operations whose calls are made without the SDK's middleware (docs/decisions/0143)
  */
-export function createDynamoDb(): DynamoDBClient {
+export function createDynamoDb(direct: Readonly<Record<string, unknown>> = BATCHES): DynamoDBClient {
   const client = new DynamoDBClient({ retryMode: 'standard', maxAttempts: 5, requestHandler: STORAGE_LIMITS });
-  return withDirectCalls(lean(client, IGNORED_BY_DYNAMODB), BATCHES);
+  return withDirectCalls(lean(client, IGNORED_BY_DYNAMODB), direct);
 }
 
 /** What batches are made of. A refusal of a single item is part of the answer, so these calls have no typed errors. */

@@ -30,16 +30,18 @@ export function createOperationStore(client: DynamoDBClient, table: string): Ope
     });
   }
 
+  async function read(operation_id: string): Promise<Operation | undefined> {
+    const item = await readVersioned(client, table, keyOf(operation_id));
+    return item && fromItem(item);
+  }
+
   return {
+    read,
+
     async create(operation) {
       const expires_at = Math.ceil(epochMs(operation.created_at) / 1000) + KEPT_DAYS * 86_400;
       const created = await change(operation, operation, [], { expires_at });
-      return created ?? operation;
-    },
-
-    async read(operation_id) {
-      const item = await readVersioned(client, table, keyOf(operation_id));
-      return item && fromItem(item);
+      return created ?? (await read(operation.operation_id)) ?? operation;
     },
 
     change: (was, { set, remove = [] }) => change(was, set, remove),

@@ -43,12 +43,12 @@ function restored<T extends Record<string, unknown>>(value: T): T {
     const one: unknown = value[name];
     if (one === null) delete value[name];
     else if (typeof one === 'string') {
-      if (name === 'B') put(value, name, Buffer.from(one, 'base64'));
+      if (name === 'B') put(value, name, bytesOf(one));
     } else if (name === 'BS' && Array.isArray(one)) {
       put(
         value,
         name,
-        one.map((text) => Buffer.from(String(text), 'base64')),
+        one.map((text) => bytesOf(String(text))),
       );
     } else if (isObject(one)) restored(one);
   }
@@ -57,4 +57,10 @@ function restored<T extends Record<string, unknown>>(value: T): T {
 
 function put(value: Record<string, unknown>, name: string, one: unknown): void {
   value[name] = one;
+}
+
+/** As the SDK gives them: a Buffer is another type to those that compare or copy. */
+function bytesOf(base64: string): Uint8Array {
+  const { buffer, byteOffset, byteLength } = Buffer.from(base64, 'base64');
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }

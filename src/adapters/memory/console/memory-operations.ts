@@ -5,6 +5,8 @@ export function createMemoryOperations(): OperationStore {
   const stored = new Map<string, Operation>();
   return {
     async create(operation) {
+      const known = stored.get(operation.operation_id);
+      if (known !== undefined) return known;
       const first = { ...operation, version: 1 };
       stored.set(operation.operation_id, first);
       return first;

@@ -82,6 +82,7 @@ export interface OperationChange {
 }
 
 export interface OperationStore {
+  /** The operation as it is stored; what is stored under its id already wins. */
   create(operation: Operation): Promise<Operation>;
   read(operation_id: string): Promise<Operation | undefined>;
   /** The operation as changed; undefined when somebody else changed it since it was read. */

@@ -166,10 +166,10 @@ describe('what is sent and received', () => {
         const { $metadata: __, ...expected } = await sdk.send(read);
         expect(plain(answer)).toEqual(plain(expected));
       }),
-      { numRuns: Number(process.env['FAULT_RUNS'] ?? 200) },
+      { numRuns: Number(process.env['FAULT_RUNS'] ?? 60) },
     );
-    expect(binary).toBeGreaterThan(20);
-  });
+    expect(binary).toBeGreaterThan(5);
+  }, 60_000);
 
   /** Bytes are the same whether they are a Buffer or not. */
   function plain(answer: unknown): unknown {

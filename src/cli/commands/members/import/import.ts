@@ -12,7 +12,8 @@ import { type CliContext, onDeployment, type Session } from '../../../session/se
 import { type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
 import type { LineFault } from './line-fault.ts';
 import { formatOf, readRecords } from './read-records.ts';
-import { type ImportRules, storeWindow } from './store-window.ts';
+import { checkedWindows, type ImportRules, type ImportWindow, storeWindow } from './store-window.ts';
+import { storedInOrder } from './stored-in-order.ts';
 
 interface ImportOptions {
   readonly tenant: string;
@@ -22,6 +23,8 @@ interface ImportOptions {
   readonly rejects?: string;
 }
 
+/** Windows that are stored at once: while one waits for storage, the next is sealed. */
+const WINDOWS_AT_ONCE = 4;
 /** Bad lines that are shown; all go to the file of rejects. */
 const SHOWN_FAULTS = 20;
 
@@ -67,12 +70,13 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
   const progress = showProgress(session);
   const bytes = createReadStream(file);
   try {
-    for await (const window of readRecords(bytes, format, state.line)) {
-      const { created, changed, faults } = await storeWindow(window, rules, access);
+    const windows = checkedWindows(readRecords(bytes, format, state.line), rules, access);
+    const store = (window: ImportWindow) => storeWindow(window, rules, access);
+    for await (const [{ line, faults }, { created, changed }] of storedInOrder(windows, store, WINDOWS_AT_ONCE)) {
       for (const fault of faults.slice(0, Math.max(0, SHOWN_FAULTS - state.bad))) progress.note(describe(fault));
-      const bad = new Set(faults.map(({ line }) => line)).size;
+      const bad = new Set(faults.map((fault) => fault.line)).size;
       state = {
-        line: window.at(-1)?.line ?? state.line,
+        line,
         created: state.created + created,
         changed: state.changed + changed,
         bad: state.bad + bad,

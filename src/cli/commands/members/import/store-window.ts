@@ -24,42 +24,64 @@ export interface ImportRules {
   readonly labels: readonly string[];
 }
 
-export interface WindowResult {
-  readonly created: number;
-  readonly changed: number;
+/** The members of a window of lines, and what is wrong with the other lines. */
+export interface ImportWindow {
+  /** The last line. */
+  readonly line: number;
+  readonly members: readonly GivenMember[];
+  readonly ids: ReadonlySet<string>;
   readonly faults: readonly LineFault[];
 }
 
+export interface WindowResult {
+  readonly created: number;
+  readonly changed: number;
+}
+
+/** Checks the lines of each window. */
+export async function* checkedWindows(
+  windows: AsyncIterable<readonly LineRecord[]>,
+  rules: ImportRules,
+  deps: Pick<UpsertDeps, 'sealing'>,
+): AsyncGenerator<ImportWindow> {
+  for await (const records of windows) {
+    const read = await Promise.all(records.map((record) => readMember(record, rules, deps)));
+    const members = read.flatMap((one) => ('faults' in one ? [] : [one]));
+    yield {
+      line: records.at(-1)?.line ?? 0,
+      members,
+      ids: new Set(members.map(({ member_id }) => member_id)),
+      faults: read.flatMap((one) => ('faults' in one ? one.faults : [])),
+    };
+  }
+}
+
 /**
- * Stores the members of a window of lines. An import only adds: it takes no label and no subscription from a member.
- * Lines with the same id are stored one after the other.
+ * Stores the members of a window. An import only adds: it takes no label and no subscription from a member. Lines with
+ * the same id are stored one after the other.
  */
 export async function storeWindow(
-  records: readonly LineRecord[],
-  rules: ImportRules,
+  { members }: ImportWindow,
+  { tenant_id }: Pick<ImportRules, 'tenant_id'>,
   deps: UpsertDeps,
 ): Promise<WindowResult> {
-  const read = await Promise.all(records.map((record) => readMember(record, rules, deps)));
-  const faults = read.flatMap((one) => ('faults' in one ? one.faults : []));
   const result = { created: 0, changed: 0 };
-  for (const round of withoutRepeats(read.flatMap((one) => ('faults' in one ? [] : [one])))) {
+  for (const round of withoutRepeats(members)) {
     const batches = Array.from({ length: Math.ceil(round.length / MAX_UPSERTS) }, (_, i) =>
       round.slice(i * MAX_UPSERTS, (i + 1) * MAX_UPSERTS),
     );
-    const created = await Promise.all(
-      batches.map((batch) => upsertMembers(rules.tenant_id, batch, deps, { add: true })),
-    );
+    const created = await Promise.all(batches.map((batch) => upsertMembers(tenant_id, batch, deps, { add: true })));
     const fresh = created.reduce((sum, { size }) => sum + size, 0);
     result.created += fresh;
     result.changed += round.length - fresh;
   }
-  return { ...result, faults };
+  return result;
 }
 
 async function readMember(
   record: LineRecord,
   { tenant_id, newsletter_id, known, status, labels }: ImportRules,
-  { sealing }: UpsertDeps,
+  { sealing }: Pick<UpsertDeps, 'sealing'>,
 ): Promise<GivenMember | { readonly faults: readonly LineFault[] }> {
   if (!('fields' in record)) return { faults: [record] };
   const { line } = record;

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { failOver } from '../../../src/core/delivery/failover.ts';
+import { giveUp } from '../../../src/core/delivery/verdict.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import type { Priority } from '../../../src/core/model/priorities.ts';
+import { isExpected } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../../src/core/model/retry-policy.ts';
+import { planRetry } from '../../../src/core/operator/retry-now.ts';
+import { revival } from '../../../src/core/operator/revival.ts';
+import { at, CONTENT, dueRow, T0 } from '../../support/rows.ts';
+
+const waiting = (priority: Priority) =>
+  dueRow({ priority, work_queue: `due#${priority}#0`, send_status: 'RETRY', work_at: at(3_600_000).toISOString() });
+
+async function successorOf(row: NotificationRow): Promise<Partial<NotificationRow>> {
+  const tables = new MemoryTables(() => T0);
+  tables.content.set('log-1', {
+    ...CONTENT,
+    tenant_id: 'tenant-1',
+    fallback: { recipient: 'https://hooks.example.com/x' },
+  });
+  const deps = { rows: tables.rows, successors: tables.successors, policy, clock: () => T0 };
+  await failOver({ ...row, fallback_channel: 'teams' }, giveUp('EXPIRED', 'UNKNOWN'), 'sweep-1', deps);
+  return tables.row('log-1-fallback') ?? {};
+}
+
+describe('a row that is made due now, and whose message follows', () => {
+  it.each<[string, (row: NotificationRow) => Partial<NotificationRow> | Promise<Partial<NotificationRow>>]>([
+    [
+      'by an operator who retries it',
+      (row) => {
+        const plan = planRetry(row, T0, policy);
+        return plan.do === 'queue' ? (plan.change?.set ?? {}) : {};
+      },
+    ],
+    ['by a replay', (row) => revival(row, T0, policy, 'replay-1').set],
+    ['as the successor of a failover', successorOf],
+  ])('%s, has the note for express runs, if they take it', async (_, make) => {
+    const noted = async (priority: Priority) => {
+      const { work_at = '', queued_for } = await make(waiting(priority));
+      expect(work_at).toBe(T0.toISOString());
+      return isExpected({ work_at, ...(queued_for !== undefined && { queued_for }) });
+    };
+    expect(await noted('urgent')).toBe(true);
+    expect(await noted('normal')).toBe(false);
+  });
+});
