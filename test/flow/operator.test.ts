@@ -134,7 +134,7 @@ describe('an operator', () => {
     const counts = await Promise.all(ids.map(accepted));
     expect(counts.every((count) => count === 1)).toBe(true);
     expect(await flow.opsJson(...args, '--dry-run')).toMatchObject({ to_send: 0 });
-  });
+  }, 180_000);
 
   it('gets messages that say what to do when something is wrong', async () => {
     expect(await flow.ops('show', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('ops -- list') });
