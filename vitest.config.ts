@@ -12,6 +12,9 @@ const BROWSER = 'test/browser/**/*.test.ts';
 /** They measure rates, so nothing else may run beside them: `npm run test:realtime`. */
 const REALTIME = 'test/realtime/**/*.test.ts';
 
+/** They kill, break and wait, so they take minutes: `npm run test:incidents`. */
+const INCIDENTS = 'test/incidents/**/*.test.ts';
+
 /**
  * They change nothing of their process, so they share one: a process and the same imports per file cost more than most
  * of these files' tests.
@@ -42,13 +45,26 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...SHARED, FLOWS, PACKAGES, REALTIME, BROWSER],
+          exclude: [...SHARED, FLOWS, INCIDENTS, PACKAGES, REALTIME, BROWSER],
         },
       },
       {
         extends: true,
         test: { name: 'flow', include: [FLOWS], testTimeout: 90_000, globalSetup: ['test/support/synthesize-once.ts'] },
       },
+      ...(process.env['WITH_INCIDENTS']
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'incidents',
+                include: [INCIDENTS],
+                testTimeout: 90_000,
+                globalSetup: ['test/support/synthesize-once.ts'],
+              },
+            },
+          ]
+        : []),
       ...(process.env['WITH_PACKAGES']
         ? [{ extends: true as const, test: { name: 'packages', include: [PACKAGES], testTimeout: 120_000 } }]
         : []),

@@ -23,6 +23,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
         : "Amazon's DynamoDB Local needs Java 17 or newer, and there is no `java` in the PATH.\n" +
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
+  incidents: { variable: 'WITH_INCIDENTS', folder: 'test/incidents' },
   realtime: { variable: 'WITH_REALTIME', folder: 'test/realtime' },
   browser: {
     variable: 'WITH_BROWSER',

@@ -37,7 +37,7 @@ const perLane = (schema: v.GenericSchema<number>, standard: PerLane<number>) =>
 /** What the event sources of the lanes are set to. */
 export const LANE_KEYS = {
   concurrency: perLane(wholeBetween(2, 1000, 'concurrent batches'), DEFAULT_CONCURRENCY),
-  // 256 MB hold 100 bodies of 256 KB, and a batch's posts leave side by side (docs/decisions/0148).
+  // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side (docs/decisions/0148).
   batchSize: perLane(wholeBetween(1, 100, 'notifications'), same(RECEIVED_AT_ONCE)),
   batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), same(1)),
 };

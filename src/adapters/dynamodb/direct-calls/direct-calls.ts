@@ -32,7 +32,7 @@ interface Command {
 const PAUSE_MS = 50;
 
 /**
- * Makes calls of some operations without the SDK's schemas, middleware and signer, which cost three quarters of the CPU
+ * Makes calls of some operations without the SDK's schemas, middleware and signer, which cost most of the CPU
  * of a call (docs/decisions/0143). Whatever is not a plain success is the SDK's: the first call, from which endpoint,
  * region and service are learnt, and each call that is not answered with 200, which the SDK makes again, with its
  * retries, its correction of the clock and its errors. The connections, time limits and credentials are the SDK's, too.

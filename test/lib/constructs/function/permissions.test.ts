@@ -345,6 +345,8 @@ describe('the key that wraps data keys', () => {
   ];
   const NEWSLETTER_OPENING = ['SendFunctionRole', 'EmailsRole', 'UnsubscribeRole', 'NewsletterEventsHandlerRole'];
   const OPENING = ['SlackSenderRole', 'EmailSenderRole', 'TeamsSenderRole', 'WebhookSenderRole', ...NEWSLETTER_OPENING];
+  /** They check and sign the tokens of web pages. */
+  const READING_A_SECRET = ['IntakeApiKeyCheckRole', 'IntakeApiTokensRole'];
   const ofPurpose = (role: string) => ({
     StringEquals: {
       'kms:EncryptionContext:purpose': /Newsletter|Function|EmailsRole|Unsubscribe/.test(role) ? 'member' : 'recipient',
@@ -369,10 +371,15 @@ describe('the key that wraps data keys', () => {
     },
   );
 
+  it.each(READING_A_SECRET)('serves %s for its secret only', (role) => {
+    expect(onRecipientKey(role)).toEqual([expect.objectContaining(bySecretsManager)]);
+    expect(JSON.stringify(statementsOf(role))).not.toContain('TablesDataKeys');
+  });
+
   it('serves nobody else, and nobody else reads data keys', () => {
     const others = resourcesOf(template, 'AWS::IAM::Policy')
       .map(({ properties }) => JSON.stringify(properties))
-      .filter((policy) => ![...SEALING, ...OPENING].some((role) => policy.includes(role)));
+      .filter((policy) => ![...SEALING, ...OPENING, ...READING_A_SECRET].some((role) => policy.includes(role)));
     expect(others.length).toBeGreaterThan(3);
     for (const policy of others) expect(policy).not.toMatch(/RecipientKey|TablesDataKeys/);
   });

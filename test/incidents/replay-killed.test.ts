@@ -3,12 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BatchWriteItemCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createOperationStore } from '../../../../src/adapters/dynamodb/console/operation-store.ts';
-import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
-import { CHANNELS } from '../../../../src/core/model/channels.ts';
-import type { Operation } from '../../../../src/core/operator/operations/operation.ts';
-import { deadRow, type Operations, startOperations, stoppedRow } from '../../../support/cli/operations.ts';
-import { PROJECT_ROOT } from '../../../support/project-root.ts';
+import { createOperationStore } from '../../src/adapters/dynamodb/console/operation-store.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
+import type { Operation } from '../../src/core/operator/operations/operation.ts';
+import { deadRow, type Operations, startOperations, stoppedRow } from '../support/cli/operations.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
 
 /** REPLAY_ROWS=17000 replays more than 10,000. */
 const ROWS = Number(process.env['REPLAY_ROWS'] ?? 600);
