@@ -21,8 +21,8 @@ const INCIDENTS = 'test/incidents/**/*.test.ts';
  */
 const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
-  'test/adapters/{slack,webhook,teams,http,secrets}/**/*.test.ts',
-  'test/lib/**/*.test.ts',
+  'test/adapters/**/*.test.ts',
+  'test/{lib,faults,console-server,client,contract,examples,simulation}/**/*.test.ts',
 ];
 
 export default defineConfig({

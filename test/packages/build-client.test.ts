@@ -213,20 +213,18 @@ describe('the package that producers install', () => {
       // @ts-expect-error there is no such channel
       await queue.add({ channel: 'pigeon', recipient: 'a', body: 'Text' });`,
     );
+    const compilerOptions = {
+      noEmit: true,
+      strict: true,
+      module: 'nodenext',
+      target: 'es2022',
+      lib: ['es2022', 'dom'],
+      types: [],
+    };
+    writeFileSync(join(project, 'tsconfig.page.json'), JSON.stringify({ compilerOptions, files: ['page.mts'] }));
     const tsc = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--lib',
-      'es2022,dom',
-      '--types',
-      '',
-    ];
-    const run = () => execFileSync(process.execPath, [tsc, ...options, 'page.mts'], { cwd: project, encoding: 'utf8' });
+    const run = () =>
+      execFileSync(process.execPath, [tsc, '-p', 'tsconfig.page.json'], { cwd: project, encoding: 'utf8' });
     expect(run()).toBe('');
   }, 60_000);
 });

@@ -40,7 +40,9 @@ describe('the package with the construct', () => {
       /^types\/(lib|src\/core\/model)\/[a-z/-]+\.d\.ts$/,
       // The shape of a table, of which constructs of lib/ speak.
       /^types\/src\/adapters\/dynamodb\/schema\.d\.ts$/,
-      /^client\/(package\.json|index\.js|types\/(client|core\/model)\/[a-z/-]+\.d\.ts)$/,
+      /^client\/(package\.json|(index|browser)\.js|types\/(client|core\/model)\/[a-z/-]+\.d\.ts)$/,
+      // The states that a page shows.
+      /^client\/types\/core\/intake\/public-state\.d\.ts$/,
       /^console\/(index\.html|assets\/console-[0-9a-f]{12}\.(js|css|svg))$/,
       new RegExp(`^functions/(${[...FUNCTIONS, 'console-api', 'console-operations'].join('|')})/[\\w.-]+\\.mjs$`),
     ];
