@@ -166,7 +166,7 @@ describe('what is sent and received', () => {
         const { $metadata: __, ...expected } = await sdk.send(read);
         expect(plain(answer)).toEqual(plain(expected));
       }),
-      { numRuns: Number(process.env['FAULT_RUNS'] ?? 60) },
+      { numRuns: Number(process.env['FAULT_RUNS'] ?? 200) },
     );
     expect(binary).toBeGreaterThan(5);
   }, 60_000);
