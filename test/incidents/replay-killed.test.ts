@@ -86,11 +86,17 @@ async function put(rows: readonly object[]): Promise<void> {
 }
 
 /** The only operation, when it fits. */
-async function operationWhen(fits: (operation: Operation) => boolean): Promise<Operation> {
+async function operationWhen(fits: (operation: Operation) => boolean, worker?: ChildProcess): Promise<Operation> {
   const store = createOperationStore(ops.dynamodb, ops.tables.pipeline_state);
+  let said = '';
+  worker?.stderr?.on('data', (text: Buffer) => {
+    said += text;
+  });
   for (;;) {
+    const ended = worker !== undefined && worker.exitCode !== null;
     const [operation] = await store.list({ limit: 1 });
     if (operation !== undefined && fits(operation)) return operation;
+    if (ended) throw new Error(`the command ended with ${worker.exitCode}: ${said}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -107,17 +113,17 @@ it(
     expect(preview).toMatchObject({ matched: ROWS, excluded, sent: 0, to_send: dead });
 
     // Slow enough to be killed while it runs.
-    const slowly = ['--yes', '--rate', String(Math.max(30, ROWS / 34))];
+    const slowly = ['--yes', '--rate', String(Math.max(30, Math.ceil(ROWS / 34)))];
     const first = start('replay', ...slowly);
-    const { operation_id } = await operationWhen(({ progress }) => progress.taken >= dead / 4);
+    const { operation_id } = await operationWhen(({ progress }) => progress.taken >= dead / 4, first);
     await kill(first);
     const second = start('replay', ...slowly);
-    await operationWhen(({ progress }) => progress.taken >= dead / 2);
+    await operationWhen(({ progress }) => progress.taken >= dead / 2, second);
     await kill(second);
     expect((await operationWhen(() => true)).progress.taken).toBeLessThan(dead);
     // What a process that died left is gone on with by the console, too.
-    start('console');
-    const { progress } = await operationWhen(({ status }) => status === 'done');
+    const console = start('console');
+    const { progress } = await operationWhen(({ status }) => status === 'done', console);
     expect(progress).toEqual({ matched: ROWS, taken: dead, left_to_sweep: 0, excluded });
 
     const messages = await ops.takeAll();
