@@ -7,6 +7,7 @@ interface Suite {
   /** The variable that switches the tests on. */
   readonly variable: string;
   readonly folder: string;
+  readonly options?: readonly string[];
   /** The sentence to print when the suite cannot run here. */
   readonly missing?: () => string | undefined;
   /** What it needs cannot be had everywhere: without it nothing has failed. */
@@ -24,7 +25,8 @@ const SUITES: Readonly<Record<string, Suite>> = {
           'Install one (https://adoptium.net), or run `npm test`, which needs no Java on Linux x64.',
   },
   incidents: { variable: 'WITH_INCIDENTS', folder: 'test/incidents' },
-  realtime: { variable: 'WITH_REALTIME', folder: 'test/realtime' },
+  // One file after the other, because they measure time.
+  realtime: { variable: 'WITH_REALTIME', folder: 'test/realtime', options: ['--no-file-parallelism'] },
   browser: {
     variable: 'WITH_BROWSER',
     folder: 'test/browser',
@@ -47,7 +49,7 @@ if (suite === undefined || missing !== undefined) {
   process.exit(suite?.optional === true ? 0 : 1);
 }
 const vitest = join(PROJECT_ROOT, 'node_modules', 'vitest', 'vitest.mjs');
-const { status } = spawnSync(process.execPath, [vitest, 'run', suite.folder, ...rest], {
+const { status } = spawnSync(process.execPath, [vitest, 'run', suite.folder, ...(suite.options ?? []), ...rest], {
   cwd: PROJECT_ROOT,
   env: { ...process.env, [suite.variable]: '1' },
   stdio: 'inherit',
