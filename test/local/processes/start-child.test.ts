@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { freePort } from '../../../src/local/processes/free-port.ts';
 import { startChild } from '../../../src/local/processes/start-child.ts';
+import { pidExists } from '../../../src/processes/process-identity.ts';
 import { eventually } from '../../support/local/tiny-app.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'start-child-'));
@@ -21,14 +22,5 @@ it('leaves no program behind that did not answer in time', async () => {
   });
   await expect(started).rejects.toThrow(/^the DynamoDB stand-in did not start: no answer within 5 s\. Its log is /);
   expect(existsSync(pidFile)).toBe(true);
-  await eventually(() => (isRunning(Number(readFileSync(pidFile, 'utf8'))) ? undefined : true));
+  await eventually(() => (pidExists(Number(readFileSync(pidFile, 'utf8'))) ? undefined : true));
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

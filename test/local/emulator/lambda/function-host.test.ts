@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FunctionHost } from '../../../../src/local/emulator/lambda/function-host.ts';
+import { pidExists } from '../../../../src/processes/process-identity.ts';
 import { eventually, scratch, writeBundle } from '../../../support/local/tiny-app.ts';
 
 describe('a function in processes of its own', () => {
@@ -125,15 +126,6 @@ describe('a function in processes of its own', () => {
     const [pid = 0] = f.pids;
     f.close();
     expect(await endless).toMatchObject({ ok: false });
-    await eventually(() => (isRunning(pid) ? undefined : true));
+    await eventually(() => (pidExists(pid) ? undefined : true));
   });
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
