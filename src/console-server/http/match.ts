@@ -1,3 +1,4 @@
+import { byFewerParameters, pathParameters } from '../../adapters/routing/path-parameters.ts';
 import { Problem } from '../../core/model/problem.ts';
 
 export interface Match {
@@ -7,27 +8,17 @@ export interface Match {
 
 /** The route for a request: a literal segment comes before a parameter. @throws Problem no-such-path */
 export function matchRoute(keys: readonly string[], method: string, path: string): Match {
-  const given = path.split('/');
   const matches = keys.flatMap((key): Match[] => {
     const [wanted, pattern = ''] = key.split(' ');
-    const found = wanted === method ? parametersOf(pattern.split('/'), given) : undefined;
+    const found = wanted === method ? pathParameters(pattern, path) : undefined;
     return found === undefined ? [] : [{ key, path: found }];
   });
-  const [first] = matches.sort((a, b) => Object.keys(a.path).length - Object.keys(b.path).length);
-  if (first !== undefined) return first;
-  throw new Problem('no-such-path', 'The console has no such path, or the path has no such method.');
-}
-
-function parametersOf(wanted: readonly string[], given: readonly string[]): Record<string, string> | undefined {
-  if (wanted.length !== given.length) return undefined;
-  const found: Record<string, string> = {};
-  for (const [i, part] of wanted.entries()) {
-    const segment = given[i] ?? '';
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name === undefined ? part !== segment : segment === '') return undefined;
-    if (name !== undefined) found[name] = decoded(segment);
+  const [first] = matches.sort((a, b) => byFewerParameters(a.path, b.path));
+  if (first === undefined) {
+    throw new Problem('no-such-path', 'The console has no such path, or the path has no such method.');
   }
-  return found;
+  const decodedPath = Object.entries(first.path).map(([name, segment]) => [name, decoded(segment)]);
+  return { key: first.key, path: Object.fromEntries(decodedPath) };
 }
 
 /** @throws Problem for an escape that is none */

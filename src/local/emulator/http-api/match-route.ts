@@ -1,3 +1,4 @@
+import { byFewerParameters, pathParameters } from '../../../adapters/routing/path-parameters.ts';
 import type { HttpRoutePlan } from '../template/http-apis.ts';
 
 export interface RouteMatch {
@@ -7,28 +8,18 @@ export interface RouteMatch {
 
 /** The route for a request. As on API Gateway, a route with fewer parameters comes first and `$default` comes last. */
 export function matchRoute(routes: readonly HttpRoutePlan[], method: string, path: string): RouteMatch | undefined {
-  const matches = routes.flatMap((route) => {
+  const matches = routes.flatMap((route): RouteMatch[] => {
     const [wanted = '', pattern = ''] = route.routeKey.split(' ');
-    const pathParameters = wanted === method || wanted === 'ANY' ? parametersOf(pattern, path) : undefined;
-    return pathParameters === undefined ? [] : [{ route, pathParameters }];
+    const found = wanted === method || wanted === 'ANY' ? pathParameters(pattern, path) : undefined;
+    return found === undefined ? [] : [{ route, pathParameters: found }];
   });
-  const [match] = matches.sort((a, b) => Object.keys(a.pathParameters).length - Object.keys(b.pathParameters).length);
-  const rest = routes.find(({ routeKey }) => routeKey === '$default');
-  return match ?? (rest && { route: rest, pathParameters: {} });
-}
-
-function parametersOf(pattern: string, path: string): Record<string, string> | undefined {
-  const wanted = pattern.split('/');
-  const given = path.split('/');
-  if (wanted.length !== given.length) return undefined;
-  const found: Record<string, string> = {};
-  for (const [i, part] of wanted.entries()) {
-    const segment = given[i] ?? '';
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name === undefined ? part !== segment : segment === '') return undefined;
-    if (name !== undefined) found[name] = decoded(segment);
+  const [match] = matches.sort((a, b) => byFewerParameters(a.pathParameters, b.pathParameters));
+  if (match !== undefined) {
+    const parameters = Object.entries(match.pathParameters).map(([name, segment]) => [name, decoded(segment)]);
+    return { route: match.route, pathParameters: Object.fromEntries(parameters) };
   }
-  return found;
+  const rest = routes.find(({ routeKey }) => routeKey === '$default');
+  return rest && { route: rest, pathParameters: {} };
 }
 
 function decoded(segment: string): string {
