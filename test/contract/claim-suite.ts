@@ -166,6 +166,12 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
   });
 
+  it('takes its own record for put when the call is repeated', async () => {
+    const record = { ...recordOf(fresh(), 2), error_details: '{}', uncounted: true } as const;
+    expect(await store().records.putIfAbsent(record)).toBe(true);
+    expect(await store().records.putIfAbsent({ ...record })).toBe(true);
+  });
+
   it('changes a row that is in no index, and whose counters are missing', async () => {
     const { work_queue: _queue, work_at: _at, last_attempt: _last, ...unattempted } = fresh();
     await store().put(unattempted);

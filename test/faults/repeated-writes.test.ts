@@ -70,3 +70,41 @@ describe('a storage call that was applied and whose answer was lost', () => {
     }
   });
 });
+
+describe('a forced attempt on a dead notification whose worker died', () => {
+  /** The fault meets the worker that takes over. @returns its calls, and the sends after the death */
+  async function takenOver(plan: FaultPlan) {
+    const world = await World.of([{ log_id: 'log-1', priority: 'urgent', script: refuse('AUTH_FAILED') }]);
+    await world.sweep();
+    for (let minute = 0; minute < 6; minute++) {
+      await world.drain();
+      world.advance(MINUTE);
+    }
+    await world.sweep({}, { force_retry: true });
+    const forced = await world.work({ crash_at: 4 });
+    expect([forced.dead, world.tables.row('log-1')?.send_status]).toEqual([true, 'SENDING']);
+    const before = world.provider.sends.get('log-1');
+    world.queue.messages.splice(0);
+    world.advance(7 * MINUTE);
+    await world.sweep();
+    const worker = await world.work(plan);
+    await world.settleDown();
+    return { world, calls: worker.calls, sends: (world.provider.sends.get('log-1') ?? 0) - (before ?? 0) };
+  }
+
+  it.each([
+    ['is repeated', (call: number): FaultPlan => ({ repeated: new Set([call]) })],
+    ['is applied and answered with an error', (call: number): FaultPlan => ({ unanswered: new Set([call]) })],
+    ['is refused', (call: number): FaultPlan => ({ throttle: new Set([call]) })],
+    ['is followed by another death', (call: number): FaultPlan => ({ crash_at: 2 * call + 1 })],
+  ])('is the only one, whichever call of its takeover %s', async (_, fault) => {
+    const { calls } = await takenOver({});
+    expect(calls).toBeGreaterThan(3);
+    for (let call = 0; call < calls; call++) {
+      const { world, sends } = await takenOver(fault(call));
+      const { send_status, failure_reason } = world.tables.row('log-1') ?? {};
+      expect([sends, send_status, failure_reason], `call ${call}`).toEqual([0, 'FAILED', 'AUTH_FAILED']);
+      assertInvariants(world);
+    }
+  });
+});

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SuccessorStore } from '../../core/delivery/failover.ts';
 import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
-import { retryLogId } from '../../core/delivery/retry-record.ts';
+import { isStored, retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
@@ -100,7 +100,8 @@ export class MemoryTables implements IndexStore {
       this.retryLog.set(record.retry_log_id, record);
     },
     putIfAbsent: async (record) => {
-      if (this.retryLog.has(record.retry_log_id)) return false;
+      const stored = this.retryLog.get(record.retry_log_id);
+      if (stored !== undefined) return isStored(record, stored);
       this.retryLog.set(record.retry_log_id, record);
       return true;
     },

@@ -30,7 +30,7 @@ export interface ClaimStore {
 /** NotificationRetryLog. */
 export interface RecordStore {
   put(record: RetryRecord): Promise<void>;
-  /** Puts the record unless its attempt has one. @returns false when it has one, which stays as it is */
+  /** Puts the record unless its attempt has one. @returns false when it has another one, which stays as it is */
   putIfAbsent(record: RetryRecord): Promise<boolean>;
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
 }

@@ -17,6 +17,14 @@ export function retryLogId(log_id: string, attempt: number): string {
   return `${log_id}#${attempt}`;
 }
 
+/**
+ * Whether the stored record is this one: a storage client repeats a put whose answer was lost, and meets its own record.
+ */
+export function isStored(record: RetryRecord, stored: RetryRecord | undefined): boolean {
+  const found: Readonly<Record<string, unknown>> = { ...stored };
+  return Object.entries(record).every(([name, value]) => found[name] === value);
+}
+
 type RecordedAttempt = Omit<EndedAttempt, 'first_attempt_at' | 'counted' | 'message_id'>;
 
 export function recordOf(attempt: RecordedAttempt): RetryRecord {

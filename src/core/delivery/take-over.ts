@@ -31,13 +31,31 @@ export async function takeOver(
   alone: boolean,
 ): Promise<Takeover> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
-  if (record !== undefined && isOfClaim(record, row, deps)) return settleByRecord(row, record, received, deps);
+  if (record !== undefined && isOfClaim(record, row, deps)) {
+    return isOfDeadForced(row, record) ? dieAgain(row, deps) : settleByRecord(row, record, received, deps);
+  }
   return alone ? settleAsDied(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
 }
 
 /** A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. */
 function isOfClaim({ retry_at }: RetryRecord, { claim_until }: NotificationRow, { claim_ms }: TakeOverDeps): boolean {
   return epochMs(retry_at) >= epochMs(claim_until ?? '') - claim_ms;
+}
+
+/**
+ * A row with a failure_reason is dead: its attempt was the one that an operator forced. Its worker would have recorded
+ * a success or an end, so a failure that goes on is the record of a takeover that died before it changed the row.
+ */
+function isOfDeadForced(row: NotificationRow, { retry_status, failure_reason }: RetryRecord): boolean {
+  const goesOn = retry_status === 'FAILED' && failure_reason === undefined;
+  return goesOn && row.failure_reason !== undefined && !arrived(row.delivery_by_attempt);
+}
+
+/** No other attempt follows the forced one. */
+async function dieAgain(row: NotificationRow, { clock, rows }: TakeOverDeps): Promise<Takeover> {
+  const set = { send_status: 'FAILED', work_queue: movedQueue('dead', row), work_at: clock().toISOString() } as const;
+  if (!(await rows.change(row, { set }))) return 'changed';
+  return { outcome: { disposition: { do: 'done' }, dropped: 'its forced attempt died' } };
 }
 
 async function settleByRecord(
@@ -63,9 +81,10 @@ async function settleAsDied(
   row: NotificationRow,
   older: RetryRecord | undefined,
   { message }: ReceivedMessage,
-  { clock, records, rows }: TakeOverDeps,
+  deps: TakeOverDeps,
 ): Promise<Takeover> {
-  const now = clock();
+  const { records, rows } = deps;
+  const now = deps.clock();
   const died = recordOfDied(row, {
     run_id: message.run_id,
     now,
@@ -75,13 +94,7 @@ async function settleAsDied(
   // An event may have recorded the attempt since the record was looked for.
   if (older !== undefined) await records.put(died);
   else if (!(await records.putIfAbsent(died))) return 'changed';
-  // A row with a failure_reason is dead: its attempt was the one that an operator forced, and there is no other.
-  if (row.failure_reason !== undefined && !arrived(row.delivery_by_attempt)) {
-    const work_queue = movedQueue('dead', row);
-    const set = { send_status: 'FAILED', work_queue, work_at: now.toISOString() } as const;
-    if (!(await rows.change(row, { set }))) return 'changed';
-    return { outcome: { disposition: { do: 'done' }, dropped: 'its forced attempt died' } };
-  }
+  if (isOfDeadForced(row, died)) return dieAgain(row, deps);
   await rows.change(row, { set: { send_status: 'RETRY' } });
   return 'changed';
 }

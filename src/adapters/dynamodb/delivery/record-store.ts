@@ -1,11 +1,16 @@
-import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
+import { isStored } from '../../../core/delivery/retry-record.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { expiresAt } from '../../../core/model/work/history-index.ts';
 import { gather, RECORD_HOLD_MS, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
 
 /**
@@ -26,20 +31,30 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
       keyOf: ({ retry_log_id }) => retry_log_id,
     },
   );
+  const find: RecordStore['find'] = async (log_id, attempt) => {
+    const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
+    const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
+    return Item && toRetryRecord(Item);
+  };
   return {
     put,
-    putIfAbsent(record) {
-      const ConditionExpression = 'attribute_not_exists(original_log_id)';
-      const command = new PutItemCommand({ TableName: table, Item: itemOf(record), ConditionExpression });
-      return ifConditionHolds(
-        client.send(command).then(() => true),
-        false,
-      );
+    async putIfAbsent(record) {
+      const command = new PutItemCommand({
+        TableName: table,
+        Item: itemOf(record),
+        ConditionExpression: 'attribute_not_exists(original_log_id)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      });
+      try {
+        await client.send(command);
+        return true;
+      } catch (error) {
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+        // Emulators do not return the item of a failed condition; AWS does.
+        const { original_log_id, retry_attempt } = record;
+        return isStored(record, error.Item ? toRetryRecord(error.Item) : await find(original_log_id, retry_attempt));
+      }
     },
-    async find(log_id, attempt) {
-      const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
-      const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
-      return Item && toRetryRecord(Item);
-    },
+    find,
   };
 }
