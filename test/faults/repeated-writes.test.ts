@@ -71,6 +71,20 @@ describe('a storage call that was applied and whose answer was lost', () => {
   });
 });
 
+describe('a claim that was applied and answered with an error', () => {
+  it.each([0, 1])('uses up no attempt: receive %i of its message', async (again) => {
+    const world = await World.of([{ log_id: 'log-1', priority: 'info', script: refuse('NETWORK_TIMEOUT') }]);
+    await world.sweep();
+    const messages = world.queue.receive(10).map((message) => ({ ...message, receive_count: 1 + again }));
+    // A message that comes again reads the row first.
+    await world.work({ unanswered: new Set([again]) }, messages);
+    await world.settleDown();
+    assertInvariants(world);
+    expect(world.tables.row('log-1')).toMatchObject({ send_status: 'SUCCESS', send_attempts: 3, last_attempt: 2 });
+    expect(world.records('log-1').map(({ error_type }) => error_type)).toEqual(['NETWORK_TIMEOUT', undefined]);
+  });
+});
+
 describe('a forced attempt on a dead notification whose worker died', () => {
   /** The fault meets the worker that takes over. @returns its calls, and the sends after the death */
   async function takenOver(plan: FaultPlan) {

@@ -40,7 +40,10 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
   if (early > 0) return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
   const plain = message.options === undefined && received.receive_count === 1;
   if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
-  const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), claimToken(deps.random));
+  const by = claimToken(deps.random);
+  const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), by).catch(async (error: unknown) => {
+    return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
+  });
   if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
   const malformed = leavingIndex(beforeClaim(row), message, deps.clock());
   if (malformed) {
@@ -50,6 +53,18 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
   }
   const skip = reasonNotToSend(row, deps.clock(), deps.policy);
   return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
+}
+
+/**
+ * A claim may have been applied although its call failed. Then the row has its token, and the attempt need not wait for
+ * the end of its own claim (docs/decisions/0175).
+ * @returns the row as claimed
+ * @throws the error of the claim if it was not applied, or if nobody knows
+ */
+async function claimedBy(by: string, log_id: string, { rows }: DeliverDeps, error: unknown): Promise<NotificationRow> {
+  const row = await rows.read(log_id).catch(() => undefined);
+  if (row?.send_status === 'SENDING' && row.claim_id === by) return row;
+  throw error;
 }
 
 /** Seconds until a message is visible again whose row others keep changing. */
@@ -84,12 +99,8 @@ async function considerOnce(
   if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
   const malformed = row && leavingIndex(row, received.message, deps.clock());
   if (row && malformed) return (await deps.rows.change(row, malformed.change)) ? left(malformed.why) : 'changed';
-  const plan = planClaim(
-    row,
-    received,
-    { now: deps.clock(), until: claimUntil(deps), by: claimToken(deps.random) },
-    deps.policy,
-  );
+  const by = claimToken(deps.random);
+  const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);
   if (plan.do === 'drop' || row === undefined) {
     return dropped(plan.do === 'drop' ? plan.because : 'there is no such notification');
   }
@@ -98,7 +109,9 @@ async function considerOnce(
     const takeover = await takeOver(row, received, deps, alone);
     return takeover === 'changed' ? takeover : takeover.outcome;
   }
-  const won = await deps.rows.change(row, plan.change);
+  const won = await deps.rows
+    .change(row, plan.change)
+    .catch(async (error: unknown) => (await claimedBy(by, row.log_id, deps, error)) !== undefined);
   return won ? makeAttempt(withChange(row, plan.change), plan, received, deps) : 'changed';
 }
 

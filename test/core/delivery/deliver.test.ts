@@ -238,6 +238,45 @@ describe('an attempt', () => {
     });
   });
 
+  it.each([
+    ['claim', 1],
+    ['change', 2],
+  ] as const)('is made although the answer to its claim was an error: %s', async (method, receive_count) => {
+    const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+    const unanswered = async (...args: never[]) => {
+      await (deps.rows[method] as (...args: never[]) => Promise<unknown>)(...args);
+      throw new Error('the answer was lost');
+    };
+    const rows = { ...deps.rows, [method]: unanswered };
+    const [report] = await deliverBatch([received(messageFor(put(dueRow())), { receive_count })], { ...deps, rows });
+    expect(report?.disposition).toEqual({ do: 'done' });
+    expect(deliveries).toHaveLength(1);
+    const sent = { send_status: 'SUCCESS', response_code: '200', sent_at: NOW.toISOString() } as const;
+    expect(tables.row('log-1')).toEqual(settledRow(sent, ['work_queue']));
+  });
+
+  it.each([
+    ['claim', 1],
+    ['change', 2],
+  ] as const)('is not made by the claim of another worker, nor when the row cannot be read: %s', async (method, n) => {
+    for (const read of ['theirs', 'error']) {
+      const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+      const row = put(dueRow());
+      const error = new Error('the call failed');
+      const rows = {
+        ...deps.rows,
+        [method]: async () => {
+          put({ ...row, send_status: 'SENDING', claim_id: 'theirs', claim_until: at(9000).toISOString() });
+          if (read === 'error') rows.read = () => Promise.reject(new Error('the read failed'));
+          throw error;
+        },
+      };
+      const [report] = await deliverBatch([received(messageFor(row), { receive_count: n })], { ...deps, rows });
+      expect(report).toMatchObject({ disposition: { do: 'return', after_seconds: 65 }, error });
+      expect(deliveries).toEqual([]);
+    }
+  });
+
   it('before its time is not made: the message comes back when it is due', async () => {
     const { deliverOne, deliveries, put } = setUp(() => ({ ok: true, response_code: '200' }));
     const { report } = await deliverOne(put(dueRow({ work_at: at(4500).toISOString() })));
