@@ -57,6 +57,15 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(answer.row).toMatchObject({ log_id: row.log_id, send_attempts: 1, ...changes });
   });
 
+  it.each([{ channel: 'slack' }, { tenant_id: 'tenant-9' }] as const)(
+    'does not claim a row for a message of another channel or tenant: %o',
+    async (other) => {
+      const row = await put();
+      expect(await store().rows.claim(messageFor(row, other), UNTIL, 'claim-1')).toEqual({ claimed: false, row });
+      expect(await store().rows.read(row.log_id)).toEqual(row);
+    },
+  );
+
   it('answers a claim for a missing row with no row', async () => {
     expect(await store().rows.claim(messageFor(fresh()), UNTIL, 'claim-1')).toEqual({ claimed: false });
   });

@@ -46,12 +46,14 @@ export class MemoryTables implements IndexStore {
   }
 
   readonly rows: ClaimStore = {
-    claim: async ({ log_id, priority, due }, claim_until, claim_id) => {
+    claim: async ({ log_id, tenant_id, channel, priority, due }, claim_until, claim_id) => {
       const row = this.row(log_id);
       if (row === undefined) return { claimed: false };
       const claimable =
         row.work_queue?.startsWith(workQueuePrefix('due', priority)) === true &&
         row.work_at === due &&
+        row.channel === channel &&
+        row.tenant_id === tenant_id &&
         row.send_status !== 'SENDING' &&
         row.send_status !== 'SUCCESS' &&
         row.attempts_left > 0;

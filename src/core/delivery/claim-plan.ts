@@ -1,6 +1,6 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow, Trigger } from '../model/notification.ts';
-import { type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
+import { type QueueMessage, type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
@@ -57,6 +57,10 @@ export function planClaim(
   if (row.send_status === 'SUCCESS') return { do: 'drop', because: 'it is delivered already' };
   const work = row.work_queue === undefined ? undefined : parseWorkQueue(row.work_queue);
   if (work === undefined || row.work_at === undefined) return { do: 'drop', because: 'no work is left on it' };
+  const { message, message_id } = received;
+  const dead_letter = work.state === 'dead' && message_id === row.dead_message_id;
+  // The row's writer has replaced it since: another lane sends it now (docs/decisions/0178).
+  if (!dead_letter && !isRoutedAs(row, message)) return straggler;
   if (isClaimed(row)) {
     return epochMs(row.claim_until ?? '') > claim.now.getTime()
       ? { do: 'drop', because: 'another worker holds its claim' }
@@ -67,6 +71,10 @@ export function planClaim(
 
 export function isClaimed(row: NotificationRow): boolean {
   return row.send_status === 'SENDING';
+}
+
+function isRoutedAs({ channel, tenant_id }: NotificationRow, message: QueueMessage): boolean {
+  return channel === message.channel && tenant_id === message.tenant_id;
 }
 
 function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan {

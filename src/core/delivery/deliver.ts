@@ -45,7 +45,7 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
     return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
   });
   if (!claimed || row === undefined) return considerRow(row, received, deps, alone);
-  const malformed = leavingIndex(beforeClaim(row), message, deps.clock());
+  const malformed = leavingIndex(beforeClaim(row), deps.clock());
   if (malformed) {
     return (await deps.rows.settle(row, malformed.change))
       ? left(malformed.why)
@@ -97,7 +97,7 @@ async function considerOnce(
   alone: boolean,
 ): Promise<DeliveryOutcome | 'changed'> {
   if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
-  const malformed = row && leavingIndex(row, received.message, deps.clock());
+  const malformed = row && leavingIndex(row, deps.clock());
   if (row && malformed) return (await deps.rows.change(row, malformed.change)) ? left(malformed.why) : 'changed';
   const by = claimToken(deps.random);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);

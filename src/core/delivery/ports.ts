@@ -8,7 +8,8 @@ import type { RowChange } from '../model/row-change.ts';
  */
 export interface ClaimStore {
   /**
-   * Claims the row if it is due as the message says, is neither claimed nor delivered, and has an attempt left.
+   * Claims the row if it is due as the message says, has its channel and tenant, is neither claimed nor delivered, and
+   * has an attempt left.
    * @param claim_id a token of this claim alone
    * @returns the row as claimed or, without a claim, as it is; no row when there is none
    */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
+import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { NOW, setUp } from '../../support/delivering.ts';
-import { dueRow, messageFor, received, T0 } from '../../support/rows.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
 const malformed = (changes: object) => ({ ...dueRow(), ...changes }) as unknown as NotificationRow;
@@ -45,22 +46,6 @@ describe('a row in the work index that breaks a rule', () => {
       put(dueRow({ log_id: 'log-2', send_attempts: 0, last_attempt: -1, attempts_left: 1 })),
     );
     expect(fine.row).toMatchObject({ send_status: 'SUCCESS', send_attempts: 1, last_attempt: 0, attempts_left: 0 });
-  });
-
-  it.each([
-    ['channel', { channel: 'email' }],
-    ['tenant', { tenant_id: 'tenant-2' }],
-  ] as const)('is set aside if its message names another %s', async (_, changes) => {
-    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
-    const row = put(dueRow());
-    await deliverBatch([received(messageFor(row, changes), { receive_count: 2 })], deps);
-    expect(tables.row('log-1')).toMatchObject({
-      failure_reason: 'FORMAT_ERROR',
-      error_message: expect.stringMatching(
-        /^channel breaks column of the pipeline.*the channel and tenant of its message/,
-      ),
-    });
-    expect(deliveries).toEqual([]);
   });
 
   it('is judged by each of its counters as the writer left it: the claim would make -1 of an impossible -2', async () => {
@@ -113,5 +98,44 @@ describe('a row in the work index that breaks a rule', () => {
     const { updated_at, updated_by, ...rest } = stored ?? {};
     expect(rest).toEqual(without(row, 'work_queue'));
     expect(deliveries).toEqual([]);
+  });
+});
+
+describe('a message for a row of another channel or tenant', () => {
+  const replaced = [
+    ['of an earlier time of the row', { work_at: at(500).toISOString() }],
+    ['of the same time', {}],
+    ['of the same time, while a claim has expired', { send_status: 'SENDING', claim_until: T0.toISOString() }],
+  ] as const;
+
+  it.each(
+    replaced.flatMap(([when, changes]) =>
+      ([{ channel: 'slack' }, { tenant_id: 'tenant-2' }] as const).flatMap((other) =>
+        [1, 2].map((receive_count) => ({ when, changes, other, receive_count })),
+      ),
+    ),
+  )('$when is dropped, and the row stays as its writer put it: $other, receive $receive_count', async (given) => {
+    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const row = put(dueRow({ ...given.changes, ...given.other }));
+    const message = messageFor(dueRow());
+    const [report] = await deliverBatch([received(message, { receive_count: given.receive_count })], deps);
+    expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('has moved on') });
+    expect(tables.row('log-1')).toEqual(row);
+    expect([deliveries, tables.retryLog.size]).toEqual([[], 0]);
+  });
+
+  it('is no redrive of the row, whatever its run', async () => {
+    const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
+    const dead = dueRow({
+      failure_reason: 'AUTH_FAILED',
+      work_queue: workQueueOf('dead', 'normal', 'log-1'),
+      dead_message_id: 'message-0',
+      dead_run_id: 'sweep-1',
+    });
+    const row = put({ ...dead, channel: 'slack' });
+    const message = received(messageFor(dead), { message_id: 'message-9', sent_at: at(500) });
+    const [report] = await deliverBatch([message], deps);
+    expect(report?.dropped).toContain('has moved on');
+    expect([tables.row('log-1'), deliveries]).toEqual([row, []]);
   });
 });

@@ -36,7 +36,7 @@ export function createClaimStore(
   const Statement =
     `UPDATE "${table}" SET send_status='SENDING', claim_until=?, claim_id=?, updated_at=?, send_attempts=send_attempts+1, ` +
     'attempts_left=attempts_left-1, last_attempt=last_attempt+1 REMOVE next_retry_at ' +
-    "WHERE log_id=? AND begins_with(work_queue, ?) AND work_at=? AND send_status<>'SENDING' AND send_status<>'SUCCESS' AND attempts_left>0 RETURNING ALL NEW *";
+    "WHERE log_id=? AND begins_with(work_queue, ?) AND work_at=? AND send_status<>'SENDING' AND send_status<>'SUCCESS' AND attempts_left>0 AND channel=? AND tenant_id=? RETURNING ALL NEW *";
   const executeClaim = gather<Claim, StatementResult>(
     (claims) =>
       executeStatements(
@@ -62,8 +62,9 @@ export function createClaimStore(
   });
 
   return {
-    async claim({ log_id, priority, due }, claim_until, claim_id) {
-      const values = [claim_until, claim_id, clock().toISOString(), log_id, workQueuePrefix('due', priority), due];
+    async claim({ log_id, tenant_id, channel, priority, due }, claim_until, claim_id) {
+      const queue = workQueuePrefix('due', priority);
+      const values = [claim_until, claim_id, clock().toISOString(), log_id, queue, due, channel, tenant_id];
       const result = await executeClaim({ log_id, values });
       if (result.applied && result.item) return { claimed: true, row: toNotificationRow(result.item) };
       // Emulators do not return the item of a failed condition; AWS does.
