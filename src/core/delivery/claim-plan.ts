@@ -38,6 +38,8 @@ export type ClaimPlan =
   | ClaimStep
   /** The message is obsolete: the attempt that it asks for is settled, under way, or replaced by a later one. */
   | { readonly do: 'drop'; readonly because: string }
+  /** The message came before the attempt that asked for it is settled: it comes back (docs/decisions/0176). */
+  | { readonly do: 'wait'; readonly after_seconds: number }
   /** The message is on its way to the DLQ and has to be bounced until SQS moves it (design §6.5). */
   | { readonly do: 'dead_letter' }
   /** The claim has expired: the worker that held it died before it settled. */
@@ -62,9 +64,8 @@ export function planClaim(
   // The row's writer has replaced it since: another lane sends it now (docs/decisions/0178).
   if (!dead_letter && !isRoutedAs(row, message)) return straggler;
   if (isClaimed(row)) {
-    return epochMs(row.claim_until ?? '') > claim.now.getTime()
-      ? { do: 'drop', because: 'another worker holds its claim' }
-      : takeOver(row, received);
+    const left_ms = epochMs(row.claim_until ?? '') - claim.now.getTime();
+    return left_ms > 0 ? meetClaim(row, received, left_ms) : takeOver(row, received);
   }
   return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
 }
@@ -75,6 +76,20 @@ export function isClaimed(row: NotificationRow): boolean {
 
 function isRoutedAs({ channel, tenant_id }: NotificationRow, message: QueueMessage): boolean {
   return channel === message.channel && tenant_id === message.tenant_id;
+}
+
+/** Seconds until a message of a retry comes back that came before its row is settled; twice as many each time. */
+const UNSETTLED_SECONDS = 5;
+
+/**
+ * The message of a retry is queued before its attempt is settled: if the settlement takes longer than the message, the
+ * message must not be dropped. It doubles its waits, so that the claim ends before its receives do.
+ */
+function meetClaim(row: NotificationRow, { message, receive_count }: ReceivedMessage, left_ms: number): ClaimPlan {
+  if (epochMs(message.due) <= epochMs(row.work_at ?? ''))
+    return { do: 'drop', because: 'another worker holds its claim' };
+  const wait = UNSETTLED_SECONDS * 2 ** (receive_count - 1);
+  return { do: 'wait', after_seconds: Math.min(wait, Math.ceil(left_ms / 1000)) };
 }
 
 function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan {

@@ -105,6 +105,7 @@ async function considerOnce(
     return dropped(plan.do === 'drop' ? plan.because : 'there is no such notification');
   }
   if (plan.do === 'dead_letter') return { disposition: { do: 'dead_letter' } };
+  if (plan.do === 'wait') return { disposition: { do: 'return', after_seconds: plan.after_seconds } };
   if (plan.do === 'take_over') {
     const takeover = await takeOver(row, received, deps, alone);
     return takeover === 'changed' ? takeover : takeover.outcome;

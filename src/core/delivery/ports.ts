@@ -28,7 +28,10 @@ export interface ClaimStore {
   settle(row: NotificationRow, change: RowChange): Promise<boolean>;
 }
 
-/** NotificationRetryLog. */
+/**
+ * NotificationRetryLog. A call rejects within seconds if there is no answer: the worker needs the rest of its time for
+ * the row.
+ */
 export interface RecordStore {
   put(record: RetryRecord): Promise<void>;
   /** Puts the record unless its attempt has one. @returns false when it has another one, which stays as it is */

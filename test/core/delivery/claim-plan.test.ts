@@ -56,6 +56,24 @@ describe('a message', () => {
     }
   });
 
+  it.each([
+    ['first', 1, 5],
+    ['third', 3, 20],
+    ['fourth', 4, 40],
+    ['sixth', 6, 59],
+  ])('of a retry whose attempt is not settled yet waits for that, the longer the oftener it came: %s', (_, n, wait) => {
+    const row = dueRow({ send_status: 'SENDING', claim_until: at(60_000).toISOString() });
+    const next = messageFor(row, { due: at(900).toISOString() });
+    expect(plan(row, next, { receive_count: n })).toEqual({ do: 'wait', after_seconds: wait });
+  });
+
+  it('of a retry waits no longer than the claim of the attempt before, whose end lets others take it over', () => {
+    const row = dueRow({ send_status: 'SENDING', claim_until: at(1001).toISOString() });
+    const next = messageFor(row, { due: at(900).toISOString() });
+    expect(plan(row, next)).toEqual({ do: 'wait', after_seconds: 1 });
+    expect(plan({ ...row, claim_until: at(1000).toISOString() }, next)).toEqual(MOVED_ON);
+  });
+
   it.each([T0, claim.now])('for a claim that has expired takes the attempt over: until %o', (until) => {
     expect(plan(dueRow({ send_status: 'SENDING', claim_until: until.toISOString() }))).toEqual({ do: 'take_over' });
   });

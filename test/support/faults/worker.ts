@@ -6,6 +6,11 @@ export class Throttled extends Error {
   override readonly name = 'ThrottlingException';
 }
 
+/** Storage did not answer, and the call was given up. */
+export class Unanswered extends Error {
+  override readonly name = 'TimeoutError';
+}
+
 export interface FaultPlan {
   /** Dies at this point: 2k before, 2k + 1 after the k-th external call. */
   readonly crash_at?: number;
@@ -17,7 +22,7 @@ export interface FaultPlan {
   readonly repeated?: ReadonlySet<number>;
   /** Storage refuses `length` calls in a row, from this call on. */
   readonly burst?: { readonly from: number; readonly length: number };
-  /** Numbers of the calls that take long: every other worker acts meanwhile. */
+  /** Numbers of the calls that take seconds: time passes, and other workers take what becomes visible. */
   readonly slow?: ReadonlySet<number>;
   /** What others do right before the call of this number. */
   readonly before?: { readonly call: number; readonly others: () => Promise<unknown> };
@@ -25,17 +30,33 @@ export interface FaultPlan {
   readonly poison?: ReadonlySet<string>;
 }
 
+/** What storage, and time, do to every worker. */
+export interface Storage {
+  /** Whether it refuses every call of the port at this time, whoever makes it. */
+  readonly refused: (port: string) => boolean;
+  /** Waits for a call of the port to be given up, if storage hangs. @returns whether it did, and whether the worker lives */
+  readonly hung: (port: string) => { readonly hangs: boolean; readonly outOfTime: boolean };
+  /** A slow call: some seconds pass, in which others act. */
+  readonly slow: () => Promise<void>;
+}
+
+const WELL: Storage = {
+  refused: () => false,
+  hung: () => ({ hangs: false, outOfTime: false }),
+  slow: eventually,
+};
+
 /** One worker process: all its external calls pass here, and none after its death. */
 export class Worker {
   calls = 0;
   dead = false;
   readonly #plan: FaultPlan;
-  readonly #refused: (port: string) => boolean;
+  readonly #storage: Storage;
+  readonly #slow: Promise<void>[] = [];
 
-  /** @param refused whether storage refuses every call of the port at this time, whoever makes it */
-  constructor(plan: FaultPlan = {}, refused: (port: string) => boolean = () => false) {
+  constructor(plan: FaultPlan = {}, storage: Storage = WELL) {
     this.#plan = plan;
-    this.#refused = refused;
+    this.#storage = storage;
   }
 
   async call<T>(port: string, run: () => Promise<T>, log_id?: string): Promise<T> {
@@ -43,10 +64,17 @@ export class Worker {
     if (this.dead) throw new Crash('dead');
     const call = this.calls++;
     if (this.#plan.crash_at === 2 * call) this.#die();
-    if (this.#plan.slow?.has(call)) await eventually();
+    if (this.#plan.slow?.has(call)) {
+      const slow = this.#storage.slow();
+      this.#slow.push(slow);
+      await slow;
+    }
     if (this.#plan.before?.call === call) await this.#plan.before.others();
     if (this.dead) throw new Crash('dead');
-    if (port !== 'send' && (this.#throttles(call) || this.#refused(port))) throw new Throttled('slow down');
+    const { hangs, outOfTime } = this.#storage.hung(port);
+    if (outOfTime) this.#die();
+    if (hangs) throw new Unanswered('no answer');
+    if (port !== 'send' && (this.#throttles(call) || this.#storage.refused(port))) throw new Throttled('slow down');
     const repeated = port !== 'send' && this.#plan.repeated?.has(call);
     const result = repeated ? await run().then(run) : await run();
     // Another call may have killed the process meanwhile; the effect of this call remains.
@@ -55,6 +83,11 @@ export class Worker {
     if (port !== 'send' && this.#plan.unanswered?.has(call)) throw new Throttled('the answer was lost');
     if (port === 'send' && log_id !== undefined && this.#plan.poison?.has(log_id)) this.#die();
     return result;
+  }
+
+  /** Resolves when its slow calls are over, also those that nobody awaits any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#slow);
   }
 
   #throttles(call: number): boolean {

@@ -1,3 +1,4 @@
+import { RECORD_LIMIT_MS } from '../../../src/adapters/dynamodb/delivery/time-limit.ts';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
 import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
 import { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
@@ -8,6 +9,7 @@ import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
 import { successorId } from '../../../src/core/delivery/failover.ts';
 import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
+import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import { indexRow } from '../../../src/core/indexing/index-row.ts';
@@ -24,13 +26,16 @@ import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { gathered } from './gathered.ts';
 import { Provider, type Script } from './provider.ts';
-import { Crash, eventually, type FaultPlan, Throttled, through, Worker } from './worker.ts';
+import { Crash, eventually, type FaultPlan, Throttled, through, Unanswered, Worker } from './worker.ts';
 
 export const CLAIM_MS = 65_000;
 const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
 const PROBE_MS = 25_000;
+/** A worker lives no longer. */
+const FUNCTION_MS = 60_000;
+const SLOW_MS = 3_000;
 /** A worker's window lasts one batch here, so a few failures must suffice. */
 const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1, most_per_second: 1 };
 
@@ -62,6 +67,10 @@ export class World {
   alwaysBusy = false;
   /** While true, RetryLog refuses every call. */
   recordsRefused = false;
+  /** So many attempts are held for a second each, as by a budget that is used up. */
+  holds = 0;
+  /** While true, RetryLog answers no call. */
+  recordsHang = false;
   /** While true, SQS refuses the messages of workers. */
   queueRefused = false;
   /** Worker processes that died. */
@@ -185,9 +194,10 @@ export class World {
 
   /** One invocation of the channel function on up to ten messages. */
   async work(plan: FaultPlan = {}, messages = this.queue.receive(10)): Promise<Worker> {
-    const worker = this.#worker(plan);
+    const worker = this.#worker(plan, () => this.#othersWork());
     const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
     const reports = await deliverBatch(messages, this.#deps(worker));
+    await worker.ended();
     if (worker.dead) {
       this.deaths += 1;
       for (const [log_id, open] of before) {
@@ -230,6 +240,7 @@ export class World {
   async settleDown(plan: FaultPlan = {}): Promise<void> {
     this.provider.down = false;
     this.recordsRefused = false;
+    this.recordsHang = false;
     for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
       if (quarter % 4 === 0) await this.sweep();
       await this.drain(plan);
@@ -290,8 +301,35 @@ export class World {
     return result;
   }
 
-  #worker(plan: FaultPlan): Worker {
-    return new Worker(plan, (port) => this.recordsRefused && port.startsWith('records.'));
+  #held(gate: ProviderGate): ProviderGate {
+    return {
+      admit: async (row, forced) => {
+        if (this.holds <= 0) return gate.admit(row, forced);
+        this.holds -= 1;
+        const until = new Date(this.#now + 1_000).toISOString();
+        return { do: 'hold', until, error_type: 'RATE_LIMITED', by: { budget: row.channel } };
+      },
+    };
+  }
+
+  /** Seconds pass, in which other workers take what becomes visible. */
+  async #othersWork(): Promise<void> {
+    await eventually();
+    this.advance(SLOW_MS);
+    await this.drain();
+  }
+
+  #worker(plan: FaultPlan, slow = eventually): Worker {
+    const began = this.#now;
+    return new Worker(plan, {
+      refused: (port) => this.recordsRefused && port.startsWith('records.'),
+      hung: (port) => {
+        const hangs = this.recordsHang && port.startsWith('records.');
+        if (hangs) this.advance(RECORD_LIMIT_MS);
+        return { hangs, outOfTime: hangs && this.#now - began > FUNCTION_MS };
+      },
+      slow,
+    });
   }
 
   #deps(worker: Worker): DeliverBatchDeps {
@@ -309,13 +347,15 @@ export class World {
           this.queue.send(message, delay_seconds);
         },
       }),
-      gate: new BreakerGate({
-        store: through(worker, 'breakers', this.breakers.store),
-        policy: BREAKER_POLICY,
-        clock: this.clock,
-        pause: eventually,
-        probe_ms: PROBE_MS,
-      }),
+      gate: this.#held(
+        new BreakerGate({
+          store: through(worker, 'breakers', this.breakers.store),
+          policy: BREAKER_POLICY,
+          clock: this.clock,
+          pause: eventually,
+          probe_ms: PROBE_MS,
+        }),
+      ),
       policy: DEFAULT_RETRY_POLICY,
       clock: this.clock,
       random: () => this.#random(),
@@ -328,5 +368,6 @@ export class World {
 }
 
 function ignoreFaults(error: unknown): void {
-  if (!(error instanceof Crash) && (error as Error).name !== 'ThrottlingException') throw error;
+  if (error instanceof Crash || error instanceof Unanswered) return;
+  if ((error as Error).name !== 'ThrottlingException') throw error;
 }

@@ -12,6 +12,7 @@ import { gather, RECORD_HOLD_MS, SETTLE_WAIT_MS } from '../../batching/gather.ts
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
+import { withinLimit } from './time-limit.ts';
 
 /**
  * RecordStore on NotificationRetryLog. A record expires with the history that it belongs to.
@@ -21,7 +22,7 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
   const itemOf = (record: RetryRecord) => toItem({ ...record, expires_at: expiresAt(new Date(record.retry_at)) });
   const put = gather<RetryRecord, void>(
     async (records) => {
-      await putItems(client, table, records.map(itemOf));
+      await withinLimit(putItems(client, table, records.map(itemOf)));
       return records.map(() => undefined);
     },
     {
@@ -33,7 +34,8 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
   );
   const find: RecordStore['find'] = async (log_id, attempt) => {
     const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
-    const { Item } = await client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true }));
+    const get = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
+    const { Item } = await withinLimit(client.send(get));
     return Item && toRetryRecord(Item);
   };
   return {
@@ -46,7 +48,7 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       });
       try {
-        await client.send(command);
+        await withinLimit(client.send(command));
         return true;
       } catch (error) {
         if (!(error instanceof ConditionalCheckFailedException)) throw error;

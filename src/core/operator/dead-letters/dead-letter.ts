@@ -92,6 +92,7 @@ function jobOf(row: NotificationRow & { readonly template_id?: unknown }): Parti
 
 function stateOf(plan: ClaimPlan): Pick<DeadLetterView, 'state' | 'because'> {
   if (plan.do === 'drop') return { state: 'stale', because: plan.because };
+  if (plan.do === 'wait') return { state: 'stale', because: 'another worker holds its claim' };
   return plan.do === 'claim' && plan.forced_dead && plan.skip !== undefined
     ? { state: 'stale', because: `it must not be sent any more (${plan.skip}); a redrive only takes it off the list` }
     : { state: 'redrive' };
