@@ -37,7 +37,7 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
     const { now, later } = (await deps.pacing?.screen(readable)) ?? { now: readable, later: [] };
     const [reports, refused] = await Promise.all([
       deliverBatch(now, { ...deps.deliver, outOfTime }),
-      postpone(later, deps.deliver.retries, observability),
+      postpone(later, deps.deliver, observability),
     ]);
     for (const report of reports) logDelivery(logger, report);
     countOutcomes(metrics, now, reports);

@@ -1,4 +1,7 @@
+import { claimToken } from '../../../src/core/delivery/claim-token.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
+import { runOfCopy } from '../../../src/core/model/queue-message.ts';
+import type { Random } from '../../../src/core/model/random.ts';
 import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
@@ -12,12 +15,14 @@ export type Pacing = Pick<PacedGate, 'screen' | 'takeWaited'>;
  */
 export async function postpone(
   later: readonly Postponed[],
-  retries: RetryQueue,
+  { retries, random }: { readonly retries: RetryQueue; readonly random: Random },
   { logger, metrics }: Observability,
 ): Promise<Postponed[]> {
   if (later.length === 0) return [];
   const sent = await Promise.allSettled(
-    later.map(({ received, delay_seconds }) => retries.send(received.message, delay_seconds)),
+    later.map(({ received: { message }, delay_seconds }) =>
+      retries.send({ ...message, run_id: runOfCopy(message.run_id, claimToken(random)) }, delay_seconds),
+    ),
   );
   count(metrics, 'Paced', later.length);
   const longest_seconds = Math.max(...later.map(({ delay_seconds }) => delay_seconds));

@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '../model/queue-message.ts';
+import { type ReceivedMessage, runOf } from '../model/queue-message.ts';
 import { type DeliverDeps, deliver } from './deliver.ts';
 import type { DeliveryReport } from './delivery-report.ts';
 
@@ -33,7 +33,7 @@ function begin(received: ReceivedMessage, deps: DeliverBatchDeps, alone: boolean
   if (!deps.outOfTime()) return deliver(received, deps, alone);
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
   const disposition = { do: 'return', after_seconds: RETURN_AFTER_SECONDS } as const;
-  return Promise.resolve({ log_id, tenant_id, channel, priority, run_id, disposition });
+  return Promise.resolve({ log_id, tenant_id, channel, priority, run_id: runOf(run_id), disposition });
 }
 
 function suspects(reports: readonly DeliveryReport[]): number[] {

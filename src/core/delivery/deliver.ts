@@ -1,5 +1,5 @@
 import type { NotificationRow } from '../model/notification.ts';
-import { type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
+import { type ReceivedMessage, runOf, triggerOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
@@ -25,7 +25,7 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
  */
 export async function deliver(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<DeliveryReport> {
   const { log_id, tenant_id, channel, priority, run_id } = received.message;
-  const report = { log_id, tenant_id, channel, priority, run_id };
+  const report = { log_id, tenant_id, channel, priority, run_id: runOf(run_id) };
   try {
     return { ...report, ...(await claimAndAttempt(received, deps, alone)) };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { triggerOf } from '../model/queue-message.ts';
+import { runOf, triggerOf } from '../model/queue-message.ts';
 import { clip } from '../model/text.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
 import type { SendResult } from './sender.ts';
@@ -41,7 +41,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     retry_status: result === undefined ? 'SKIPPED' : verdict.status === 'SUCCESS' ? 'SUCCESS' : 'FAILED',
     duration_ms: attempt.ended.getTime() - attempt.started.getTime(),
     trigger: attempt.trigger,
-    run_id: attempt.run_id,
+    run_id: runOf(attempt.run_id),
     ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
     ...(result && answerOf(result)),
     ...(attempt.held_by && { error_details: JSON.stringify(attempt.held_by) }),

@@ -82,6 +82,26 @@ export function newRunId(trigger: 'sweep' | 'manual' | 'intake', id: string): st
   return `${trigger}-${id}`;
 }
 
+/** Between a run's id and the token of a copy. */
+const COPY = '#';
+/** Longest id of a run whose copies still fit into a message: an id has at most 100 characters. */
+const RUN_LENGTH = 90;
+
+/**
+ * The run of a message that is sent beside another one for the same attempt, or in its place. A redrive is recognised by
+ * the run of the message that died (design §6.5), so no other message may have exactly that one.
+ * @param token at most 9 characters, different for each copy
+ */
+export function runOfCopy(run_id: string, token: string): string {
+  return `${runOf(run_id).slice(0, RUN_LENGTH)}${COPY}${token}`;
+}
+
+/** The run that started a message's attempt, which records and logs name. */
+export function runOf(run_id: string): string {
+  const end = run_id.indexOf(COPY);
+  return end < 0 ? run_id : run_id.slice(0, end);
+}
+
 export function triggerOf(run_id: string): Trigger {
   return run_id.startsWith('manual-') ? 'manual' : 'sweep';
 }

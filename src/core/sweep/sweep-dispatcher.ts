@@ -1,5 +1,5 @@
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
-import { isExpected, isQueued, messageFor } from '../model/queue-message.ts';
+import { isExpected, isQueued, messageFor, runOfCopy } from '../model/queue-message.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
 import { isInBacklog, laneOf } from './backlog.ts';
@@ -91,6 +91,8 @@ export class Dispatcher {
   async refill(items: readonly DueItem[], own: Map<string, number>): Promise<void> {
     const { rooms, unmet, now, run_id, last_sweep = '' } = this.#run;
     const outgoing: QueuedMessage[] = [];
+    // The run may have sent a message for the item before.
+    const copy = runOfCopy(run_id, this.#deps.clock().getTime().toString(36));
     const takeFrom = (counts: Map<string, number>, lane: string) => {
       const messages = counts.get(lane) ?? 0;
       if (messages > 0) counts.set(lane, messages - 1);
@@ -103,7 +105,7 @@ export class Dispatcher {
       const isSent = item.work_at <= last_sweep || isExpected(item);
       if ((isSent && takeFrom(unmet, lane)) || takeFrom(own, lane) || !rooms?.take(lane)) continue;
       rooms.release(lane);
-      outgoing.push({ message: messageFor(item, item.work_at, run_id), delay_seconds: 0 });
+      outgoing.push({ message: messageFor(item, item.work_at, copy), delay_seconds: 0 });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
   }

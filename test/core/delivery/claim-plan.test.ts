@@ -221,6 +221,23 @@ describe('a dead notification', () => {
   });
 });
 
+describe('a copy of a message', () => {
+  const copy = (run_id: string) => messageFor(dueRow(), { run_id });
+  const late = { message_id: 'message-2', sent_at: at(500) };
+
+  it.each(['sweep-1#abc123', 'sweep-1#abc124', 'sweep-1'])(
+    'that is sent after the death is no redrive, though it is of the same run: %s',
+    (run_id) => {
+      expect(plan(dead({ dead_run_id: 'sweep-1#000000' }), copy(run_id), late)).toEqual(MOVED_ON);
+    },
+  );
+
+  it('that died can be redriven like any other', () => {
+    const redriven = plan(dead({ dead_run_id: 'sweep-1#000000' }), copy('sweep-1#000000'), late);
+    expect(redriven).toMatchObject({ do: 'claim', trigger: 'redrive' });
+  });
+});
+
 describe('a dead notification that must not be sent', () => {
   const reasons: [string, Partial<NotificationRow>, string][] = [
     ['was deleted by its writer', { is_deleted: true }, 'CANCELLED'],

@@ -224,6 +224,20 @@ describe('a scheduled sweep', () => {
     expect(world.figures()).toMatchObject({ duplicates: 0 });
   });
 
+  it('refills with messages of a run of their own, which cannot pass for the redrive of one that it sent before', async () => {
+    const world = setUp(rows('n', 1_000), 2);
+    const runs = new Set<string>();
+    const send: typeof world.deps.lanes.send = (messages) => {
+      for (const { message } of messages) runs.add(message.run_id);
+      return world.deps.lanes.send(messages);
+    };
+    await world.run({ ...world.deps, lanes: { ...world.deps.lanes, send } });
+    const [first, ...copies] = runs;
+    expect(first).toBe('sweep-1');
+    expect(copies.length).toBeGreaterThan(1);
+    for (const copy of copies) expect(copy).toMatch(/^sweep-1#[0-9a-z]{8}$/);
+  });
+
   it('refills only the lanes that have become half empty', async () => {
     const world = setUp([...rows('web', 150), ...rows('mail', 150, { channel: 'email' })], 1_000);
     const counts = { webhook: 0, email: 0 };

@@ -1,7 +1,7 @@
 import { type ClaimPlan, planClaim } from '../../delivery/claim-plan.ts';
 import type { ErrorType } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
-import type { QueueMessage } from '../../model/queue-message.ts';
+import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import { failedAt } from '../../model/work/failed-at.ts';
@@ -70,7 +70,7 @@ export function deadLetterView(
     tenant_id,
     priority,
     ...common,
-    run_id,
+    run_id: runOf(run_id),
     ...state,
     ...(row?.failure_reason && { failure_reason: row.failure_reason }),
     ...(row?.error_type && { error_type: row.error_type }),

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import {
@@ -196,6 +197,10 @@ describe('a channel function', () => {
     expect(sent).toEqual(['a']);
     expect(tables.log.get('b')).toMatchObject({ send_status: 'FAILED', send_attempts: 1 });
     expect(await counts()).toMatchObject({ delayed: 1 });
+    // A copy that had the run of its original could pass for the redrive of a notification that died meanwhile.
+    await setTimeout(1100);
+    const [copy] = (await receive()).Records;
+    expect(JSON.parse(copy?.body ?? '')).toEqual(messageFor(dueRow({ log_id: 'b' }), { run_id: 'sweep-1#000000' }));
   });
 
   it('gives a postponed message back when SQS takes no copy of it', async () => {
