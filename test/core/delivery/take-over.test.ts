@@ -96,8 +96,8 @@ describe('an attempt whose worker recorded it and died', () => {
     const events = { delivered_at: at(700).toISOString(), delivery_by_attempt: { 1: 'delivered' } } as const;
     const { report, row } = await deliverOne(put(dueRow({ ...claim, ...events })));
     expect(report).toMatchObject({ attempt: 1, verdict: { status: 'SUCCESS' }, disposition: { do: 'done' } });
-    expect(row).toMatchObject({ send_status: 'SUCCESS', sent_at: events.delivered_at });
-    expect(row).not.toHaveProperty('work_queue');
+    const sent = { send_status: 'SUCCESS', sent_at: events.delivered_at, error_message: '' } as const;
+    expect(row).toEqual(settledRow({ ...events, ...sent }, ['work_queue']));
     expect(deliveries).toEqual([]);
   });
 
@@ -183,7 +183,8 @@ describe('an attempt whose worker died before it recorded anything', () => {
     const row = put(dueRow({ ...lost, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
     await deliverBatch([received(messageFor(row), { receive_count: 2 })], { ...deps, records });
     expect([...tables.retryLog.values()]).toEqual([reported]);
-    expect(tables.row('log-1')).toMatchObject({ send_status: 'SUCCESS', response_code: '250' });
+    const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '250' } as const;
+    expect(tables.row('log-1')).toEqual(settledRow(sent, ['work_queue']));
     expect(deliveries).toEqual([]);
   });
 
@@ -192,8 +193,24 @@ describe('an attempt whose worker died before it recorded anything', () => {
     const row = put(dueRow({ ...lost, send_attempts: 6, attempts_left: 0, last_attempt: 1 }));
     const { row: ended, records } = await deliverOne(row);
     expect(deliveries).toEqual([]);
-    expect(ended).toMatchObject({ failure_reason: 'MAX_RETRIES', send_attempts: 6, attempts_left: 0, last_attempt: 2 });
-    expect(records).toMatchObject([DIED, { retry_status: 'SKIPPED', failure_reason: 'MAX_RETRIES' }]);
+    const exhausted = { error_type: 'MAX_RETRIES', failure_reason: 'MAX_RETRIES' } as const;
+    expect(ended).toEqual(
+      settledRow({
+        ...exhausted,
+        send_attempts: 6,
+        attempts_left: 0,
+        retry_count: 5,
+        last_attempt: 2,
+        send_status: 'FAILED',
+        work_queue: workQueueOf('dead', 'normal', 'log-1'),
+        work_at: NOW.toISOString(),
+        dead_message_id: 'message-1',
+        dead_run_id: 'sweep-1',
+      }),
+    );
+    const { remedy } = policyOf('MAX_RETRIES');
+    const skipped = { retry_log_id: 'log-1#2', retry_attempt: 2, retry_status: 'SKIPPED' } as const;
+    expect(records).toEqual([DIED, retryRecord({ ...skipped, ...exhausted, remedy })]);
   });
 
   it('was an operator’s on a dead row: it is dead again, and is not sent by the message that takes over', async () => {
