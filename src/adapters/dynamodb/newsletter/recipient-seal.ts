@@ -1,9 +1,10 @@
-import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { SEALED } from '../../../core/model/notification.ts';
 import type { Chunk, Recipient } from '../../../core/newsletter/model/chunk.ts';
 import type { Sealer, SealOwner } from '../../sealing/sealer.ts';
 
+// Not imported: as an ES module node:util would load workers, diff and more at every cold start, to list its exports.
+const { promisify } = process.getBuiltinModule('node:util');
 const pack = promisify(deflateRaw);
 const unpack = promisify(inflateRaw);
 
