@@ -112,7 +112,8 @@ export class RowColumns {
   queuedFor(row: number): string | undefined {
     const queued = this.#queued_for[row] ?? 0;
     if (queued === 0) return undefined;
-    this.#notes[queued] ??= queued > DAY ? `~${timeOfDay(queued - 1 - DAY).replaceAll(':', '')}` : timeOfDay(queued - 1);
+    this.#notes[queued] ??=
+      queued > DAY ? `~${timeOfDay(queued - 1 - DAY).replaceAll(':', '')}` : timeOfDay(queued - 1);
     return this.#notes[queued];
   }
 

@@ -35,10 +35,11 @@ export class Tables {
   writeUnits = 0;
   readUnits = 0;
 
-  constructor(time: VirtualTime, size: number, watcher: TableWatcher) {
+  /** @param shards partitions per state and priority of the work index; the defaults unless given */
+  constructor(time: VirtualTime, size: number, watcher: TableWatcher, shards?: number) {
     this.#time = time;
     this.#watcher = watcher;
-    this.columns = new RowColumns(size);
+    this.columns = new RowColumns(size, shards);
     this.index = new WorkIndex(time, this.columns, size);
   }
 
@@ -93,7 +94,8 @@ export class Tables {
     change: async (was, change) => {
       const now = this.columns.read(rowOf(was.log_id));
       this.writeUnits += 1;
-      if (!CLAIM_COLUMNS.every((name) => now[name] === was[name] || isDeepStrictEqual(now[name], was[name]))) return false;
+      if (!CLAIM_COLUMNS.every((name) => now[name] === was[name] || isDeepStrictEqual(now[name], was[name])))
+        return false;
       this.#apply(rowOf(was.log_id), change);
       if (change.set.claim_until) this.#watcher.claimed(rowOf(was.log_id), msOf(change.set.claim_until));
       return true;
