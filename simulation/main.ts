@@ -10,7 +10,7 @@ import { parseOptions, type SimulateOptions, UsageError, usage } from './options
 import { describeFigures } from './report/describe.ts';
 import type { Figures } from './report/figures.ts';
 import { backlogPlot, plotOf } from './report/plot.ts';
-import { type Summary, summaryTable, timeLeft } from './report/summary.ts';
+import { summaryTable, timeLeft } from './report/summary.ts';
 import { runScenario } from './run-scenario.ts';
 import { type NamedScenario, newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
 
@@ -38,14 +38,14 @@ async function simulate(options: SimulateOptions): Promise<number> {
   const progress = showProgress({ terminal, json });
   process.once('exit', progress.end);
   if (plots !== undefined) mkdirSync(plots, { recursive: true });
-  const done: Summary[] = [];
+  const done: Awaited<ReturnType<typeof simulateOne>>[] = [];
   for (const [i, scenario] of scenarios.entries()) {
     if (all) progress.step(`${scenario.name}, ${i + 1} of ${scenarios.length}`);
     const result = await simulateOne(scenario, options, progress);
     const file = plot ?? (plots && join(plots, `scale-${scenario.name}.svg`));
     if (file !== undefined) writeFileSync(file, plotOf(result.plot));
     if (!json) terminal.print(result.describe(terminal.colors));
-    done.push({ figures: result.figures, cpu_seconds: result.cpu_seconds });
+    done.push(result);
   }
   progress.end();
   const printed = done.map(({ figures: { samples: _, ...kept } }) => kept);

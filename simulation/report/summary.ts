@@ -1,12 +1,19 @@
 import type { Colors } from '../../src/terminal/colors.ts';
 import { table } from '../../src/terminal/table.ts';
-import type { NewsletterFigures } from '../newsletter/newsletter-figures.ts';
+import type { BudgetResult } from './budgets.ts';
+import type { Cost } from './cost.ts';
 import { judgement } from './describe.ts';
-import type { Figures } from './figures.ts';
 
 /** A simulation that has ended, and the CPU that it took. */
 export interface Summary {
-  readonly figures: Figures | NewsletterFigures;
+  readonly figures: {
+    readonly scenario: string;
+    readonly notifications: number;
+    readonly duplicates: number;
+    readonly violations: number;
+    readonly budgets: readonly BudgetResult[];
+    readonly cost: Cost;
+  };
   readonly cpu_seconds: number;
 }
 
