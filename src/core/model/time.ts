@@ -54,8 +54,10 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** JavaScript reads 30 February as 2 March. */
+/** JavaScript reads 30 February as 2 March. Every month has 28 days, so most times need no second look. */
 function isDay(day: string): boolean {
+  const date = day.slice(8);
+  if (date >= '01' && date <= '28') return true;
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
