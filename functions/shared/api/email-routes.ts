@@ -146,8 +146,14 @@ export function emailRoutes(deps: EmailRouteDeps): Routes {
   async function resolve(request: ApiRequest): Promise<ApiAnswer> {
     const { action } = checkedBody(request, resolveSchema);
     const { email_id } = await find(request);
-    const { email, resolved, continued } = await resolveEmail(email_id, action, deps);
-    const body = { email_id, status: email.status, resolved, ...(continued && { continued }) };
+    const { email, resolved, continued, busy } = await resolveEmail(email_id, action, deps);
+    const body = {
+      email_id,
+      status: email.status,
+      resolved,
+      ...(continued && { continued }),
+      ...(busy > 0 && { busy }),
+    };
     return { status: 202, body, log: { email_id, resolved } };
   }
 

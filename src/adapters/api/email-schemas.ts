@@ -97,6 +97,9 @@ export const resolvedEmail = v.strictObject({
   continued: v.optional(
     v.pipe(v.boolean(), v.description('True where there are more: they are decided about in the background')),
   ),
+  busy: v.optional(
+    v.pipe(count, v.description('Batches that are being sent just now, where there are any: resolve again afterwards')),
+  ),
 });
 export const emailList = v.strictObject({ emails: v.array(v.strictObject(summaryEntries)), next_cursor: nextCursor });
 export const emailState = v.strictObject({

@@ -57,11 +57,19 @@ async function resolve(
   [id = '']: readonly string[],
 ): Promise<number> {
   if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
-  const { email, resolved } = await resolveEmail(id, resend ? 'resend' : 'leave', emailAccess(session));
+  const { email, resolved, busy, continued } = await resolveEmail(
+    id,
+    resend ? 'resend' : 'leave',
+    emailAccess(session),
+  );
   const { email_id, status } = email;
-  printResult(session, { email_id, status, resolved }, () => {
+  printResult(session, { email_id, status, resolved, busy, continued }, () => {
     const done = resend ? 'are sent again' : 'are left as they are';
-    return `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.\n`;
+    return `${[
+      `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.`,
+      ...(continued ? ['There are more: the functions go on with the decision.'] : []),
+      ...(busy > 0 ? [`Batches that are being sent just now: ${busy}. Resolve the email again when they are done.`] : []),
+    ].join('\n')}\n`;
   });
   return 0;
 }

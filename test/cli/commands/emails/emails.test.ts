@@ -118,7 +118,13 @@ describe('ops emails', () => {
     expect(seen.out).toContain('m2@example.com');
 
     expect((await ops.run(['emails', 'resolve', email_id, '--local'])).code).toBe(2);
-    expect(await ops.json('emails', 'resolve', email_id, '--leave')).toMatchObject({ resolved: 1 });
+    const claim = { claim_id: 'sender', claim_until: new Date(Date.now() + 60_000).toISOString() };
+    const batch = await access.batches.read(email_id, batch_id);
+    expect(batch && (await access.batches.change(batch, { set: claim }))).toBeDefined();
+    const busy = await ops.run(['emails', 'resolve', email_id, '--resend', '--local']);
+    expect(busy.out).toContain('Batches that are being sent just now: 1. Resolve the email again');
+    const left = await ops.json('emails', 'resolve', email_id, '--leave');
+    expect(left).toEqual({ email_id, status: 'submitting', resolved: 1, busy: 0, continued: false });
   });
 
   it('watch one until it is over', async () => {
