@@ -62,7 +62,10 @@ function operation(key: RouteKey, path: string, schema: v.GenericSchema): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(!isRead && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(schema) } } } }),
     responses: {
-      200: { description: 'Done', content: { 'application/json': { schema: { $ref: `#/components/schemas/${answerName(key)}` } } } },
+      200: {
+        description: 'Done',
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${answerName(key)}` } } },
+      },
       ...(isRead && { 304: { description: 'Nothing has changed since the answer with the ETag of If-None-Match' } }),
       // Any route may answer with each of them.
       ...Object.fromEntries(STATUSES.map((status) => [status, { $ref: `#/components/responses/${status}` }])),
