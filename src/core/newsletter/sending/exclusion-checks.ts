@@ -1,7 +1,17 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
-import { CHUNK_SIZE, type Chunk } from '../model/chunk.ts';
+import { CHUNK_SIZE, type Chunk, type ChunkState } from '../model/chunk.ts';
+import type { Email } from '../model/email.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
-import type { BatchWork } from './batch-work.ts';
+import type { SendDeps } from './send-deps.ts';
+
+/** What the checks need of the batch that is sent. */
+interface CheckedBatch {
+  readonly email: Email;
+  readonly deps: Pick<SendDeps, 'clock' | 'exclusions'>;
+  storage<T>(what: string, run: () => Promise<T>): Promise<T>;
+  nextOpen(number: number): ChunkState | undefined;
+  chunkAtHand(number: number): Promise<Chunk | undefined>;
+}
 
 /** The facts of addresses that were read with those of the chunk before are used when they are at most so old. */
 const FRESH_MS = 1_000;
@@ -20,7 +30,7 @@ export class ExclusionChecks {
   #last_at = Number.NEGATIVE_INFINITY;
 
   /** The reasons of those among the places that are excluded now. */
-  async of(chunk: Chunk, places: readonly number[], work: BatchWork): Promise<ReadonlyMap<number, ExclusionReason>> {
+  async of(chunk: Chunk, places: readonly number[], work: CheckedBatch): Promise<ReadonlyMap<number, ExclusionReason>> {
     const now = work.deps.clock().getTime();
     const isQuick = this.#last_chunk !== undefined && now - this.#last_at <= FRESH_MS;
     if (this.#last_chunk !== chunk.chunk) {
@@ -34,7 +44,7 @@ export class ExclusionChecks {
     return excludedIn(await this.#check(chunk, places, isQuick, work), places);
   }
 
-  async #check(chunk: Chunk, places: readonly number[], isQuick: boolean, work: BatchWork): Promise<Reasons> {
+  async #check(chunk: Chunk, places: readonly number[], isQuick: boolean, work: CheckedBatch): Promise<Reasons> {
     const at = work.deps.clock().getTime();
     const next = isQuick ? await nextAtHand(chunk.chunk, work) : undefined;
     const recipients = [
@@ -53,7 +63,7 @@ export class ExclusionChecks {
   }
 }
 
-async function nextAtHand(chunk: number, work: BatchWork) {
+async function nextAtHand(chunk: number, work: CheckedBatch) {
   const state = work.nextOpen(chunk);
   const next = state && (await work.chunkAtHand(state.chunk));
   return next && { chunk: next, places: placesOf(state.states, RECIPIENT_STATES.pending) };
