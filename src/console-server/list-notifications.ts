@@ -10,10 +10,10 @@ import { readPage } from '../adapters/dynamodb/operator/read-page.ts';
 import type { NotificationList, notificationsQuery } from '../console-api/notifications.ts';
 import type { ForeignRow } from '../core/model/foreign-row.ts';
 import { SEND_STATUSES } from '../core/model/notification.ts';
-import { createdAt, isGone } from '../core/model/work/history-index.ts';
+import { isGone } from '../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../core/operator/search-filter.ts';
 import { matches } from '../core/operator/search-filter.ts';
-import { type NotificationView, viewOf } from '../core/operator/views/notification-view.ts';
+import { datedView, type NotificationView } from '../core/operator/views/notification-view.ts';
 import { badCursor, fromCursor, toCursor } from './cursor.ts';
 import type { ConsoleDeps } from './deps.ts';
 import { ALWAYS, createdPeriod, searchFilter } from './filters.ts';
@@ -45,7 +45,7 @@ export async function listNotifications(input: ListInput, deps: ConsoleDeps): Pr
     const parts = partsOf(search, { source, period }, filter, cursor);
     const { rows, next } = await readPage(parts, input.limit, () => true);
     return {
-      notifications: rows.map((row) => shown(row, deps.clock())),
+      notifications: rows.map((row) => datedView(row, deps.clock())),
       next_cursor: toCursor(next && { source, period, after: next }),
     };
   } catch (error) {
@@ -85,9 +85,5 @@ async function findExactly(q: string, input: ListInput, deps: ConsoleDeps): Prom
     });
     found.push(...(await readPage(copies, limit, () => true)).rows);
   }
-  return found.filter((one) => matches(one, filter) && !isGone(one, now)).map((one) => shown(one, now));
-}
-
-function shown(row: ForeignRow, now: Date): NotificationView {
-  return { ...viewOf(row, now), created_at: createdAt(row) || row['created_at'] };
+  return found.filter((one) => matches(one, filter) && !isGone(one, now)).map((one) => datedView(one, now));
 }
