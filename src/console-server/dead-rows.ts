@@ -50,9 +50,13 @@ export async function readDead(
   );
   const found = read.flatMap((one) => one.found).sort((a, b) => (a.work_at < b.work_at ? 1 : -1));
   const newest = await Promise.all(found.slice(0, request.most).map(({ log_id }) => rows.read(log_id)));
-  const dead = newest.filter((row) => row?.work_queue?.startsWith('dead#')) as NotificationRow[];
+  const dead = newest.flatMap((row) => (row !== undefined && isDead(row) ? [row] : []));
   const complete = found.length <= request.most && read.every(({ ended }) => ended);
   return { rows: dead, total: found.length, complete };
+}
+
+function isDead({ work_queue }: NotificationRow): boolean {
+  return typeof work_queue === 'string' && work_queue.startsWith('dead#');
 }
 
 function isWanted({ channel, tenant_id }: WorkEntry, wanted: DeadRequest): boolean {

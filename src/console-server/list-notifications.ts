@@ -11,10 +11,10 @@ import type { NotificationList, notificationsQuery } from '../console-api/notifi
 import type { ForeignRow } from '../core/model/foreign-row.ts';
 import { SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
-import { createdAt, isGone } from '../core/model/work/history-index.ts';
+import { isGone } from '../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../core/operator/search-filter.ts';
 import { matches } from '../core/operator/search-filter.ts';
-import { type NotificationView, viewOf } from '../core/operator/views/notification-view.ts';
+import { datedView, type NotificationView } from '../core/operator/views/notification-view.ts';
 import { badCursor, fromCursor, toCursor } from './cursor.ts';
 import type { ConsoleDeps } from './deps.ts';
 import { ALWAYS, createdPeriod, searchFilter } from './filters.ts';
@@ -46,7 +46,7 @@ export async function listNotifications(input: ListInput, deps: ConsoleDeps): Pr
     const parts = partsOf(search, { source, period }, filter, cursor);
     const { rows, next } = await readPage(parts, input.limit, () => true);
     return {
-      notifications: rows.map((row) => shown(row, deps.clock())),
+      notifications: rows.map((row) => datedView(row, deps.clock())),
       next_cursor: toCursor(next && { source, period, after: next }),
     };
   } catch (error) {
@@ -91,15 +91,11 @@ async function findExactly(q: string, input: ListInput, deps: ConsoleDeps): Prom
       throw error;
     }
   }
-  return found.filter((one) => matches(one, filter) && !isGone(one, now)).map((one) => shown(one, now));
+  return found.filter((one) => matches(one, filter) && !isGone(one, now)).map((one) => datedView(one, now));
 }
 
 /** Rows of others share the index key of the notification_id: neither their ids nor their number is told. */
 function crowded(): Problem {
   const message = 'cannot be looked up as a notification_id at the moment: omit it, and find its copies by from and to';
   return new Problem('invalid-request', `q ${message}.`, { errors: [{ path: 'q', rule: 'crowded', message }] });
-}
-
-function shown(row: ForeignRow, now: Date): NotificationView {
-  return { ...viewOf(row, now), created_at: createdAt(row) || row['created_at'] };
 }

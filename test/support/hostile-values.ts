@@ -3,6 +3,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 /** A value of each of DynamoDB's types, and the values of a type that programs trip over. */
 export const HOSTILE_VALUES = {
   text: { S: 'x' },
+  'a name that every object has': { S: 'constructor' },
   'empty text': { S: '' },
   'text with control characters': { S: 'a\u0000\u001b[31m\u202e' },
   'long text': { S: 'x'.repeat(1_000) },
@@ -19,12 +20,19 @@ export const HOSTILE_VALUES = {
   'a number set': { NS: ['1', '12345678901234567.25'] },
   'a binary set': { BS: [new Uint8Array([1]), new Uint8Array([2])] },
   'a map': { M: { a: { NS: ['1'] }, B: { B: new Uint8Array([1]) } } },
+  'a map that no text can be made of': { M: { toString: { S: 'x' }, valueOf: { S: 'x' }, toJSON: { S: 'x' } } },
   'a list': { L: [{ S: 'a' }, { SS: ['b'] }] },
 } satisfies Record<string, AttributeValue>;
 
 export type HostileValue = keyof typeof HOSTILE_VALUES;
 
-const SHORT_TEXT = ['text', 'empty text', 'text with control characters', 'NULL'] as const;
+const SHORT_TEXT = [
+  'text',
+  'a name that every object has',
+  'empty text',
+  'text with control characters',
+  'NULL',
+] as const;
 const ANY_TEXT = [...SHORT_TEXT, 'long text', 'text of almost 400 KB'] as const;
 const COUNT = ['the number 0', 'NULL'] as const;
 const ABSENT = ['NULL'] as const;
@@ -34,15 +42,21 @@ const ANYTHING = Object.keys(HOSTILE_VALUES) as HostileValue[];
 
 /** The values of each column that break no rule, of the columns of the table document and of ours. */
 export const HARMLESS: Readonly<Record<string, readonly HostileValue[]>> = {
-  tenant_id: ['text'],
+  tenant_id: ['text', 'a name that every object has'],
   notification_id: SHORT_TEXT,
   setting_id: SHORT_TEXT,
   template_id: SHORT_TEXT,
   notification_type: [],
   recipient_type: ABSENT,
-  recipient_address: ['text', 'text with control characters'],
+  recipient_address: ['text', 'a name that every object has', 'text with control characters'],
   subject: SHORT_TEXT,
-  message_body: ['text', 'text with control characters', 'long text', 'text of almost 400 KB'],
+  message_body: [
+    'text',
+    'a name that every object has',
+    'text with control characters',
+    'long text',
+    'text of almost 400 KB',
+  ],
   message_format: ABSENT,
   send_status: [],
   send_attempts: COUNT,
@@ -69,7 +83,13 @@ export const HARMLESS: Readonly<Record<string, readonly HostileValue[]>> = {
   error_type: OWN_TEXT,
   error_message: ANY_TEXT,
   failure_reason: ANY_TEXT,
-  work_at: ['text', 'text with control characters', 'long text', 'text of almost 400 KB'],
+  work_at: [
+    'text',
+    'a name that every object has',
+    'text with control characters',
+    'long text',
+    'text of almost 400 KB',
+  ],
   claim_until: OWN_TEXT,
   attempts_left: COUNT,
   last_attempt: ['the number 0', 'a negative number', 'NULL'],

@@ -78,8 +78,9 @@ function no(because: string): ActionCheck {
   return { possible: false, because };
 }
 
-function commandsFor({ log_id, channel, work_queue = '' }: NotificationRow, { local }: ConsoleDeps): ShellCommand[] {
-  const isDead = work_queue.startsWith('dead#');
+function commandsFor(row: NotificationRow, { local, clock }: ConsoleDeps): ShellCommand[] {
+  const { log_id, channel } = row;
+  const isDead = stateOf(row, clock()) === 'dead';
   return [
     { label: 'Show', command: shellCommand('show', local, [log_id]) },
     { label: 'Retry', command: shellCommand('retry', local, [log_id]) },

@@ -25,7 +25,8 @@ export interface IndexTerms {
 export type IndexPlan =
   | {
       /**
-       * `index`: the row needs work. `history`: its writer has delivered it, so it only becomes findable.
+       * `index`: the row needs work. `history`: its writer has delivered or deleted it, so it only becomes findable, and
+       * its content is encrypted and expires.
        * `set_aside`: the row is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
        */
       readonly do: 'index' | 'history' | 'set_aside';
@@ -44,7 +45,7 @@ const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NO
  * Decides on a row that another writer wrote with the source documents' columns (design §4, "Rows written by
  * others"). The content always moves out of the row, because the recipient must not stay in the clear
  * (his-notification-log-table.md: 暗号化必須); only faulty content stays, for its writer to correct. A delivered row is
- * never set aside: SUCCESS is final.
+ * never set aside: SUCCESS is final. Neither is a deleted one, which its writer wants no more.
  */
 export function planIndex(
   row: ForeignRow,
@@ -53,29 +54,31 @@ export function planIndex(
   { time_zone, shards = BASE_SHARDS }: IndexTerms = {},
 ): IndexPlan {
   const { log_id, tenant_id } = row;
-  if (typeof log_id !== 'string' || row['is_deleted'] === true || isGivenUp(row)) return { do: 'ignore' };
+  if (typeof log_id !== 'string' || isGivenUp(row)) return { do: 'ignore' };
   const inline = hasContent(row);
+  const deleted = row['is_deleted'] === true;
+  if (deleted && !inline) return { do: 'ignore' };
   if (!inline && row['work_queue'] !== undefined) return planIndexed(row, now, shards);
   // Someone else sends it.
   if (row['send_status'] === 'SENDING') return { do: 'ignore' };
-  const delivered = row['send_status'] === 'SUCCESS';
+  const ended = deleted || row['send_status'] === 'SUCCESS';
   const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
   // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.
   const nameless = faults.some(({ column }) => column === 'tenant_id' || column === 'log_id');
   if (typeof tenant_id !== 'string' || nameless) {
-    return delivered ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
+    return ended ? { do: 'ignore' } : { do: 'set_aside', ...setAside(faults, now), remove: keysOf(row) };
   }
   const taking = { now, policy, time_zone, shards };
   const created = timeOf(row, 'created_at', time_zone) ?? now;
   const history = {
     ...historyKeys({ ...row, log_id, tenant_id }, created, {
-      kept_from: delivered ? created : keptFrom(row, taking),
+      kept_from: ended ? created : keptFrom(row, taking),
       shards,
     }),
     ...inUtc(row, time_zone),
   };
   const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
-  if (delivered) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
+  if (ended) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   if (faults.length > 0) {
     const { set, why } = setAside(faults, now);
     return { do: 'set_aside', why, set: { ...set, ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };

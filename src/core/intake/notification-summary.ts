@@ -71,7 +71,7 @@ export function summaryOf(row: NotificationRow & { readonly [column: string]: un
   const summary: NotificationSummary = {
     log_id: row.log_id,
     ...(channel !== undefined && { channel }),
-    priority: priorityOf(row) ?? 'normal',
+    priority: priorityOf(row),
     status,
     canRetry: canRetry(row, now),
     ...(message !== undefined && { errorMessage: message }),

@@ -1,5 +1,6 @@
 import { checkRetry } from '../delivery/policy/retry-check.ts';
 import type { ErrorType } from '../model/error-types.ts';
+import { entryOf } from '../model/look-up.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { stateOf } from '../model/work/row-state.ts';
 
@@ -12,7 +13,8 @@ export type PublicState = (typeof PUBLIC_STATES)[number];
  * `retrying`: an attempt failed, and another one follows automatically. `failed`: nothing more happens automatically.
  */
 export function publicState(row: NotificationRow, now: Date): PublicState {
-  const tried = row.last_attempt >= 0;
+  // Looked at only where the rules for rows hold.
+  const tried = () => row.last_attempt >= 0;
   switch (stateOf(row, now)) {
     case 'delivered':
       return 'done';
@@ -20,9 +22,9 @@ export function publicState(row: NotificationRow, now: Date): PublicState {
     case 'abandoned':
       return row.last_attempt > 0 ? 'retrying' : 'processing';
     case 'due':
-      return tried ? 'retrying' : 'processing';
+      return tried() ? 'retrying' : 'processing';
     case 'waiting':
-      return tried ? 'retrying' : 'saving';
+      return tried() ? 'retrying' : 'saving';
     case 'dead':
     case 'stopped':
     case 'set_aside':
@@ -87,7 +89,7 @@ export function errorMessage(row: NotificationRow, now: Date): string | undefine
   const advice = failedOver ? {} : ADVICE;
   const causes = [error_type, failure_reason].filter((cause) => cause !== undefined);
   const sentences = [...new Set(causes)]
-    .flatMap((cause) => [SENTENCES[cause], advice[cause]])
+    .flatMap((cause) => [entryOf(SENTENCES, cause), entryOf(advice, cause)])
     .filter((sentence) => sentence !== undefined);
   if (state === 'retrying') sentences.push('It is retried automatically.');
   if (failedOver) sentences.push('It continues on its fallback channel.');

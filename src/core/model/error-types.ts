@@ -1,3 +1,5 @@
+import { entryOf } from './look-up.ts';
+
 /** What a type of error means for the retry: batch-952-notification-retry.md §6, as data. */
 export interface ErrorPolicy {
   readonly class: 'transient' | 'permanent' | 'exhausted';
@@ -72,8 +74,15 @@ export type ErrorType = keyof typeof ERROR_POLICY;
 
 export const ERROR_TYPES = Object.keys(ERROR_POLICY) as readonly ErrorType[];
 
+/** The reason of a row that another program wrote: none of ours. */
+const FOREIGN_REASON: ErrorPolicy = {
+  ...exhausted,
+  remedy: 'Another program wrote this reason. Ask its owners, or correct the row and retry it by its log_id.',
+};
+
+/** The policy of a type, also of a text in its place that is none. */
 export function policyOf(type: ErrorType): ErrorPolicy {
-  return ERROR_POLICY[type];
+  return entryOf<ErrorPolicy>(ERROR_POLICY, type) ?? FOREIGN_REASON;
 }
 
 /** The types of a provider's answer; the exhausted types are our own decisions. */

@@ -4,4 +4,3 @@ export type Priority = (typeof PRIORITIES)[number];
 
 /** The priority of the table's `priority_level`, for rows without `priority` (design §2). */
 export const PRIORITY_OF_LEVEL = { HIGH: 'important', MEDIUM: 'normal', LOW: 'info' } as const;
-export type PriorityLevel = keyof typeof PRIORITY_OF_LEVEL;

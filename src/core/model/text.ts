@@ -9,3 +9,12 @@ const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+/gi;
 export function withoutAddresses(text: string): string {
   return text.replace(ADDRESS_LIKE, '…');
 }
+
+/**
+ * A value of a row that another program wrote, as a person or a page can show it: a map, list or set has no place there,
+ * and may hold an address.
+ */
+export function shownText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return Object(value) === value ? '(neither text nor number)' : String(value);
+}

@@ -1,7 +1,8 @@
-import type { Channel } from '../model/channels.ts';
-import { type ErrorType, policyOf } from '../model/error-types.ts';
+import { ERROR_TYPES, policyOf } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { clip } from '../model/text.ts';
+import { describeFaults } from '../model/work/set-aside.ts';
+import { workFaults } from '../model/work/work-rules.ts';
 
 /** A message to the operators. It has ids and reasons, never an address or a text of a provider. */
 export interface Notice {
@@ -12,11 +13,11 @@ export interface Notice {
 
 /** Notifications that died of the same cause: a person has to look into them once. */
 export interface Cause {
-  readonly channel: Channel;
-  /** `-` when the rows name no integration. */
-  readonly integration: string;
-  readonly failure_reason: ErrorType;
-  readonly error_type: ErrorType;
+  /** Channel, integration and reason; or the rules that a malformed row breaks. */
+  readonly what: string;
+  readonly remedy: string;
+  /** The command that lists them. */
+  readonly command: string;
   readonly log_ids: readonly string[];
 }
 
@@ -24,25 +25,44 @@ export interface Cause {
 const MAX_CAUSES = 20;
 const MAX_EXAMPLES = 3;
 const ID_LENGTH = 80;
+const FAULT_LENGTH = 400;
+const OPS = 'npm run ops --';
+const MALFORMED = {
+  remedy: 'Another program put it among the dead ones. Its writer has to correct it, or to remove it.',
+  command: `${OPS} list --status dead`,
+};
 
-/** Groups the notifications that are still dead. Those that were redriven or changed since need no operator. */
+/**
+ * Groups the notifications that are still dead. Those that were redriven or changed since need no operator. Whoever may
+ * write to the table may have put a row among the dead ones: it is judged alone, and keeps no other from being reported.
+ */
 export function causesOf(rows: readonly NotificationRow[]): Cause[] {
-  const dead = rows.filter(isDead);
-  const groups = Map.groupBy(dead, ({ channel, integration_config_id = '-', failure_reason, error_type }) =>
-    JSON.stringify([channel, integration_config_id, failure_reason, error_type]),
-  );
-  return [...groups.values()]
+  const dead = rows.filter(isDead).map((row) => ({ log_id: row.log_id, ...causeOf(row) }));
+  return [...Map.groupBy(dead, ({ what }) => what).values()]
     .flatMap((group) => {
       const [first] = group;
       if (first === undefined) return [];
-      const { channel, integration_config_id: integration = '-', failure_reason, error_type = failure_reason } = first;
-      return [{ channel, integration, failure_reason, error_type, log_ids: group.map(({ log_id }) => log_id) }];
+      const { what, remedy, command } = first;
+      return [{ what, remedy, command, log_ids: group.map(({ log_id }) => log_id) }];
     })
     .sort((a, b) => b.log_ids.length - a.log_ids.length);
 }
 
-function isDead(row: NotificationRow): row is NotificationRow & { failure_reason: ErrorType } {
-  return row.failure_reason !== undefined && row.work_queue?.startsWith('dead#') === true;
+function isDead({ failure_reason, work_queue }: NotificationRow): boolean {
+  return failure_reason !== undefined && typeof work_queue === 'string' && work_queue.startsWith('dead#');
+}
+
+function causeOf(row: NotificationRow): Omit<Cause, 'log_ids'> {
+  const { channel, integration_config_id, failure_reason = 'UNKNOWN' } = row;
+  const faults = workFaults({ ...row });
+  if (faults.length > 0) return { ...MALFORMED, what: `malformed row: ${clip(describeFaults(faults), FAULT_LENGTH)}` };
+  const error_type = ERROR_TYPES.find((type) => type === row.error_type) ?? failure_reason;
+  const last = error_type === failure_reason ? '' : `, at last ${error_type}`;
+  return {
+    what: `${channel}, integration ${clip(integration_config_id ?? '-', ID_LENGTH)}: ${failure_reason}${last}`,
+    remedy: policyOf(failure_reason).remedy,
+    command: `${OPS} list --status dead --channel ${channel} --error-type ${error_type}`,
+  };
 }
 
 export function deathNotice(
@@ -65,16 +85,13 @@ export function deathNotice(
   return { subject: clip(`${stack}: ${notifications(total)} given up`, 100), text: `${blocks.join('\n\n')}\n` };
 }
 
-const OPS = 'npm run ops --';
-
-function describe({ channel, integration, failure_reason, error_type, log_ids }: Cause): string {
-  const last = error_type === failure_reason ? '' : `, at last ${error_type}`;
+function describe({ what, remedy, command, log_ids }: Cause): string {
   const examples = log_ids.slice(0, MAX_EXAMPLES).map((log_id) => clip(log_id, ID_LENGTH));
   return [
-    `${log_ids.length} × ${channel}, integration ${clip(integration, ID_LENGTH)}: ${failure_reason}${last}`,
-    `  ${policyOf(failure_reason).remedy}`,
+    `${log_ids.length} × ${what}`,
+    `  ${remedy}`,
     `  ${log_ids.length > examples.length ? 'Such as ' : ''}${examples.join(', ')}`,
-    `  ${OPS} list --status dead --channel ${channel} --error-type ${error_type}`,
+    `  ${command}`,
   ].join('\n');
 }
 

@@ -3,6 +3,7 @@ import type { ErrorType } from '../model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
 import type { SendStatus } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
+import { shownText } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
 import { createdAt } from '../model/work/history-index.ts';
 
@@ -41,8 +42,8 @@ export interface SearchFilter {
 export function matches(row: ForeignRow, filter: SearchFilter): boolean {
   const { send_status, channel, priority, tenant_id, error_type, recipient_hash, created } = filter;
   const { scheduled, sent, send_attempts, failure_reason, last_error, integration_config_id } = filter;
-  const type = row['channel'] ?? String(row['notification_type'] ?? '').toLowerCase();
-  const attempts = Number(row['send_attempts'] ?? 0);
+  const type = row['channel'] ?? shownText(row['notification_type'])?.toLowerCase();
+  const attempts = typeof row['send_attempts'] === 'number' ? row['send_attempts'] : 0;
   return (
     (send_status === undefined || row['send_status'] === send_status) &&
     (channel === undefined || type === channel) &&

@@ -12,21 +12,32 @@ export interface MalformedEntries {
 export interface MalformedDeps {
   /** Without it, as for a run with an operator's rights, malformed entries are left to the next scheduled sweep. */
   readonly malformed?: MalformedEntries;
+  /** True when the time that is left does not suffice for another page. */
+  readonly outOfTime?: () => boolean;
   readonly onSetAside?: (entry: MalformedEntry, why: string) => void;
   /** The row could not be set aside; the next sweep meets it again. */
   readonly onSetAsideFailed?: (entry: MalformedEntry, error: unknown) => void;
 }
 
-/** Sets each entry aside on its own: no row, and no failure of storage, stops the sweep of the others. */
+/** Written at the same time. */
+const AT_ONCE = 8;
+/** Most entries per round of the sweep: a flood of them takes few seconds from the others. The next sweep meets the rest. */
+const MOST_PER_ROUND = 200;
+
+/** Sets each entry aside on its own: no row, no failure of storage and no flood stops the sweep of the others. */
 export async function setEntriesAside(entries: readonly MalformedEntry[], deps: MalformedDeps): Promise<void> {
-  const { malformed } = deps;
+  const { malformed, outOfTime } = deps;
   if (malformed === undefined) return;
-  for (const entry of entries) {
+  const one = async (entry: MalformedEntry) => {
     try {
       const why = await malformed.setAside(entry);
       if (why !== undefined) deps.onSetAside?.(entry, why);
     } catch (error) {
       deps.onSetAsideFailed?.(entry, error);
     }
+  };
+  const some = entries.slice(0, MOST_PER_ROUND);
+  for (let i = 0; i < some.length && !outOfTime?.(); i += AT_ONCE) {
+    await Promise.all(some.slice(i, i + AT_ONCE).map(one));
   }
 }

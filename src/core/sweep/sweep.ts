@@ -32,8 +32,6 @@ export interface SweepCursor {
 export interface SweepDeps extends DispatcherDeps, MalformedDeps {
   readonly index: DueIndex;
   readonly sweeps: SweepHistory;
-  /** True when the time that is left does not suffice for another page. */
-  readonly outOfTime?: () => boolean;
   /** Keeps the lanes short; absent: they take everything, as for an operator's run. */
   readonly short_lanes?: ShortLanes;
 }
@@ -190,8 +188,9 @@ async function walk(
     const { pages, next } = await readPartitions(deps.index, partitions, { ...window, limit: PAGE_SIZE }, cursors);
     const items = pages.flatMap((page) => page.items);
     const malformed = pages.flatMap((page) => page.malformed ?? []);
-    if (writes) await setEntriesAside(malformed, deps);
     const enough = await each(items.sort((a, b) => (a.work_at < b.work_at ? -1 : a.work_at > b.work_at ? 1 : 0)));
+    // After the good ones: whoever floods the index must not delay them.
+    if (writes) await setEntriesAside(malformed, deps);
     cursors = enough ? undefined : next;
   }
   return undefined;

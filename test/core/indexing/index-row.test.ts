@@ -346,8 +346,23 @@ describe('a row of another writer', () => {
     expect(plan.do !== 'ignore' && plan.set).not.toHaveProperty('send_status');
   });
 
-  it('that is logically deleted is left alone', () => {
-    expect(index({ ...sample, is_deleted: true })).toEqual({ do: 'ignore' });
+  it('that is logically deleted gets no work, but its recipient does not stay in the clear, nor for ever', () => {
+    const plan = index({ ...sample, is_deleted: true, work_queue: 'due#normal#1', work_at: T0.toISOString() });
+    const { content } = index(sample) as { readonly content?: unknown };
+    expect(content).toBeDefined();
+    expect(plan).toMatchObject({ do: 'history', content });
+    expect(plan.do !== 'ignore' && plan.remove).toEqual(
+      expect.arrayContaining(['recipient_address', 'message_body', 'work_queue', 'work_at']),
+    );
+    const set = plan.do === 'ignore' ? {} : plan.set;
+    expect(set['expires_at']).toBeTypeOf('number');
+    expect(Object.keys(set).filter((name) => /^(work_|send_status|updated_by|failure_reason)/.test(name))).toEqual([]);
+  });
+
+  it('that is logically deleted is left alone where its content has moved already', () => {
+    const { recipient_address: _, message_body: _1, subject: _2, message_format: _3, ...moved } = sample;
+    expect(index({ ...moved, is_deleted: true })).toEqual({ do: 'ignore' });
+    expect(index({ ...moved, is_deleted: true, work_queue: 'due#normal#1' })).toEqual({ do: 'ignore' });
   });
 });
 

@@ -36,7 +36,7 @@ describe('a reconciling scan', () => {
   it('takes in the rows that were missed, sets malformed ones aside, and touches no other', async () => {
     const rest = [
       ...ours(600),
-      foreign('deleted', { is_deleted: true }),
+      { ...ours(1)[0], log_id: 'deleted', is_deleted: true },
       foreign('claimed by its writer', { send_status: 'SENDING' }),
       foreign('expired', { expires_at: 1 }),
     ];

@@ -21,6 +21,9 @@ function dead(log_id: string, diedAfterMs: number, changes: Partial<Notification
   });
 }
 
+/** A reason of ours, and a last error in the words of the row's writer. */
+const WORDS = { error_type: 'x; reboot' as never };
+
 /** Operators' mailbox and the pipeline, with a publisher or a mark that can break. */
 function setUp(rows: readonly NotificationRow[] = []) {
   const tables = new MemoryTables(() => T0);
@@ -129,6 +132,22 @@ describe('the notice of what was given up', () => {
     expect(notices[0]?.text).toMatch(/180 more causes, of 180 notifications/);
     expect(Buffer.byteLength(notices[0]?.text ?? '')).toBeLessThan(16_384);
     expect(notices[0]?.subject.length).toBeLessThanOrEqual(100);
+  });
+
+  it('reports the deaths of all others beside a row that another program put among the dead ones', async () => {
+    const foreign = { ...dead('evil', 0), failure_reason: 'full', error_type: 'x; reboot' } as never;
+    const numbered = { ...dead('numbered', 0), integration_config_id: 5 } as never;
+    const { look, notices } = setUp([foreign, numbered, dead('good', 1_000), { ...dead('own', 0), ...WORDS }]);
+    expect(await look(10 * MINUTE)).toBe(4);
+    const text = notices[0]?.text ?? '';
+    const causes = text.split('\n').filter((line) => line.includes(' × '));
+    expect(causes.sort().reverse()).toEqual([
+      '2 × webhook, integration -: AUTH_FAILED',
+      expect.stringMatching(/^1 × malformed row: integration_config_id breaks VARCHAR/),
+      expect.stringMatching(/^1 × malformed row: failure_reason breaks .*: expected one of NETWORK_TIMEOUT/),
+    ]);
+    expect(text).not.toContain('reboot');
+    expect(await look(15 * MINUTE)).toBe(0);
   });
 
   it('tells of every death, whenever it died and whatever breaks: a property', async () => {

@@ -27,6 +27,26 @@ describe('a malformed entry of the work index', () => {
     expect([aside, failed]).toEqual([[['bad', 'its channel is unknown']], [['refused', throttled]]]);
   });
 
+  it('is one of at most eight at a time and 200 per round, however many there are, and none when time is up', async () => {
+    let [open, most] = [0, 0];
+    const aside: string[] = [];
+    const slow = {
+      setAside: async ({ log_id }: MalformedEntry) => {
+        open += 1;
+        most = Math.max(most, open);
+        await Promise.resolve();
+        open -= 1;
+        aside.push(log_id);
+        return 'bad';
+      },
+    };
+    const flood = Array.from({ length: 2_000 }, (_, i) => entry(`bad-${i}`));
+    await setEntriesAside(flood, { malformed: slow });
+    expect([aside.length, most]).toEqual([200, 8]);
+    await setEntriesAside(flood, { malformed: slow, outOfTime: () => aside.length >= 216 });
+    expect(aside).toHaveLength(216);
+  });
+
   it('stops no sweep, also where nobody listens, and where it is left to the next one', async () => {
     expect(await setEntriesAside(entries, { malformed })).toBeUndefined();
     const aside: unknown[] = [];

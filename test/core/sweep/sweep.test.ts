@@ -339,17 +339,17 @@ describe('a sweep', () => {
     expect(ids()).toEqual(Array.from({ length: 60 }, (_, i) => `n-${i}`));
   });
 
-  it('sets what is malformed aside, and sends the others; a dry run writes nothing', async () => {
+  it('sends what is well formed, and then sets the others aside; a dry run writes nothing', async () => {
     const bad = { ...row('bad'), channel: 'pigeon' } as unknown as NotificationRow;
     for (const [dry_run, status] of [
       [true, bad.send_status],
       [false, 'FAILED'],
     ] as const) {
       const { tables, deps, ids } = setUp([bad, row('good')]);
-      const aside: string[] = [];
-      const onSetAside = ({ log_id }: { readonly log_id: string }) => aside.push(log_id);
+      const aside: unknown[] = [];
+      const onSetAside = ({ log_id }: { readonly log_id: string }) => aside.push([log_id, ids()]);
       await sweep({ dry_run }, { run_id: 'sweep-1' }, { ...deps, malformed: tables.malformed, onSetAside });
-      expect([ids(), aside]).toEqual(dry_run ? [[], []] : [['good'], ['bad']]);
+      expect([ids(), aside]).toEqual(dry_run ? [[], []] : [['good'], [['bad', ['good']]]]);
       expect(tables.row('bad')).toMatchObject({ send_status: status });
       expect('failure_reason' in (tables.row('bad') ?? {})).toBe(!dry_run);
     }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { peekLetters } from '../../../adapters/sqs/dead-letters.ts';
+import { CHANNELS } from '../../../core/model/channels.ts';
 import { remedyFor } from '../../../core/operator/views/notification-view.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -20,14 +21,20 @@ export function addDlqShow(program: Command, context: CliContext): void {
 async function show(session: Session, log_id: string): Promise<number> {
   const row = await session.rows.read(log_id);
   if (row === undefined) throw notificationNotFound(log_id);
+  const channel = CHANNELS.find((one) => one === row.channel);
+  if (channel === undefined) {
+    throw new OperatorError(
+      `${log_id} has no dead letter: its row is malformed, and names none of ${CHANNELS.join(', ')}.`,
+    );
+  }
   const letters: ChannelLetter[] = [];
-  for await (const page of peekLetters(session.sqs, session.deployment.dead_letter_queues[row.channel])) {
+  for await (const page of peekLetters(session.sqs, session.deployment.dead_letter_queues[channel])) {
     const own = page.filter(({ message }) => message?.log_id === log_id);
-    letters.push(...(await readChannelLetters(row.channel, own, session)));
+    letters.push(...(await readChannelLetters(channel, own, session)));
   }
   if (letters.length === 0) {
     throw new OperatorError(
-      `${log_id} has no dead letter in the queue of ${row.channel}: see where it stands with \`npm run ops -- show ${log_id}\`.`,
+      `${log_id} has no dead letter in the queue of ${channel}: see where it stands with \`npm run ops -- show ${log_id}\`.`,
     );
   }
   const remedy = remedyFor({ ...row });

@@ -7,9 +7,8 @@ import {
   type OperatorSearch,
 } from '../../../adapters/dynamodb/operator/operator-search.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
-import { createdAt } from '../../../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
-import { type NotificationView, viewOf } from '../../../core/operator/views/notification-view.ts';
+import { datedView, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { table } from '../../../terminal/table.ts';
 import {
@@ -73,10 +72,7 @@ async function list(session: Session, options: ListOptions): Promise<number> {
   const { json, terminal } = session;
   const { found, next_cursor } = await readPage(session, options);
   const now = session.clock();
-  const notifications = found.map(({ row }) => ({
-    ...viewOf(row, now),
-    created_at: createdAt(row) || row['created_at'],
-  }));
+  const notifications = found.map(({ row }) => datedView(row, now));
   if (json) terminal.print(`${JSON.stringify({ notifications, next_cursor })}\n`);
   else if (notifications.length === 0) {
     terminal.say('Nothing matches. Without --from the list covers the last 24 hours.\n');

@@ -1,6 +1,8 @@
 import { policyOf } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { type RowState, stateOf } from '../../model/work/row-state.ts';
+import { describeFaults } from '../../model/work/set-aside.ts';
+import { workFaults } from '../../model/work/work-rules.ts';
 
 /** Whether a notification can be retried now: the state in which it can, or why it cannot. */
 export type RetryCheck =
@@ -21,12 +23,18 @@ export function checkRetry(row: NotificationRow, now: Date): RetryCheck {
     case 'stopped':
       return checkStopped(row);
     case 'set_aside':
-      return refuse('it was set aside as malformed; its writer has to correct the columns that error_message names');
+      return refuse(whySetAside(row));
     case 'not_taken_in':
       return refuse('it is not in the work index yet; try again in a few seconds');
     default:
       return { state };
   }
+}
+
+function whySetAside(row: NotificationRow): string {
+  return row.work_queue === undefined
+    ? 'it was set aside as malformed; its writer has to correct the columns that error_message names'
+    : `it is malformed, and its writer has to correct it: ${describeFaults(workFaults({ ...row }))}`;
 }
 
 function checkStopped({ successor_log_id, failure_reason }: NotificationRow): RetryCheck {

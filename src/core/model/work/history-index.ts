@@ -1,4 +1,5 @@
 import type { ForeignRow } from '../foreign-row.ts';
+import { parseTime } from '../time.ts';
 import { fnv1a, shardOf } from '../work-index.ts';
 import { BASE_SHARDS, type IndexShards } from './index-shards.ts';
 
@@ -64,10 +65,13 @@ export const ISO_LENGTH = 24;
 
 /** The time in the history index, as a writer may format created_at differently; empty when unknown. */
 export function createdAt(row: ForeignRow): string {
-  return String(row['tenant_created_at'] ?? '').slice(-ISO_LENGTH);
+  const stored = row['tenant_created_at'];
+  const time = typeof stored === 'string' ? stored.slice(-ISO_LENGTH) : '';
+  return parseTime(time) === undefined ? '' : time;
 }
 
 /** The row has expired. DynamoDB may delete it days later. */
 export function isGone(row: ForeignRow, now: Date): boolean {
-  return Number(row['expires_at'] ?? Number.POSITIVE_INFINITY) * 1000 <= now.getTime();
+  const expires = row['expires_at'];
+  return typeof expires === 'number' && expires * 1000 <= now.getTime();
 }

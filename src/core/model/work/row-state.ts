@@ -1,6 +1,7 @@
 import type { NotificationRow } from '../notification.ts';
 import { epochMs } from '../time.ts';
 import { parseWorkQueue } from '../work-index.ts';
+import { keptFaults, workFaults } from './work-rules.ts';
 
 /** The state of a notification as an operator sees it; send_status alone does not show it (docs/runbook.md). */
 export type RowState =
@@ -17,15 +18,16 @@ export type RowState =
   | 'dead'
   /** Given up, without one: wrong recipient, cancelled, or its dead letter was dropped. */
   | 'stopped'
-  /** Its row was malformed; the writer has to correct it. */
+  /** Its row is malformed; the writer has to correct it, also where the indexer or a sweep has not judged it yet. */
   | 'set_aside'
   /** Not in the work index yet, or left to its writer. */
   | 'not_taken_in';
 
 export function stateOf(row: NotificationRow, now: Date): RowState {
   if (row.send_status === 'SUCCESS') return 'delivered';
-  const work = row.work_queue === undefined ? undefined : parseWorkQueue(row.work_queue);
+  const work = typeof row.work_queue === 'string' ? parseWorkQueue(row.work_queue) : undefined;
   if (work === undefined || row.work_at === undefined) return withoutWork(row);
+  if (workFaults({ ...row }).length > 0) return 'set_aside';
   if (row.send_status === 'SENDING') {
     return epochMs(row.claim_until ?? '') > now.getTime() ? 'claimed' : 'abandoned';
   }
@@ -36,6 +38,5 @@ export function stateOf(row: NotificationRow, now: Date): RowState {
 /** A row that was in the pipeline before has a priority, a channel, and the time when it was last due. */
 function withoutWork(row: NotificationRow): RowState {
   if (row.failure_reason === undefined) return 'not_taken_in';
-  const known = row.work_at !== undefined && row.priority !== undefined && row.channel !== undefined;
-  return known ? 'stopped' : 'set_aside';
+  return keptFaults({ ...row }).length > 0 ? 'set_aside' : 'stopped';
 }

@@ -4,6 +4,7 @@ import {
   brokenRules,
   type ColumnRule,
   count,
+  freeText,
   id,
   isAbsent,
   oneOf,
@@ -93,9 +94,11 @@ const WORK_RULES: readonly ColumnRule[] = [
     present(count(column, OURS, column === 'last_attempt' ? -1 : 0)),
   ),
   ...OWN_COLUMN_RULES,
+  oneOf('failure_reason', OURS, ERROR_TYPES),
   oneOf('fallback_channel', 'fallback', CHANNELS),
   oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
   ...['integration_config_id', 'notification_id', 'created_by'].map((column) => text(column, OWN_TEXT_LENGTH)),
+  ...['response_code', 'response_message', 'error_message', 'error_details'].map(freeText),
   boolean('is_deleted'),
   time('next_retry_at'),
 ];
@@ -109,6 +112,11 @@ const WRONG_QUEUE: RowFault = {
 /** The rules that a row in the work index breaks: whoever may write to the table may have written it. */
 export function workFaults(row: ForeignRow): RowFault[] {
   return [...brokenRules(WORK_RULES, row), ...partitionFaults(row['work_queue'], row['priority'])];
+}
+
+/** The rules that a row breaks that the pipeline has given up, and that an operator may bring back. */
+export function keptFaults(row: ForeignRow): RowFault[] {
+  return brokenRules(WORK_RULES, row);
 }
 
 /** The rules that an entry of the work index breaks. */

@@ -1,8 +1,9 @@
 import type { Channel } from '../../model/channels.ts';
-import { type ErrorType, policyOf } from '../../model/error-types.ts';
+import { ERROR_TYPES, type ErrorType, policyOf } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import { failedAt } from '../../model/work/failed-at.ts';
+import { workFaults } from '../../model/work/work-rules.ts';
 
 /** Dead notifications that one repair brings back: same channel, integration, reason and last error. */
 export interface DeadGroup {
@@ -30,19 +31,29 @@ interface Member {
   readonly at: string;
 }
 
-/** The largest group first. */
+/**
+ * The largest group first. A malformed row belongs to no group: no repair brings it back, and it must not keep the others
+ * from being shown. Lists show it as set aside.
+ */
 export function groupDead(rows: readonly NotificationRow[]): DeadGroup[] {
-  const members = rows.flatMap((row): Member[] =>
-    row.failure_reason === undefined ? [] : [{ row, at: failedAt(row) ?? row.work_at ?? '' }],
-  );
+  const members = rows.flatMap((row): Member[] => {
+    if (row.failure_reason === undefined || workFaults({ ...row }).length > 0) return [];
+    return [{ row, at: failedAt(row) ?? row.work_at ?? '' }];
+  });
   return [...Map.groupBy(members, ({ row }) => groupKey(row)).values()]
     .flatMap((group) => groupOf(group) ?? [])
     .sort((a, b) => b.count - a.count || (a.newest_at < b.newest_at ? 1 : -1));
 }
 
 /** The same for every member of a group, and for no other notification. */
-export function groupKey({ channel, integration_config_id, failure_reason, error_type }: NotificationRow): string {
-  return JSON.stringify([channel, integration_config_id ?? null, failure_reason, error_type ?? null]);
+function groupKey(row: NotificationRow): string {
+  const { channel, integration_config_id, failure_reason } = row;
+  return JSON.stringify([channel, integration_config_id ?? null, failure_reason, lastError(row) ?? null]);
+}
+
+/** A row that was never attempted here keeps the words of its writer. */
+function lastError({ error_type }: NotificationRow): ErrorType | undefined {
+  return ERROR_TYPES.find((type) => type === error_type);
 }
 
 function groupOf(members: readonly Member[]): DeadGroup | undefined {
@@ -50,7 +61,8 @@ function groupOf(members: readonly Member[]): DeadGroup | undefined {
   const [newest] = newestFirst;
   const failure_reason = newest?.row.failure_reason;
   if (newest === undefined || failure_reason === undefined) return undefined;
-  const { channel, error_type, integration_config_id, error_message, response_code } = newest.row;
+  const { channel, integration_config_id, error_message, response_code } = newest.row;
+  const error_type = lastError(newest.row);
   return {
     channel,
     failure_reason,

@@ -1,10 +1,13 @@
 import { type ClaimPlan, planClaim } from '../../delivery/claim-plan.ts';
-import type { ErrorType } from '../../model/error-types.ts';
+import type { RowFault } from '../../model/column-rules.ts';
+import { ERROR_TYPES, type ErrorType } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { type QueueMessage, runOf } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import { failedAt } from '../../model/work/failed-at.ts';
+import { describeFaults } from '../../model/work/set-aside.ts';
+import { workFaults } from '../../model/work/work-rules.ts';
 
 /** A message in a dead-letter queue. */
 export interface DeadLetter {
@@ -63,8 +66,9 @@ export function deadLetterView(
   const { log_id, tenant_id, priority, run_id } = message;
   // SQS gives a redriven message a new id and time.
   const redriven = { message, message_id: `redriven-${message_id}`, sent_at: now, receive_count: 1 };
-  const plan = planClaim(row, redriven, { now, until: now.toISOString(), by: '' }, policy);
-  const state = stateOf(plan);
+  const claim = { now, until: now.toISOString(), by: '' };
+  const faults = row?.work_queue === undefined ? [] : workFaults({ ...row });
+  const state = faults.length > 0 ? malformed(faults) : stateOf(planClaim(row, redriven, claim, policy));
   return {
     log_id,
     tenant_id,
@@ -72,11 +76,24 @@ export function deadLetterView(
     ...common,
     run_id: runOf(run_id),
     ...state,
-    ...(row?.failure_reason && { failure_reason: row.failure_reason }),
-    ...(row?.error_type && { error_type: row.error_type }),
+    ...(row && reasonsOf(row)),
     ...(row && jobOf(row)),
     retryable: state.state === 'redrive',
   };
+}
+
+function malformed(faults: readonly RowFault[]): Pick<DeadLetterView, 'state' | 'because'> {
+  return {
+    state: 'stale',
+    because: `its row is malformed, and a redrive only sets it aside: ${describeFaults(faults)}`,
+  };
+}
+
+/** Those that a program knows: another one may have written anything. */
+function reasonsOf(row: NotificationRow): Partial<DeadLetterView> {
+  const failure_reason = ERROR_TYPES.find((type) => type === row.failure_reason);
+  const error_type = ERROR_TYPES.find((type) => type === row.error_type);
+  return { ...(failure_reason && { failure_reason }), ...(error_type && { error_type }) };
 }
 
 /** What `failed_jobs` of retry-and-idempotency-design.md §4 holds of a job. */

@@ -4,6 +4,7 @@ import type { NotificationRow } from '../../model/notification.ts';
 import type { RunOptions } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { RowChange } from '../../model/row-change.ts';
+import { shownText } from '../../model/text.ts';
 import { createdAt } from '../../model/work/history-index.ts';
 import { stateOf } from '../../model/work/row-state.ts';
 import { GIVEN_UP } from '../give-up.ts';
@@ -33,7 +34,7 @@ export function belongs(row: ForeignRow, source: Source, operation: Operation): 
  * row that changed after the cut-off is not as it was seen: somebody may have cancelled it after the preview.
  */
 function wasGivenUp(row: ForeignRow, cut_off: string): boolean {
-  if (row['failure_reason'] === undefined || String(row['updated_at'] ?? '') > cut_off) return false;
+  if (row['failure_reason'] === undefined || (shownText(row['updated_at']) ?? '') > cut_off) return false;
   return stateOf(asNotification(row), new Date(cut_off)) !== 'dead';
 }
 

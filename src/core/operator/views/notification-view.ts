@@ -1,6 +1,7 @@
 import { policyOf } from '../../model/error-types.ts';
 import { asNotification, type ForeignRow } from '../../model/foreign-row.ts';
-import { withoutAddresses } from '../../model/text.ts';
+import { shownText, withoutAddresses } from '../../model/text.ts';
+import { createdAt } from '../../model/work/history-index.ts';
 import { type RowState, stateOf } from '../../model/work/row-state.ts';
 
 /**
@@ -59,21 +60,35 @@ const SHOWN = [
 /** Free text from other systems may quote the recipient. */
 const FREE_TEXT = new Set<string>(['error_message', 'error_details', 'response_message']);
 
+/** All other columns are text, whatever another program wrote there. */
+const COUNTS_AND_FLAGS = new Set<string>([
+  ...['send_attempts', 'attempts_left', 'max_retry_count', 'retry_count', 'last_attempt', 'redrive_count'],
+  ...['is_deleted', 'suppressed'],
+]);
+
 export type NotificationView = Readonly<Record<string, unknown>> & { readonly state: RowState };
 
 /** A row without content and recipient, with its state. */
 export function viewOf(row: ForeignRow, now: Date): NotificationView {
-  const shown = SHOWN.filter((name) => row[name] !== undefined).map((name) => [name, masked(name, row[name])]);
+  const shown = SHOWN.filter((name) => row[name] !== undefined).map((name) => [name, shownValue(name, row[name])]);
   return { ...Object.fromEntries(shown), state: stateOf(asNotification(row), now) };
+}
+
+/** The same for a list, with the time of creation in one form, whatever form its writer chose. */
+export function datedView(row: ForeignRow, now: Date): NotificationView {
+  const view = viewOf(row, now);
+  return { ...view, created_at: createdAt(row) || view['created_at'] };
 }
 
 /** What a person should do about the failure. Null when nothing is left to do. */
 export function remedyFor(row: ForeignRow): string | null {
   const { send_status, failure_reason, error_type } = asNotification(row);
   const cause = failure_reason ?? error_type;
-  return send_status === 'SUCCESS' || cause === undefined ? null : (policyOf(cause)?.remedy ?? null);
+  return send_status === 'SUCCESS' || cause === undefined ? null : policyOf(cause).remedy;
 }
 
-function masked(name: string, value: unknown): unknown {
-  return FREE_TEXT.has(name) && typeof value === 'string' ? withoutAddresses(value) : value;
+function shownValue(name: string, value: unknown): unknown {
+  if (typeof value === 'string') return FREE_TEXT.has(name) ? withoutAddresses(value) : value;
+  const isOwn = typeof value === 'number' || typeof value === 'boolean';
+  return isOwn && COUNTS_AND_FLAGS.has(name) ? value : (shownText(value) ?? null);
 }
