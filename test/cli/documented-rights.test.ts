@@ -75,7 +75,10 @@ async function email(set: Partial<Email> = {}): Promise<string> {
 const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>> = {
   status: async () => [['status']],
   sweeps: async () => [['sweeps']],
-  list: async () => [['list'], ['list', '--status', 'dead'], ['list', '--status', 'due', '--tenant', 'T1']],
+  list: async () => {
+    await dead('list-dead');
+    return [['list'], ['list', '--status', 'dead'], ['list', '--status', 'due', '--tenant', 'T1']];
+  },
   show: async () => {
     await dead('show');
     return [['show', 'show']];

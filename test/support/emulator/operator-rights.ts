@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../project-root.ts';
+import { STACK } from './deployed-stack.ts';
+import { ACCOUNT } from './ministack.ts';
+import type { Right } from './users.ts';
+
+export type Outputs = Readonly<Record<string, string>>;
+
+const RUNBOOK = readFileSync(join(PROJECT_ROOT, 'docs', 'runbook.md'), 'utf8');
+const SECTION = RUNBOOK.split('\n## Operator commands\n')[1]?.split('\n## ')[0] ?? '';
+
+/** The actions in the last column of the runbook's table of commands, by command. */
+export const OPERATOR_COMMANDS: ReadonlyMap<string, readonly string[]> = new Map(
+  [...SECTION.matchAll(/^\| `([\w ]+)` \|.*\| ([^|]*) \|$/gm)].map(([, command = '', rights = '']) => [
+    command,
+    [...rights.matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action),
+  ]),
+);
+
+const tableOf = (name = '') => `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/${name}`;
+const indexesOf = (name = '') => `${tableOf(name)}/index/*`;
+export const queueOf = (url = '') => `arn:aws:sqs:us-east-1:${ACCOUNT}:${url.split('/').at(-1)}`;
+
+/** Queues of an output whose value is a JSON object, at whatever depth. */
+function queuesIn(output = '{}'): string[] {
+  const urls = (value: unknown): string[] =>
+    typeof value === 'string' ? [value] : Object.values(value as object).flatMap(urls);
+  return urls(JSON.parse(output)).map(queueOf);
+}
+
+/** The runbook's second table: actions of some commands, and their resources. */
+interface ResourceRow {
+  /** The row as the runbook has it. */
+  readonly documented: string;
+  readonly commands: RegExp;
+  readonly actions: RegExp;
+  readonly resources: (outputs: Outputs) => readonly string[];
+}
+
+const ANY = /./;
+const ROWS: readonly ResourceRow[] = [
+  {
+    documented: '`dynamodb:…` of `keys`',
+    commands: /^keys/,
+    actions: /^dynamodb:/,
+    resources: ({ ApiKeysTable }) => [tableOf(ApiKeysTable)],
+  },
+  {
+    documented: '`dynamodb:…` of `members`',
+    commands: /^members/,
+    actions: /^dynamodb:/,
+    resources: ({ MembersTable }) => [tableOf(MembersTable)],
+  },
+  {
+    documented: '`GetItem` and `PutItem` also DataKeys',
+    commands: /^members/,
+    actions: /:(GetItem|PutItem)$/,
+    resources: ({ DataKeysTable }) => [tableOf(DataKeysTable)],
+  },
+  {
+    documented: '`Query` also the table in output `NewslettersTable`',
+    commands: /^members/,
+    actions: /:Query$/,
+    resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
+  },
+  {
+    documented: '`dynamodb:…` of `emails`',
+    commands: /^emails/,
+    actions: /^dynamodb:/,
+    resources: ({ EmailsTable, EmailBatchesTable, EmailRecipientsTable }) => [
+      ...[EmailsTable, EmailBatchesTable, EmailRecipientsTable].map(tableOf),
+      `${tableOf(EmailsTable)}/index/tenant_index`,
+    ],
+  },
+  {
+    documented: 'for `send` also the table in `NewslettersTable`',
+    commands: /^emails send/,
+    actions: /^dynamodb:/,
+    resources: ({ NewslettersTable }) => [tableOf(NewslettersTable)],
+  },
+  {
+    documented: 'for `GetItem` of `status` PipelineState',
+    commands: /^emails status/,
+    actions: /:GetItem$/,
+    resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
+  },
+  {
+    documented: 'with `--addresses` DataKeys',
+    commands: /^emails recipients/,
+    actions: /^dynamodb:/,
+    resources: ({ DataKeysTable }) => [tableOf(DataKeysTable)],
+  },
+  {
+    documented: '`sqs:SendMessage` of `emails`',
+    commands: /^emails/,
+    actions: /^sqs:/,
+    resources: ({ NewsletterQueues }) => queuesIn(NewsletterQueues),
+  },
+  {
+    documented: '`dynamodb:Query`',
+    commands: /^(?!keys|members|emails)/,
+    actions: /:Query$/,
+    resources: ({ NotificationLogTable }) => [indexesOf(NotificationLogTable)],
+  },
+  {
+    documented: 'for `show` NotificationRetryLog',
+    commands: /^show/,
+    actions: /:Query$/,
+    resources: ({ NotificationRetryLogTable }) => [tableOf(NotificationRetryLogTable)],
+  },
+  {
+    documented: 'for `status` and `sweeps` also PipelineState',
+    commands: /^(status|sweeps)/,
+    actions: /:Query$/,
+    resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
+  },
+  {
+    documented: '`dynamodb:GetItem` of `status`, `list`, `replay`',
+    commands: /^(status|list|replay)/,
+    actions: /:GetItem$/,
+    resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
+  },
+  {
+    documented: '`dynamodb:Query` and `dynamodb:UpdateItem` of `replay`',
+    commands: /^replay/,
+    actions: /:(Query|UpdateItem)$/,
+    resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
+  },
+  {
+    documented: '`dynamodb:GetItem` and `dynamodb:BatchWriteItem` of `cancel`',
+    commands: /^cancel/,
+    actions: /:(GetItem|BatchWriteItem)$/,
+    resources: ({ NotificationRetryLogTable }) => [tableOf(NotificationRetryLogTable)],
+  },
+  {
+    documented: 'the other `dynamodb:…`',
+    commands: /^(?!keys|members|emails)/,
+    actions: /^dynamodb:(?!Query)/,
+    resources: ({ NotificationLogTable }) => [tableOf(NotificationLogTable)],
+  },
+  {
+    documented: '`sqs:SendMessage`',
+    commands: /^(?!emails)/,
+    actions: /^sqs:SendMessage$/,
+    resources: ({ LaneQueues }) => queuesIn(LaneQueues),
+  },
+  {
+    documented: '`sqs:GetQueueAttributes`',
+    commands: /^status/,
+    actions: /^sqs:GetQueueAttributes$/,
+    resources: ({ LaneQueues }) => queuesIn(LaneQueues),
+  },
+  {
+    documented: '`lambda:InvokeFunction`',
+    commands: ANY,
+    actions: /^lambda:/,
+    resources: ({ ReconcilerFunction }) => [
+      `arn:aws:lambda:us-east-1:${ACCOUNT}:function:${ReconcilerFunction?.split(':').at(-1)}`,
+    ],
+  },
+  {
+    documented: 'the other `sqs:…`',
+    commands: /^dlq/,
+    actions: /^sqs:(?!SendMessage)/,
+    resources: ({ DeadLetterQueues }) => queuesIn(DeadLetterQueues),
+  },
+];
+
+const WRITES = /:(PutItem|UpdateItem|PartiQLUpdate|BatchWriteItem)$/;
+
+/** What the runbook says below its table that commands need beside the table. */
+function besides(command: string, actions: readonly string[], { DataKey = '', ...outputs }: Outputs): Right[] {
+  const findStack = `arn:aws:cloudformation:us-east-1:${ACCOUNT}:stack/${STACK}/*`;
+  const { RecipientKey = '', RecipientHashSecret = '' } = outputs;
+  return [
+    { actions: ['cloudformation:DescribeStacks'], resources: [findStack] },
+    { actions: ['kms:Decrypt'], resources: [DataKey] },
+    ...(actions.some((action) => WRITES.test(action))
+      ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
+      : []),
+    ...(command.startsWith('members')
+      ? [
+          { actions: ['secretsmanager:GetSecretValue'], resources: [RecipientHashSecret] },
+          { actions: ['kms:Decrypt'], resources: [RecipientKey] },
+        ]
+      : []),
+    ...(command === 'members import' ? [{ actions: ['kms:GenerateDataKey'], resources: [RecipientKey] }] : []),
+    ...(command === 'emails recipients' ? [{ actions: ['kms:Decrypt'], resources: [RecipientKey] }] : []),
+    ...(command === 'emails send'
+      ? [{ actions: ['ses:GetEmailIdentity'], resources: [`arn:aws:ses:us-east-1:${ACCOUNT}:identity/*`] }]
+      : []),
+  ];
+}
+
+/**
+ * The rights of a command exactly as the runbook lists them.
+ * @throws Error when the runbook has no such command, or no longer the row that a resource is taken from
+ */
+export function documentedRights(command: string, outputs: Outputs): readonly Right[] {
+  const actions = OPERATOR_COMMANDS.get(command);
+  if (actions === undefined) throw new Error(`docs/runbook.md, "Operator commands", has no command \`${command}\``);
+  const bound = actions.map((action): Right => {
+    const rows = ROWS.filter((row) => row.commands.test(command) && row.actions.test(action));
+    for (const { documented } of rows) {
+      if (!SECTION.includes(documented)) throw new Error(`docs/runbook.md no longer says: ${documented}`);
+    }
+    return { actions: [action], resources: rows.flatMap(({ resources }) => resources(outputs)) };
+  });
+  return [...bound, ...besides(command, actions, outputs)];
+}
