@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Colors } from '../src/terminal/colors.ts';
-import { showProgress } from '../src/terminal/progress.ts';
+import { type Progress, showProgress } from '../src/terminal/progress.ts';
 import { processTerminal } from '../src/terminal/terminal.ts';
 import { describeNewsletter, newsletterPlot } from './newsletter/describe-newsletter.ts';
 import type { NewsletterFigures } from './newsletter/newsletter-figures.ts';
@@ -9,8 +10,9 @@ import { parseOptions, type SimulateOptions, UsageError, usage } from './options
 import { describeFigures } from './report/describe.ts';
 import type { Figures } from './report/figures.ts';
 import { backlogPlot, plotOf } from './report/plot.ts';
+import { summaryTable, timeLeft } from './report/summary.ts';
 import { runScenario } from './run-scenario.ts';
-import { newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
+import { type NamedScenario, newsletterOf, scenarioOf } from './scenarios/catalogue.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -30,21 +32,42 @@ async function main(args: readonly string[]): Promise<number> {
   return simulate(options);
 }
 
-async function simulate({ scenario, notifications, seed, json, plot }: SimulateOptions): Promise<number> {
+async function simulate(options: SimulateOptions): Promise<number> {
+  const { scenarios, all, json, plot, plots } = options;
   const terminal = processTerminal();
   const progress = showProgress({ terminal, json });
   process.once('exit', progress.end);
-  const total = notifications;
-  const update = (done: number) => progress.update({ verb: 'finished', done, total });
+  if (plots !== undefined) mkdirSync(plots, { recursive: true });
+  const done: Awaited<ReturnType<typeof simulateOne>>[] = [];
+  for (const [i, scenario] of scenarios.entries()) {
+    if (all) progress.step(`${scenario.name}, ${i + 1} of ${scenarios.length}`);
+    const result = await simulateOne(scenario, options, progress);
+    const file = plot ?? (plots && join(plots, `scale-${scenario.name}.svg`));
+    if (file !== undefined) writeFileSync(file, plotOf(result.plot));
+    if (!json) terminal.print(result.describe(terminal.colors));
+    done.push(result);
+  }
+  progress.end();
+  const printed = done.map(({ figures: { samples: _, ...kept } }) => kept);
+  if (json) terminal.print(`${JSON.stringify(all ? { scenarios: printed } : printed[0])}\n`);
+  else if (all) terminal.print(`\n${summaryTable(done, terminal.colors)}`);
+  return printed.some(({ violations, budgets }) => violations > 0 || budgets.some(({ met }) => !met)) ? 1 : 0;
+}
+
+async function simulateOne(scenario: NamedScenario, { notifications, seed }: SimulateOptions, progress: Progress) {
+  const total = notifications ?? scenario.notifications;
+  const began = Date.now();
+  const cpu = process.cpuUsage();
+  const update = (done: number, handedOver = done) => {
+    const share = (done + handedOver) / (2 * total);
+    progress.update({ verb: `${scenario.name}: finished`, done, total, summary: timeLeft(share, Date.now() - began) });
+  };
   const result =
     'newsletter' in scenario
       ? newsletterResult(await runNewsletter(newsletterOf(scenario, notifications), seed, update))
       : pipelineResult(await runScenario(scenarioOf(scenario, notifications), seed, update));
-  progress.end();
-  const { samples: _, ...printed } = result.figures;
-  terminal.print(json ? `${JSON.stringify(printed)}\n` : result.describe(terminal.colors));
-  if (plot !== undefined) writeFileSync(plot, plotOf(result.plot));
-  return result.figures.violations > 0 || result.figures.budgets.some(({ met }) => !met) ? 1 : 0;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ...result, cpu_seconds: (user + system) / 1e6 };
 }
 
 function pipelineResult(figures: Figures) {

@@ -2,12 +2,17 @@ import { parseArgs } from 'node:util';
 import { CATALOGUE, type NamedScenario } from './scenarios/catalogue.ts';
 
 export interface SimulateOptions {
-  readonly scenario: NamedScenario;
-  readonly notifications: number;
+  /** One, or with --all each. */
+  readonly scenarios: readonly NamedScenario[];
+  readonly all: boolean;
+  /** Undefined: as many as each scenario has. */
+  readonly notifications: number | undefined;
   readonly seed: number;
   readonly json: boolean;
   /** The file for the picture. */
   readonly plot: string | undefined;
+  /** The folder for the pictures scale-NAME.svg. */
+  readonly plots: string | undefined;
 }
 
 /** An option or a scenario that does not exist; the message names it and the valid ones. */
@@ -20,26 +25,35 @@ const MOST_NOTIFICATIONS = 10_000_000;
 
 /** @returns undefined when help is asked for. @throws UsageError */
 export function parseOptions(args: readonly string[]): SimulateOptions | undefined {
-  const { scenario: name, notifications, seed = '1', json = false, plot, help } = parse(args);
+  const { scenario, all = false, notifications, seed = '1', json = false, plot, plots, help } = parse(args);
   if (help) return undefined;
-  const scenario = CATALOGUE.get(name ?? '');
-  if (scenario === undefined) {
-    const what = name === undefined ? '--scenario is missing' : `There is no scenario "${name}"`;
-    throw new UsageError(`${what}. It is one of: ${[...CATALOGUE.keys()].join(', ')}`);
-  }
+  if (all && plot !== undefined) throw new UsageError('--plot is for one scenario. With --all it is --plots DIR');
   return {
-    scenario,
-    notifications: whole('--notifications', notifications ?? String(scenario.notifications), 100, MOST_NOTIFICATIONS),
+    scenarios: scenariosOf(scenario, all),
+    all,
+    notifications:
+      notifications === undefined ? undefined : whole('--notifications', notifications, 100, MOST_NOTIFICATIONS),
     seed: whole('--seed', seed, 0, 2 ** 31 - 1),
     json,
     plot,
+    plots,
   };
+}
+
+function scenariosOf(name: string | undefined, all: boolean): NamedScenario[] {
+  if (all && name !== undefined) throw new UsageError('--all and --scenario exclude each other');
+  if (all) return [...CATALOGUE.values()];
+  const scenario = CATALOGUE.get(name ?? '');
+  if (scenario !== undefined) return [scenario];
+  const what = name === undefined ? '--scenario or --all is missing' : `There is no scenario "${name}"`;
+  throw new UsageError(`${what}. A scenario is one of: ${[...CATALOGUE.keys()].join(', ')}`);
 }
 
 export function usage(): string {
   const width = Math.max(...[...CATALOGUE.keys()].map(({ length }) => length));
   return [
     'npm run simulate -- --scenario NAME [--notifications N] [--seed S] [--json] [--plot FILE.svg]',
+    'npm run simulate -- --all [--notifications N] [--seed S] [--json] [--plots DIR]',
     '',
     'Runs the real pipeline in virtual time, with models of AWS and of the providers (docs/scale.md).',
     '',
@@ -48,10 +62,12 @@ export function usage(): string {
       ({ name, notifications, describes }) =>
         `      ${name.padEnd(width)}  ${describes} (${notifications.toLocaleString('en')})`,
     ),
+    '  --all              each of them, one after the other, and a table of all',
     '  --notifications N  how many, 100 to 10,000,000; otherwise the number in brackets',
     '  --seed S           draws everything else; the same seed gives the same result. 1 unless given',
     '  --json             prints one object on stdout',
     '  --plot FILE.svg    draws the backlog over time',
+    '  --plots DIR        draws it into DIR/scale-NAME.svg',
     '',
     'Exit code 1 when an invariant is violated or a budget missed, 2 for wrong options.',
     '',
@@ -64,15 +80,17 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         scenario: { type: 'string' },
+        all: { type: 'boolean' },
         notifications: { type: 'string' },
         seed: { type: 'string' },
         json: { type: 'boolean' },
         plot: { type: 'string' },
+        plots: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     }).values;
   } catch (error) {
-    const options = '--scenario, --notifications, --seed, --json, --plot, --help';
+    const options = '--scenario, --all, --notifications, --seed, --json, --plot, --plots, --help';
     throw new UsageError(`${(error as Error).message} The options are: ${options}`, { cause: error });
   }
 }

@@ -12,11 +12,11 @@ const SAMPLE_MS = 10_000;
 /** Longer than any notification may be retried. */
 const HORIZON_MS = 30 * 3_600_000;
 
-/** @param onProgress told now and then how many notifications have come to their end */
+/** @param onProgress told now and then how many notifications have come to their end, and were handed over */
 export async function runScenario(
   scenario: Scenario,
   seed: number,
-  onProgress: (finished: number) => void = () => {},
+  onProgress: (finished: number, handedOver: number) => void = () => {},
 ): Promise<Figures> {
   const world = new World(scenario, seed);
   connectLanes(world);
@@ -41,7 +41,7 @@ export async function runScenario(
   let over = false;
   const sample = () => {
     observer.sample(time.now);
-    onProgress(observer.finished);
+    onProgress(observer.finished, tables.size);
     over = isOver() || time.now >= horizon;
     time.at(time.now + SAMPLE_MS, sample);
   };

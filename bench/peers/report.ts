@@ -38,5 +38,16 @@ export function renderPeers({ count, results }: PeersReport): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   const processors = cpus();
   const machine = `${count} webhooks per round, on ${processors.length} × ${processors[0]?.model ?? 'unknown'}, Node ${process.version}`;
-  return `${machine}\n\n${line(COLUMNS)}${line(COLUMNS.map(() => '---'))}${rows.map(line).join('')}`;
+  const table = `${line(COLUMNS)}${line(COLUMNS.map(() => '---'))}${rows.map(line).join('')}`;
+  return `${machine}\n\n${table}${againstBullMq(results)}`;
+}
+
+/** Design §9. Of the rounds' ratios the median counts, because what else the machine does changes from round to round. */
+function againstBullMq(results: PeersReport['results']): string {
+  const cpuOf = (name: string) => results.find((result) => result.name === name)?.rounds.map((one) => one.worker_ms);
+  const [ours, theirs] = [cpuOf('ours'), cpuOf('bullmq')];
+  if (ours === undefined || theirs === undefined) return '';
+  const ratios = ours.map((ms, round) => ms / (theirs[round] ?? Number.NaN));
+  const each = ratios.map((ratio) => ratio.toFixed(2)).join(', ');
+  return `\nworker CPU, ours ÷ bullmq: ${median(ratios).toFixed(2)}, budget ≤ 1.0 (rounds: ${each})\n`;
 }

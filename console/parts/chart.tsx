@@ -99,7 +99,9 @@ function options(element: HTMLElement, lines: readonly ChartLine[], format: (val
         stroke: color(line.color),
         fill: `color-mix(in srgb, ${color(line.color)} 12%, transparent)`,
         width: 1.75,
-        points: { show: line.values.length < 30, size: 4, fill: color(line.color) },
+        // The lines of a chart may have different times: each of them goes on to its own next point.
+        spanGaps: true,
+        points: { show: line.values.filter((value) => value !== null).length < 30, size: 4, fill: color(line.color) },
       })),
     ],
   };

@@ -28,10 +28,16 @@ export function Shell({ label, command }: ShellCommand) {
   );
 }
 
-export function ShellCommands({ commands }: { readonly commands: readonly ShellCommand[] }) {
+interface ShellCommandsProps {
+  readonly commands: readonly ShellCommand[];
+  /** The commands are what a person does next, so they are shown at once. */
+  readonly open?: boolean;
+}
+
+export function ShellCommands({ commands, open = false }: ShellCommandsProps) {
   if (commands.length === 0) return null;
   return (
-    <details class="shell-commands">
+    <details class="shell-commands" open={open}>
       <summary>In the shell</summary>
       {commands.map((command) => (
         <Shell key={command.label + command.command} {...command} />

@@ -107,3 +107,9 @@ export function channelName(channel: unknown): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }
+
+/** What a provider answered: its code, unless its words have it, and its words. */
+export function answerWords(code: string | null | undefined, message: string | null | undefined): string {
+  const parts = message?.includes(code ?? '') ? [message] : [code, message];
+  return parts.filter((part) => part !== undefined && part !== null && part !== '').join(' · ');
+}

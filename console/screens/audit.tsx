@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { AuditEntry } from '../../src/console-api/audit.ts';
+import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -11,7 +11,7 @@ import { count, Time } from '../parts/time.tsx';
 
 const DAYS = ['30', '90'] as const;
 
-function columns(): readonly Column<AuditEntry>[] {
+function columns(): readonly Column<AuditRecord>[] {
   return [
     { title: 'When', width: '7rem', narrow: 'head', cell: ({ at }) => <Time at={at} /> },
     {
@@ -36,7 +36,7 @@ function columns(): readonly Column<AuditEntry>[] {
       width: 'minmax(6rem, 1fr)',
       cell: ({ details }) => (
         <span class="truncate soft" title={details}>
-          {details ?? '–'}
+          {details === undefined ? '–' : wordsOf(details)}
         </span>
       ),
     },
@@ -44,7 +44,22 @@ function columns(): readonly Column<AuditEntry>[] {
   ];
 }
 
-function Targets({ entry: { on, targets } }: { readonly entry: AuditEntry }) {
+/** JSON as a person reads it: `kind redrive, channel slack`. */
+function wordsOf(details: string): string {
+  const flat = (value: unknown): string[] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, one]) =>
+          typeof one === 'object' ? flat(one) : [`${name.replaceAll('_', ' ')} ${String(one)}`],
+        )
+      : [String(value)];
+  try {
+    return flat(JSON.parse(details)).join(', ');
+  } catch {
+    return details;
+  }
+}
+
+function Targets({ entry: { on, targets } }: { readonly entry: AuditRecord }) {
   const [first] = on;
   if (first === undefined) return <span class="faint">–</span>;
   return (
@@ -57,7 +72,7 @@ function Targets({ entry: { on, targets } }: { readonly entry: AuditEntry }) {
   );
 }
 
-function Result({ result }: { readonly result: AuditEntry['result'] }) {
+function Result({ result }: { readonly result: AuditRecord['result'] }) {
   if (result === undefined)
     return (
       <Badge tone="wait" title="Its end is not known">
@@ -83,7 +98,7 @@ export function AuditScreen() {
     route: 'GET /api/audit',
     query: { who, what, target, from, limit: '100' } as Record<string, string>,
     rowsOf: (page) => page.entries,
-    keyOf: ({ audit_id }: AuditEntry) => audit_id,
+    keyOf: ({ audit_id }: AuditRecord) => audit_id,
   });
   const set = (change: Readonly<Record<string, string | undefined>>) =>
     navigate(hrefOf('/audit', { ...Object.fromEntries(query), ...change }));

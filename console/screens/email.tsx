@@ -1,6 +1,4 @@
-import { useContext } from 'preact/hooks';
 import type { EmailDetail } from '../../src/console-api/newsletters.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
@@ -14,12 +12,8 @@ import { Recipients } from './email/recipients.tsx';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
 export function EmailScreen({ id }: { readonly id: string }) {
-  const session = useContext(SessionContext);
   const { data, problem, refresh } = useRead('GET /api/emails/{email_id}', { email_id: id }, {});
   const word = data && phaseWord(data.email.phase);
-  const shown =
-    problem &&
-    (problem.command === undefined ? { ...problem, command: opsCommand(`emails status ${id}`, session) } : problem);
   return (
     <ScreenFrame
       title={
@@ -35,7 +29,7 @@ export function EmailScreen({ id }: { readonly id: string }) {
       lead={data && <Lead detail={data} />}
       actions={data && <EmailActions email_id={id} detail={data} onDone={refresh} />}
     >
-      {shown !== undefined && <Problem problem={shown} onRetry={refresh} />}
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {data === undefined && problem === undefined && <Loading what="the e-mail" />}
       {data !== undefined && (
         <>

@@ -98,7 +98,9 @@ export function NewslettersScreen() {
       {!publications.loaded && problem === undefined && <Loading what="newsletters" />}
       {publications.loaded && publications.rows.length === 0 && (
         <Empty icon="newsletters" title="No newsletters yet">
-          <p>A newsletter is made by the API. Its members are imported, and an e-mail is sent, by these commands:</p>
+          <p>
+            A newsletter is made by the API. Its members are imported, and an e-mail is sent, by the commands below.
+          </p>
         </Empty>
       )}
       {publications.rows.length > 0 && emails.loaded && emails.rows.length === 0 && (
@@ -118,6 +120,7 @@ export function NewslettersScreen() {
         />
       )}
       <ShellCommands
+        open={publications.loaded && emails.rows.length === 0}
         commands={[
           {
             label: 'Import members',

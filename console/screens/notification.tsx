@@ -1,6 +1,4 @@
-import { useContext } from 'preact/hooks';
 import type { NotificationDetail } from '../../src/console-api/notifications.ts';
-import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
@@ -13,18 +11,13 @@ import { Timeline } from './notification/timeline.tsx';
 
 /** Everything about one notification: where it stands, what was answered at each attempt, what to do. */
 export function NotificationScreen({ id }: { readonly id: string }) {
-  const session = useContext(SessionContext);
   const { data, problem, refresh } = useRead('GET /api/notifications/{log_id}', { log_id: id }, {});
-  const missing =
-    problem === undefined || problem.command !== undefined
-      ? problem
-      : { ...problem, command: opsCommand(`show ${id}`, session) };
   return (
     <ScreenFrame
       title={<Title id={id} detail={data} />}
       actions={data && <Actions log_id={id} detail={data} onDone={refresh} />}
     >
-      {missing !== undefined && <Problem problem={missing} onRetry={refresh} />}
+      {problem !== undefined && <Problem problem={problem} onRetry={refresh} />}
       {data === undefined && problem === undefined && <Loading what="the notification" />}
       {data !== undefined && (
         <>

@@ -23,7 +23,7 @@ export function OverviewScreen() {
         <>
           <Figures overview={data} />
           <Causes causes={data.causes} complete={data.causes_complete} />
-          <Charts series={data.series} />
+          <Charts series={data.series} problem={data.series_problem} />
           <div class="columns">
             <Channels channels={data.channels} />
             <Sweeps sweeps={data.sweeps} />

@@ -6,6 +6,7 @@ import type { StageConfig } from '../config/stage-config.ts';
 import type { Console } from './console/console.ts';
 import type { DeliveryEvents } from './delivery-events/delivery-events.ts';
 import { retryPolicyJson } from './function/retry-policy-config.ts';
+import { metricNamespace } from './function/service-function.ts';
 import type { DueIndexer } from './indexing/due-indexer.ts';
 import type { Reconciler } from './indexing/reconciler.ts';
 import type { IntakeApi } from './intake/intake-api.ts';
@@ -89,6 +90,7 @@ export class Outputs extends Construct {
     this.output('ReconcilerFunction', reconciler.function.functionName, 'Function that ops reconcile invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
+    this.output('MetricNamespace', metricNamespace(config), 'CloudWatch namespace of the metrics');
     this.output('AlertsTopic', alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
     this.output('DataKey', encryption.dataKey.keyArn, "Key of the tables; a row's writer needs it");
     this.output('RecipientKey', encryption.recipientKey.keyArn, "Key of recipients and integrations' secrets");

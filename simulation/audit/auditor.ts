@@ -4,7 +4,7 @@
  */
 
 /** Hours from the first attempt in which a retry may be made, and retries: batch-952-notification-retry.md §5.2. */
-const WINDOW_H: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
+export const WINDOW_H: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
 const RETRIES: Readonly<Record<string, number>> = { urgent: 10, important: 7, normal: 5, info: 3 };
 /** Shortest wait after a failure, and after a 5xx: §5.1. */
 const SHORTEST_RETRY_MS = 300_000;

@@ -1,9 +1,10 @@
+import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { NumberHeap } from './number-heap.ts';
 
 /**
  * Time that passes only when nothing else is left to do. What happens in the same millisecond is one batch: the promises
- * of the simulated code run to their end after each batch, so a batch of ten costs one turn of the event loop.
+ * of the simulated code run to their end after each batch, so a batch of ten costs one wait for them.
  */
 export class VirtualTime {
   #now: number;
@@ -35,13 +36,24 @@ export class VirtualTime {
   /** Runs until nothing is left to do, or until `stop` says so after a batch. */
   async run(stop: () => boolean = () => false): Promise<void> {
     await setImmediate();
+    let batches = 0;
     for (let at = this.#times.pop(); at !== undefined; at = this.#times.pop()) {
       this.#now = at;
       const tasks = this.#tasks.get(at) ?? [];
       this.#tasks.delete(at);
       for (const task of tasks) task();
-      await setImmediate();
+      await (++batches % BATCHES_PER_TURN === 0 ? setImmediate() : promisesEnd());
       if (stop()) return;
     }
   }
+}
+
+/** After so many batches the process looks at signals and output, which takes longer than a batch. */
+const BATCHES_PER_TURN = 1_000;
+
+/** Node runs what was given to nextTick when no promise is left to go on. */
+function promisesEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    nextTick(resolve);
+  });
 }

@@ -8,6 +8,9 @@ import type { Arrivals } from '../scenarios/scenario.ts';
 import { logIdOf } from '../twins/row-columns.ts';
 import type { World } from './world.ts';
 
+/** After so long, an intake that the table refused is repeated. */
+const REPEATED_MS = 300;
+
 /** Hands the notifications over, one after the other, at even distances that are blurred a little. */
 export function schedule(arrivals: Arrivals, world: World, seed: number): void {
   const { count, from, until } = arrivals;
@@ -21,7 +24,7 @@ export function schedule(arrivals: Arrivals, world: World, seed: number): void {
   let next = timeOf(0);
   const tick = () => {
     while (given < count && next <= time.now) {
-      handOver();
+      if (!handOver()) return time.at(time.now + REPEATED_MS, tick);
       given += 1;
       next = timeOf(given);
     }
@@ -30,8 +33,8 @@ export function schedule(arrivals: Arrivals, world: World, seed: number): void {
   if (count > 0) time.at(next, tick);
 }
 
-/** @returns hands one notification over now */
-function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => void {
+/** @returns hands one notification over now, and tells whether the table took it */
+function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => boolean {
   const { group, tenants, channel, receivers = 1, by } = arrivals;
   const priorities = drawPriority(arrivals, draw);
   const cohorts = new Map(PRIORITIES.map((priority) => [priority, { group, priority }]));
@@ -52,6 +55,8 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => voi
     const { tables, time } = world;
     const log_id = logIdOf(tables.size);
     const work_at = new Date(time.now).toISOString();
+    const work_queue = workQueueOf('due', priority, log_id, tables.columns.shards);
+    if (!world.takesRow(work_queue)) return false;
     const { max_retries } = PRIORITY_POLICY[priority];
     const sent = by === 'table' ? 1 : 0;
     world.given(tables.size, cohorts.get(priority) ?? { group, priority }, sent - 1);
@@ -61,12 +66,13 @@ function createHandOver(arrivals: Arrivals, world: World, draw: Draw): () => voi
       attempts_left: max_retries + 1 - sent,
       retry_count: 0,
       last_attempt: sent - 1,
-      work_queue: workQueueOf('due', priority, log_id),
+      work_queue,
       work_at,
       ...(by === 'api' && queuedFor(work_at, priority, time.clock())),
       ...(sent === 1 && { first_attempt_at: work_at, next_retry_at: work_at }),
     });
     if (by === 'api') world.send(messageFor({ log_id, tenant_id, channel, priority }, work_at, 'sweep-intake'), 0);
+    return true;
   };
 }
 

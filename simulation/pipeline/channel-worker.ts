@@ -42,6 +42,8 @@ export function channelFunction(
       const gate = gateOf(channel, worker, world);
       const deps = deliverDeps(worker, world, gate);
       return async (batch, remaining) => {
+        const { batch_ms = 0 } = world.scenario;
+        if (batch_ms > 0) await world.time.pause(batch_ms);
         const { now, later } = await gate.screen(batch);
         const outOfTime = () => remaining() < RESERVE_MS;
         const [reports] = await Promise.all([

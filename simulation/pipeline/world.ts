@@ -17,7 +17,7 @@ import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
 import { CONCURRENCY, type Scenario } from '../scenarios/scenario.ts';
 import { rowOf } from '../twins/row-columns.ts';
-import { Tables } from '../twins/tables.ts';
+import { Tables, type TableWatcher } from '../twins/tables.ts';
 import { type Cohort, Observer } from './observer.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
@@ -60,14 +60,15 @@ export class World {
     const cohort = (row: number) => this.#cohorts[row] ?? UNKNOWN;
     this.auditor = new Auditor(size, (row) => cohort(row).priority);
     this.observer = new Observer(START.getTime(), size, cohort);
-    this.tables = new Tables(time, size, {
+    const watcher: TableWatcher = {
       claimed: (row, until) => this.auditor.claimed(row, until, time.now),
       recorded: (record, row) => this.auditor.recorded(row, record.retry_attempt, record.retry_status),
       changed: (row, status, reason) => {
         if (status !== 'SENDING') this.auditor.released(row);
         this.observer.changed(row, status, reason);
       },
-    });
+    };
+    this.tables = new Tables(time, size, watcher, scenario.indexShards);
     const perChannel = <T>(of: (channel: Channel, lane: Lane) => T) =>
       Object.fromEntries(
         CHANNELS.map((channel) => [channel, Object.fromEntries(LANES.map((lane) => [lane, of(channel, lane)]))]),
@@ -83,6 +84,18 @@ export class World {
     this.#cohorts[row] = cohort;
     this.auditor.given(row, last_attempt);
     this.observer.handedOver(row, this.time.now);
+  }
+
+  /** Whether the partition of the index takes a new row now; asked only where the scenario sets its shards. */
+  takesRow(work_queue: string): boolean {
+    if (this.scenario.indexShards === undefined) return true;
+    try {
+      return this.tables.wait(work_queue, 1) >= 0;
+    } catch (error) {
+      if (!(error instanceof ThrottledError)) throw error;
+      this.count('rows refused');
+      return false;
+    }
   }
 
   lane({ channel, priority }: QueueMessage): SimulatedQueue<QueueMessage> {

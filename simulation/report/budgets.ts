@@ -16,6 +16,7 @@ interface Judged {
   readonly waits: readonly Waits[];
   readonly drain?: Drain;
   readonly throttled_by_providers: number;
+  readonly throttled_by_tables: number;
 }
 
 export interface BudgetResult {
@@ -39,6 +40,12 @@ const OTHERS_URGENT: Budget<Judged> = {
 const BUDGETS: Readonly<Record<string, readonly Budget<Judged>[]>> = {
   'noisy-tenant': [OTHERS_URGENT],
   'info-flood': [OTHERS_URGENT],
+  'peak-hour': [
+    { what: 'minutes for 99 % of the peak', of: ({ drain }) => (drain?.seconds_99_percent ?? 0) / 60, at_most: 48 },
+  ],
+  'large-platform': [
+    { what: 'calls that tables refused', of: ({ throttled_by_tables }) => throttled_by_tables, at_most: 0 },
+  ],
   outage: [
     {
       what: "share of the provider's rate while it drains",

@@ -1,5 +1,4 @@
-import { PRIORITIES } from '../../src/core/model/priorities.ts';
-import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { idealExpired, type Waiting } from '../audit/ideal-drain.ts';
 import { START } from '../engine/start.ts';
 import type { World } from '../pipeline/world.ts';
 
@@ -22,24 +21,13 @@ export interface Drain extends Held {
   readonly share_of_rate: number;
 }
 
-/** An ideal drain: urgent first, oldest first, without a pause. */
-export function heldBy(world: World, per_second: number): Held {
-  const { observer, tables, time } = world;
-  const open = PRIORITIES.map(() => [] as number[]);
+export function heldBy({ observer, tables, time }: World, per_second: number): Held {
+  const waiting: Waiting[] = [];
   for (let row = 0; row < tables.size; row++) {
     if (observer.isFinished(row)) continue;
-    const { priority } = tables.columns.routingOf(row);
-    open[PRIORITIES.indexOf(priority)]?.push(observer.handedOverAt(row) + PRIORITY_POLICY[priority].retention_ms);
+    waiting.push({ priority: tables.columns.routingOf(row).priority, since: observer.handedOverAt(row) });
   }
-  let sent = 0;
-  let ideal_expired = 0;
-  for (const deadlines of open) {
-    for (const deadline of deadlines) {
-      if (time.now + (sent / per_second) * 1000 > deadline) ideal_expired += 1;
-      else sent += 1;
-    }
-  }
-  return { notifications: open.reduce((sum, { length }) => sum + length, 0), ideal_expired };
+  return { notifications: waiting.length, ideal_expired: idealExpired(waiting, time.now, per_second) };
 }
 
 export function drainOf(world: World, held: Held, { from, per_second }: { from: number; per_second: number }): Drain {

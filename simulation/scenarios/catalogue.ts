@@ -1,24 +1,20 @@
 import type { NewsletterScenario } from './newsletter-scenario.ts';
-import { type Arrivals, HOUR, type Scenario, tenants } from './scenario.ts';
-
-interface Titled {
-  readonly name: string;
-  readonly describes: string;
-  /** Notifications, or members of a newsletter, unless the command line says otherwise. */
-  readonly notifications: number;
-}
-
-interface NamedPipeline extends Titled {
-  readonly make: (notifications: number) => Happening;
-}
+import { PEAKS } from './peaks.ts';
+import {
+  type Arrivals,
+  type Happening,
+  HOUR,
+  type NamedPipeline,
+  type Scenario,
+  type Titled,
+  tenants,
+} from './scenario.ts';
 
 interface NamedNewsletter extends Titled {
   readonly newsletter: (members: number) => Omit<NewsletterScenario, keyof Titled>;
 }
 
 export type NamedScenario = NamedPipeline | NamedNewsletter;
-
-type Happening = Omit<Scenario, 'name' | 'describes' | 'notifications'>;
 
 const MIX = { urgent: 1, important: 2, normal: 5, info: 2 };
 /** E-mails a second that the account allows in a flood. */
@@ -190,7 +186,7 @@ const NEWSLETTER: NamedNewsletter = {
 };
 
 export const CATALOGUE: ReadonlyMap<string, NamedScenario> = new Map(
-  [...SCENARIOS, NEWSLETTER].map((one) => [one.name, one]),
+  [...SCENARIOS, ...PEAKS, NEWSLETTER].map((one) => [one.name, one]),
 );
 
 export function scenarioOf({ name, describes, notifications, make }: NamedPipeline, count = notifications): Scenario {

@@ -46,8 +46,25 @@ export interface Scenario {
   readonly redrives?: readonly number[];
   /** Times in which tables and queues refuse every call, in seconds since the start. */
   readonly blackouts?: readonly { readonly from: number; readonly until: number }[];
-  /** Seconds since the start at which the drain of an outage begins. */
+  /** Partitions per state and priority of the work index. Set: the intake's writes use up their capacity, too. */
+  readonly indexShards?: number;
+  /** Milliseconds per batch besides its calls: CPU at the function's share of a core, outcomes that wait for one another. */
+  readonly batch_ms?: number;
+  /** Seconds since the start at which a drain begins, and what could be taken then. */
   readonly drains?: { readonly from: number; readonly per_second: number };
+}
+
+export interface Titled {
+  readonly name: string;
+  readonly describes: string;
+  /** Notifications, or members of a newsletter, unless the command line says otherwise. */
+  readonly notifications: number;
+}
+
+export type Happening = Omit<Scenario, keyof Titled>;
+
+export interface NamedPipeline extends Titled {
+  readonly make: (notifications: number) => Happening;
 }
 
 /** Seconds. */

@@ -1,8 +1,10 @@
 import type { Channel } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../src/core/model/error-types.ts';
 import { type NotificationRow, SEND_STATUSES, type SendStatus } from '../../src/core/model/notification.ts';
-import type { Priority } from '../../src/core/model/priorities.ts';
-import { parseWorkQueue, type WorkState, workQueueOf } from '../../src/core/model/work-index.ts';
+import { PRIORITIES, type Priority } from '../../src/core/model/priorities.ts';
+import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
+import { shardOf, type WorkState, workQueueName } from '../../src/core/model/work-index.ts';
+import { isoOf, msOf, secondOfDay, textOf } from '../engine/iso-time.ts';
 
 /** What never changes of a notification. */
 export interface Routing {
@@ -17,8 +19,21 @@ const DIGITS = 8;
 /** Seconds. */
 const DAY = 86_400;
 
-export const logIdOf = (row: number) => `n${String(row).padStart(DIGITS, '0')}`;
-export const rowOf = (log_id: string) => Number(log_id.slice(1));
+const logIds: string[] = [];
+
+export function logIdOf(row: number): string {
+  const known = logIds[row];
+  if (known !== undefined) return known;
+  const made = `n${String(row).padStart(DIGITS, '0')}`;
+  logIds[row] = made;
+  return made;
+}
+
+export function rowOf(log_id: string): number {
+  let row = 0;
+  for (let i = 1; i < log_id.length; i++) row = row * 10 + log_id.charCodeAt(i) - 48;
+  return row;
+}
 
 /** Texts for people: no decision reads them, so they are not kept. */
 const NOT_KEPT = new Set<string>([
@@ -41,11 +56,20 @@ export class RowColumns {
   readonly #claim_until: Float64Array;
   readonly #queued_for: Uint32Array;
   readonly #routing: Uint16Array;
+  readonly #shard: Uint8Array;
+  readonly shards: number;
+  /** The name of each partition once, in place of a text per row. */
+  readonly #queueNames: string[] = [];
+  /** Texts of `#queued_for`. */
+  readonly #notes: string[] = [];
   readonly #claim_ids = new Map<number, string>();
   /** Columns that few rows have. */
   readonly #others = new Map<number, Record<string, unknown>>();
 
-  constructor(size: number) {
+  /** @param shards partitions per state and priority of the work index */
+  constructor(size: number, shards: number = BASE_SHARDS.work) {
+    this.shards = shards;
+    this.#shard = new Uint8Array(size);
     this.status = new Uint8Array(size);
     this.state = new Uint8Array(size);
     this.work_at = new Float64Array(size).fill(Number.NaN);
@@ -64,6 +88,7 @@ export class RowColumns {
   /** @param routing its place in `this.routing` */
   add(row: number, routing: number, columns: Partial<NotificationRow>): void {
     this.#routing[row] = routing;
+    this.#shard[row] = shardOf(logIdOf(row), this.shards);
     this.set(row, columns);
   }
 
@@ -74,14 +99,22 @@ export class RowColumns {
   }
 
   workQueue(row: number): string | undefined {
-    const state = STATES[this.state[row] ?? 0];
-    return state && workQueueOf(state, this.routingOf(row).priority, logIdOf(row));
+    const place = this.state[row] ?? 0;
+    const state = STATES[place];
+    if (state === undefined) return undefined;
+    const { priority } = this.routingOf(row);
+    const shard = this.#shard[row] ?? 0;
+    const name = (place * PRIORITIES.length + PRIORITIES.indexOf(priority)) * this.shards + shard;
+    this.#queueNames[name] ??= workQueueName({ state, priority, shard });
+    return this.#queueNames[name];
   }
 
   queuedFor(row: number): string | undefined {
     const queued = this.#queued_for[row] ?? 0;
     if (queued === 0) return undefined;
-    return queued > DAY ? `~${timeOfDay(queued - 1 - DAY).replaceAll(':', '')}` : timeOfDay(queued - 1);
+    this.#notes[queued] ??=
+      queued > DAY ? `~${timeOfDay(queued - 1 - DAY).replaceAll(':', '')}` : timeOfDay(queued - 1);
+    return this.#notes[queued];
   }
 
   /** Whether the attempt is still the row's newest one, and claimed. */
@@ -91,32 +124,37 @@ export class RowColumns {
 
   /** The row as the core reads it. */
   read(row: number): NotificationRow {
-    const work_queue = this.workQueue(row);
-    const first_attempt_at = isoOf(this.#first_attempt_at[row]);
-    const next_retry_at = isoOf(this.#next_retry_at[row]);
-    const claim_until = isoOf(this.#claim_until[row]);
-    const claim_id = this.#claim_ids.get(row);
-    const work_at = isoOf(this.work_at[row]);
-    const error_type = ERROR_TYPES[(this.#error_type[row] ?? 0) - 1];
-    const queued_for = this.queuedFor(row);
-    return {
+    const { tenant_id, channel, priority, integration_config_id } = this.routingOf(row);
+    const read: Writable<NotificationRow> = {
       log_id: logIdOf(row),
-      ...this.routingOf(row),
+      tenant_id,
+      channel,
+      priority,
       send_status: SEND_STATUSES[this.status[row] ?? 0] ?? 'PENDING',
       send_attempts: this.#send_attempts[row] ?? 0,
       attempts_left: this.#attempts_left[row] ?? 0,
       retry_count: this.#retry_count[row] ?? 0,
       last_attempt: this.#last_attempt[row] ?? 0,
-      ...(first_attempt_at !== undefined && { first_attempt_at }),
-      ...(next_retry_at !== undefined && { next_retry_at }),
-      ...(claim_until !== undefined && { claim_until }),
-      ...(claim_id !== undefined && { claim_id }),
-      ...(work_queue !== undefined && { work_queue }),
-      ...(work_at !== undefined && { work_at }),
-      ...(error_type !== undefined && { error_type }),
-      ...(queued_for !== undefined && { queued_for }),
-      ...this.#others.get(row),
     };
+    if (integration_config_id !== undefined) read.integration_config_id = integration_config_id;
+    const first_attempt_at = isoOf(this.#first_attempt_at[row]);
+    if (first_attempt_at !== undefined) read.first_attempt_at = first_attempt_at;
+    const next_retry_at = isoOf(this.#next_retry_at[row]);
+    if (next_retry_at !== undefined) read.next_retry_at = next_retry_at;
+    const claim_until = isoOf(this.#claim_until[row]);
+    if (claim_until !== undefined) read.claim_until = claim_until;
+    const claim_id = this.#claim_ids.get(row);
+    if (claim_id !== undefined) read.claim_id = claim_id;
+    const work_queue = this.workQueue(row);
+    if (work_queue !== undefined) read.work_queue = work_queue;
+    const work_at = isoOf(this.work_at[row]);
+    if (work_at !== undefined) read.work_at = work_at;
+    const error_type = ERROR_TYPES[(this.#error_type[row] ?? 0) - 1];
+    if (error_type !== undefined) read.error_type = error_type;
+    const queued_for = this.queuedFor(row);
+    if (queued_for !== undefined) read.queued_for = queued_for;
+    const others = this.#others.get(row);
+    return others === undefined ? read : { ...read, ...others };
   }
 
   set(row: number, columns: Partial<NotificationRow>): void {
@@ -134,7 +172,7 @@ export class RowColumns {
         this.status[row] = SEND_STATUSES.indexOf(value as SendStatus);
         return;
       case 'work_queue':
-        this.state[row] = value === undefined ? 0 : STATES.indexOf(parseWorkQueue(String(value))?.state);
+        this.state[row] = value === undefined ? 0 : String(value).startsWith('due#') ? 1 : 2;
         return;
       case 'work_at':
         this.work_at[row] = msOf(value);
@@ -184,10 +222,8 @@ export class RowColumns {
   }
 }
 
-const isoOf = (ms = Number.NaN) => (Number.isNaN(ms) ? undefined : new Date(ms).toISOString());
-const msOf = (value: unknown) => (typeof value === 'string' && value !== '' ? Date.parse(value) : Number.NaN);
-const timeOfDay = (seconds: number) => new Date(seconds * 1000).toISOString().slice(11, 19);
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+const timeOfDay = (second: number) => textOf(second * 1000).slice(11, 19);
 /** A message that is expected, not queued, is kept as a second of the next day. */
-const noteOf = (text: string) =>
-  text.startsWith('~') ? DAY + secondOfDay(text.slice(1).replace(/(..)(..)/, '$1:$2:')) : secondOfDay(text);
-const secondOfDay = (text: string) => Date.parse(`1970-01-01T${text}Z`) / 1000;
+const noteOf = (text: string) => (text.startsWith('~') ? DAY + secondOfDay(text, 1, 0) : secondOfDay(text, 0));

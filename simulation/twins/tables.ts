@@ -3,6 +3,7 @@ import { CLAIM_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns
 import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import type { RowChange } from '../../src/core/model/row-change.ts';
+import { msOf } from '../engine/iso-time.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { Capacity } from '../models/capacity.ts';
 import { type Routing, RowColumns, rowOf } from './row-columns.ts';
@@ -34,10 +35,11 @@ export class Tables {
   writeUnits = 0;
   readUnits = 0;
 
-  constructor(time: VirtualTime, size: number, watcher: TableWatcher) {
+  /** @param shards partitions per state and priority of the work index; the defaults unless given */
+  constructor(time: VirtualTime, size: number, watcher: TableWatcher, shards?: number) {
     this.#time = time;
     this.#watcher = watcher;
-    this.columns = new RowColumns(size);
+    this.columns = new RowColumns(size, shards);
     this.index = new WorkIndex(time, this.columns, size);
   }
 
@@ -81,7 +83,7 @@ export class Tables {
       } as const;
       this.columns.set(row, set);
       this.columns.remove(row, ['next_retry_at']);
-      this.#watcher.claimed(row, Date.parse(claim_until));
+      this.#watcher.claimed(row, msOf(claim_until));
       const { next_retry_at: _, ...rest } = read;
       return { claimed: true, row: { ...rest, ...set } };
     },
@@ -92,9 +94,10 @@ export class Tables {
     change: async (was, change) => {
       const now = this.columns.read(rowOf(was.log_id));
       this.writeUnits += 1;
-      if (!CLAIM_COLUMNS.every((name) => isDeepStrictEqual(now[name], was[name]))) return false;
+      if (!CLAIM_COLUMNS.every((name) => now[name] === was[name] || isDeepStrictEqual(now[name], was[name])))
+        return false;
       this.#apply(rowOf(was.log_id), change);
-      if (change.set.claim_until) this.#watcher.claimed(rowOf(was.log_id), Date.parse(change.set.claim_until));
+      if (change.set.claim_until) this.#watcher.claimed(rowOf(was.log_id), msOf(change.set.claim_until));
       return true;
     },
     settle: async (claimed, change) => {
@@ -129,8 +132,11 @@ export class Tables {
   }
 
   wait(partition: string, units: number): number {
-    const capacity = this.#capacities.get(partition) ?? new Capacity(PARTITION_UNITS);
-    this.#capacities.set(partition, capacity);
+    let capacity = this.#capacities.get(partition);
+    if (capacity === undefined) {
+      capacity = new Capacity(PARTITION_UNITS);
+      this.#capacities.set(partition, capacity);
+    }
     return capacity.take(units, this.#time.now);
   }
 

@@ -1,5 +1,5 @@
-import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import type { DueIndex, WorkPage } from '../../src/core/model/work-index.ts';
+import { msOf, textOf } from '../engine/iso-time.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 import { logIdOf, type RowColumns } from './row-columns.ts';
 import { type Position, WorkPartition } from './work-partition.ts';
@@ -35,7 +35,7 @@ export class WorkIndex implements DueIndex {
   }
 
   async shards(): Promise<number> {
-    return BASE_SHARDS.work;
+    return this.#columns.shards;
   }
 
   async page(work_queue: string, query: Parameters<DueIndex['page']>[1]): Promise<WorkPage> {
@@ -44,9 +44,9 @@ export class WorkIndex implements DueIndex {
     const { from, until, limit, after } = query;
     const begin: Position =
       after === undefined
-        ? { at: from === undefined ? 0 : Date.parse(from), row: -1 }
+        ? { at: from === undefined ? 0 : msOf(from), row: -1 }
         : { at: Number(after['at']), row: Number(after['row']) };
-    const found = this.#partitions.get(work_queue)?.read(begin, Date.parse(until), limit) ?? [];
+    const found = this.#partitions.get(work_queue)?.read(begin, msOf(until), limit) ?? [];
     // About 150 bytes per entry, eventually consistent: 8 KB for a unit.
     this.readUnits += Math.max(0.5, Math.ceil((Math.min(found.length, limit) * 150) / 4_096) / 2);
     const page = found.slice(0, limit);
@@ -54,8 +54,9 @@ export class WorkIndex implements DueIndex {
     const items = page.map(({ at, row }) => {
       const { tenant_id, channel, priority } = this.#columns.routingOf(row);
       const queued_for = this.#columns.queuedFor(row);
-      const work_at = new Date(at).toISOString();
-      return { log_id: logIdOf(row), tenant_id, channel, priority, work_at, ...(queued_for && { queued_for }) };
+      const work_at = textOf(at);
+      const item = { log_id: logIdOf(row), tenant_id, channel, priority, work_at };
+      return queued_for === undefined ? item : { ...item, queued_for };
     });
     return { items, ...(found.length > limit && last !== undefined && { next: { at: last.at, row: last.row } }) };
   }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { AuditRecord } from '../core/operator/audit/audit.ts';
 import { cursor, id, limit, moment } from './fields.ts';
 import type { NextPage } from './page.ts';
 
@@ -15,22 +16,6 @@ export const auditQuery = v.strictObject({
   cursor,
 });
 
-export interface AuditEntry {
-  readonly audit_id: string;
-  readonly at: string;
-  readonly who: string;
-  readonly role: string;
-  readonly what: string;
-  /** The first few targets; `targets` counts all. */
-  readonly on: readonly string[];
-  readonly targets: number;
-  readonly request_id: string;
-  /** Counts by result, such as `{"queued":3,"refused":1}`; absent: it was begun, and nobody recorded its end. */
-  readonly result?: Readonly<Record<string, number>>;
-  /** The filter of an operation, the scopes of a key; never an address. */
-  readonly details?: string;
-}
-
 export interface AuditList extends NextPage {
-  readonly entries: readonly AuditEntry[];
+  readonly entries: readonly AuditRecord[];
 }

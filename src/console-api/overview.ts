@@ -1,6 +1,7 @@
 import type { Channel } from '../core/model/channels.ts';
 import type { ErrorType } from '../core/model/error-types.ts';
 import type { BreakerStatus } from '../core/operator/views/breaker-status.ts';
+import type { Series } from '../core/operator/views/outcome-series.ts';
 import type { BudgetStatus } from '../core/pacing/budget-status.ts';
 
 /** A channel's figures, over both lanes. */
@@ -28,13 +29,6 @@ export interface CauseFigures {
   readonly remedy: string;
 }
 
-/** Counts over the last day. `at` is the beginning of the bucket. Buckets without anything are left out. */
-export interface Series {
-  readonly name: 'due' | 'dispatched' | 'dead' | 'waiting' | 'delivered' | 'failed' | 'delay_seconds';
-  readonly unit: 'notifications' | 'seconds';
-  readonly points: readonly { readonly at: string; readonly value: number }[];
-}
-
 /** `GET /api/overview`. */
 export interface Overview {
   readonly channels: readonly ChannelFigures[];
@@ -52,4 +46,6 @@ export interface Overview {
     readonly complete: boolean;
   }[];
   readonly series: readonly Series[];
+  /** Why the series of what was delivered are missing; absent: they are there. */
+  readonly series_problem?: { readonly detail: string; readonly remedy: string };
 }

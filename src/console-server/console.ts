@@ -1,4 +1,4 @@
-import { type ConsoleBinding, consoleDeps } from './deps.ts';
+import { type ConsoleBinding, type ConsoleDeps, consoleDeps } from './deps.ts';
 import { createDispatch } from './http/dispatch.ts';
 import { createOperationRunner } from './operation-runner.ts';
 import { actionRoutes } from './routes/actions.ts';
@@ -22,8 +22,12 @@ export type Kick = (operation_id: string) => Promise<void>;
 /** All routes on a deployment: behind the loopback server and the deployed function alike. */
 export function createConsole(options: ConsoleOptions, kick: Kick) {
   const { onFault, ...binding } = options;
-  const deps = consoleDeps(binding);
-  const routes = {
+  return createDispatch(consoleRoutes(consoleDeps(binding), kick), { onFault, local: binding.local });
+}
+
+/** Each route of the contract. */
+export function consoleRoutes(deps: ConsoleDeps, kick: Kick) {
+  return {
     ...sessionRoutes(deps),
     ...overviewRoutes(deps),
     ...notificationRoutes(deps),
@@ -34,7 +38,6 @@ export function createConsole(options: ConsoleOptions, kick: Kick) {
     ...newsletterRoutes(deps),
     ...keyRoutes(deps),
   };
-  return createDispatch(routes, { onFault, local: binding.local });
 }
 
 /** The routes with a runner of their operations in this process: for loopback, where no function runs them. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
+import { CrowdedKeyError, readCopies } from '../adapters/dynamodb/operator/notification-copies.ts';
 import {
   createOperatorSearch,
   ForeignPositionError,
@@ -10,6 +10,7 @@ import { readPage } from '../adapters/dynamodb/operator/read-page.ts';
 import type { NotificationList, notificationsQuery } from '../console-api/notifications.ts';
 import type { ForeignRow } from '../core/model/foreign-row.ts';
 import { SEND_STATUSES } from '../core/model/notification.ts';
+import { Problem } from '../core/model/problem.ts';
 import { createdAt, isGone } from '../core/model/work/history-index.ts';
 import type { Period, SearchFilter } from '../core/operator/search-filter.ts';
 import { matches } from '../core/operator/search-filter.ts';
@@ -83,9 +84,20 @@ async function findExactly(q: string, input: ListInput, deps: ConsoleDeps): Prom
       notification_id: q,
       shards: (await deps.shards()).work,
     });
-    found.push(...(await readPage(copies, limit, () => true)).rows);
+    try {
+      found.push(...(await readPage(copies, limit, () => true)).rows);
+    } catch (error) {
+      if (error instanceof CrowdedKeyError) throw crowded();
+      throw error;
+    }
   }
   return found.filter((one) => matches(one, filter) && !isGone(one, now)).map((one) => shown(one, now));
+}
+
+/** Rows of others share the index key of the notification_id: neither their ids nor their number is told. */
+function crowded(): Problem {
+  const message = 'cannot be looked up as a notification_id at the moment: omit it, and find its copies by from and to';
+  return new Problem('invalid-request', `q ${message}.`, { errors: [{ path: 'q', rule: 'crowded', message }] });
 }
 
 function shown(row: ForeignRow, now: Date): NotificationView {

@@ -54,3 +54,15 @@ it('the table has the medians of the rounds', () => {
   const table = renderPeers({ count: 5, results: [{ name: 'one', rounds: [9, 1, 2].map(round), deaths }] });
   expect(table).toContain('| one | 2.00 | 1.00 | 2.0 | 3 | 10 | 1 | 2 |');
 });
+
+it('the report has the budget: worker CPU against that of BullMQ, round by round', () => {
+  const round = (worker_ms: number) => ({ worker_ms, server_ms: 1, seconds: 2, records: 3 });
+  const results = [
+    { name: 'ours', rounds: [3, 1, 2].map(round), deaths: undefined },
+    { name: 'bullmq', rounds: [2, 1, 1].map(round), deaths: undefined },
+  ];
+  expect(renderPeers({ count: 5, results })).toContain(
+    'worker CPU, ours ÷ bullmq: 1.50, budget ≤ 1.0 (rounds: 1.50, 1.00, 2.00)',
+  );
+  expect(renderPeers({ count: 5, results: results.slice(0, 1) })).not.toContain('budget');
+});

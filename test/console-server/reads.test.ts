@@ -1,5 +1,10 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { count } from '../../functions/shared/runtime/metrics.ts';
 import { recipientHash } from '../../src/adapters/recipient/recipient-hash.ts';
+import { HistoryUnavailableError } from '../../src/core/operator/views/outcome-series.ts';
 import { deadRow, HASH_KEY, type Operations, startOperations, storedRow } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
 
@@ -31,6 +36,35 @@ describe('the reads of the console', () => {
       count: 2,
       remedy: expect.stringContaining('credential'),
     });
+  });
+
+  it('say what was delivered in the last day, and when that is not known what to do about it', async () => {
+    const metrics = new Metrics({
+      namespace: 'test',
+      serviceName: 'send-slack',
+      defaultDimensions: { channel: 'slack' },
+    });
+    for (const [name, value] of [
+      ['Attempts', 5],
+      ['Delivered', 3],
+    ] as const)
+      count(metrics, name, value);
+    appendFileSync(join(ops.directory, 'send-slack.log'), `${JSON.stringify(metrics.serializeMetrics())}\n`);
+    // The overview is shared for two seconds.
+    const fresh = await startTestConsole(ops);
+    const { series, series_problem } = await fresh.ok('GET /api/overview');
+    const newest = (name: string) => series.find((one) => one.name === name)?.points.findLast(({ value }) => value > 0);
+    expect([newest('delivered')?.value, newest('failed')?.value, series_problem]).toEqual([3, 2, undefined]);
+    await fresh.stop();
+
+    const metricHistory = async () => {
+      throw new HistoryUnavailableError('CloudWatch did not answer (AccessDenied).', 'Grant cloudwatch:GetMetricData.');
+    };
+    const denied = await startTestConsole({ ...ops, deployment: { ...ops.deployment, metricHistory } });
+    const without = await denied.ok('GET /api/overview');
+    expect(without.series_problem).toMatchObject({ remedy: expect.stringContaining('cloudwatch:GetMetricData') });
+    expect(without.channels).toHaveLength(4);
+    await denied.stop();
   });
 
   it('group dead letters by what one repair brings back, each with the filter of exactly its members', async () => {
@@ -101,6 +135,20 @@ describe('the reads of the console', () => {
     expect(detail.remedy).toContain('credential');
     expect(detail.commands.map(({ command }) => command)).toContain(`npm run ops -- retry 'N'\\''1; rm -rf' --local`);
   });
+
+  it.each([
+    ['GET /api/notifications/{log_id}', 'log_id', 'show'],
+    ['GET /api/emails/{email_id}', 'email_id', 'emails status'],
+  ] as const)(
+    'name the command for what is missing, so that an id of a foreign link cannot run: %s',
+    async (route, name, command) => {
+      const { status, body } = await page.call(route, { path: { [name]: "x'; rm -rf ~" } });
+      expect([status, body]).toEqual([
+        404,
+        expect.objectContaining({ command: `npm run ops -- ${command} 'x'\\''; rm -rf ~' --local` }),
+      ]);
+    },
+  );
 
   it('answer a poll without news by 304', async () => {
     const first = await page.call('GET /api/session');

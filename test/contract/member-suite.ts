@@ -69,6 +69,34 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await store().read(first.tenant_id, 'm-1')).toMatchObject({ member_uuid: first.member_uuid });
   });
 
+  it('remembers the addresses that a member left, until that is settled', async () => {
+    const first = storedMember(tenant(), 'm-1', { email: 'a@example.com' });
+    const second = storedMember(first.tenant_id, 'm-1', { email: 'b@example.com' });
+    const third = storedMember(first.tenant_id, 'm-1', { email: 'c@example.com' });
+    const place = async () => {
+      const found = (await store().find(first.tenant_id, ['m-1'])).places.get('m-1');
+      if (found === undefined) throw new Error('the member has no place');
+      return found;
+    };
+    await store().upsert([first]);
+    await store().upsert([second]);
+    const old = await place();
+    expect(old.moved_from).toEqual([first.email_hash]);
+    await store().upsert([third]);
+    await store().settleMove(first.tenant_id, 'm-1', old);
+    expect((await place()).moved_from).toEqual([first.email_hash, second.email_hash]);
+    await store().upsert([third]);
+    await store().settleMove(first.tenant_id, 'm-1', await place());
+    await store().settleMove(first.tenant_id, 'm-1', await place());
+    expect(await place()).not.toHaveProperty('moved_from');
+    expect(await store().read(first.tenant_id, 'm-1')).toEqual(third);
+    await store().upsert([first]);
+    expect((await place()).moved_from).toEqual([third.email_hash]);
+    await store().remove(first.tenant_id, 'm-1');
+    await store().upsert([first]);
+    expect(await place()).not.toHaveProperty('moved_from');
+  });
+
   it('leaves exactly one of many simultaneous upserts of one id with different addresses', async () => {
     const tenant_id = tenant();
     for (let round = 0; round < 5; round++) {

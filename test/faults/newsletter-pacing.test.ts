@@ -22,6 +22,8 @@ interface Weather {
   readonly outage: readonly [number, number];
   /** Part of the reservations that are stored, and whose answer gets lost. */
   readonly lost_answers: number;
+  /** Milliseconds that a call of the provider takes at most. */
+  readonly call_ms: number;
 }
 
 /**
@@ -102,7 +104,7 @@ class PacedSenders {
     const pacer = this.#pacerOn(this.#store());
     const pacing = createSendPacing(pacer, { clock, pause });
     while (this.#second < SECONDS) {
-      const { granted, retry_at } = await pacing.reserve(50);
+      const { granted, retry_at } = await pacing.reserve(50, 50);
       if (granted === 0) {
         const wait = retry_at === undefined ? 1_000 : Date.parse(retry_at) - clock().getTime();
         await pause(Math.max(1, Math.min(wait, 20_000)));
@@ -115,7 +117,7 @@ class PacedSenders {
       const exceeded = this.provider.take(granted, now);
       if (exceeded === undefined) this.sent.push({ at: now, count: granted });
       else await pacing.refused(exceeded === 'quota' ? 'quota' : 'throttled');
-      await pause(20 + this.#random() * 200);
+      await pause(20 + this.#random() * this.#weather.call_ms);
     }
   }
 
@@ -134,6 +136,7 @@ const weather: fc.Arbitrary<Weather> = fc.record({
     .tuple(fc.integer({ min: 2, max: SECONDS }), fc.nat({ max: 15 }))
     .map(([from, length]) => [from, from + length] as const),
   lost_answers: fc.constantFrom(0, 0, 0.02),
+  call_ms: fc.constantFrom(20, 200, 200, 1_500),
 });
 
 describe('any number of senders on one budget', () => {
@@ -164,7 +167,7 @@ describe('any number of senders on one budget', () => {
   it.each([14, 100, 500])(
     'use a rate of %i per second up to 95 percent, though a call begins with its first slot',
     async (per_second) => {
-      const none = { per_day: -1, senders: WORKERS, seed: 7, outage: [0, 0], lost_answers: 0 } as const;
+      const none = { per_day: -1, senders: WORKERS, seed: 7, outage: [0, 0], lost_answers: 0, call_ms: 200 } as const;
       const senders = new PacedSenders({ ...none, per_second });
       await senders.run();
       expect(senders.provider.refused.rate).toBe(0);

@@ -175,7 +175,10 @@ describe('the job’s options', () => {
   it('--dry-run writes and sends nothing', async () => {
     await flow.put([row('d-1', { tenant_id: 'DUE' }), row('d-2', { tenant_id: 'DUE', priority_level: 'HIGH' })]);
     const state = async () => [await flow.row('d-1'), await flow.row('d-2'), await flow.records('d-1')];
-    await eventually(async () => ((await flow.row('d-2'))['work_queue'] ? true : undefined));
+    // Both: rows of different partitions are indexed in any order.
+    for (const log_id of ['d-1', 'd-2']) {
+      await eventually(async () => ((await flow.row(log_id))['work_queue'] ? true : undefined));
+    }
     const before = await state();
     const result = await flow.job('--dry-run', only, '--wait');
     expect(result).toMatchObject({ dry_run: true, due: 2, dispatched: 0, by_priority: { important: 1, normal: 1 } });

@@ -2,8 +2,15 @@ import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { BUNDLE_OPTIONS } from '../../lib/constructs/function/function-bundle.ts';
 
-/** The packages that a function's bundle loads at a cold start, without the chunks that are loaded on first use. */
-async function loadedAtOnce(service: string): Promise<Set<string>> {
+interface Loaded {
+  /** Packages whose code is loaded. */
+  readonly packages: ReadonlySet<string>;
+  /** Modules of Node that are imported. */
+  readonly builtins: ReadonlySet<string>;
+}
+
+/** What a function's bundle loads at a cold start, without the chunks that are loaded on first use. */
+async function loadedAtOnce(service: string): Promise<Loaded> {
   const { metafile } = await build({
     ...BUNDLE_OPTIONS,
     logLevel: 'silent',
@@ -14,16 +21,26 @@ async function loadedAtOnce(service: string): Promise<Set<string>> {
   });
   const { outputs } = metafile;
   const loaded = new Set<string>();
+  const builtins = new Set<string>();
   const visit = (path: string) => {
     const output = outputs[path];
     if (output === undefined || loaded.has(path)) return;
     loaded.add(path);
-    for (const { kind, path: next } of output.imports) if (kind === 'import-statement') visit(next);
+    for (const { kind, path: next, external } of output.imports) {
+      if (kind === 'import-statement') external ? builtins.add(next) : visit(next);
+    }
   };
   visit(Object.keys(outputs).find((path) => path.endsWith('index.mjs')) ?? '');
   const inputs = [...loaded].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
-  return new Set(inputs.flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []));
+  const packages = new Set(inputs.flatMap((input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? []));
+  return { packages, builtins };
 }
+
+/**
+ * To list their exports, an import of these calls getters that load fetch, workers, DNS and more.
+ * `process.getBuiltinModule` does not.
+ */
+const COSTLY_IMPORTS = ['http', 'util', 'dns', 'net', 'vm'].flatMap((name) => [name, `node:${name}`]);
 
 describe('at a cold start', () => {
   it.each([
@@ -32,6 +49,8 @@ describe('at a cold start', () => {
       'newsletter-send',
       ['@aws-sdk/client-sesv2', '@aws-sdk/client-sqs', 'htmlparser2', 'entities', '@aws-sdk/client-kms'],
     ],
+    ['send-email', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms']],
+    ['send-slack', ['@aws-sdk/client-sqs', '@aws-sdk/client-kms']],
     ['newsletter-clock', ['@aws-sdk/client-sqs']],
     ['newsletter-prepare', ['@aws-sdk/client-sqs', 'htmlparser2', 'entities', '@tryghost/nql-lang']],
     [
@@ -51,8 +70,10 @@ describe('at a cold start', () => {
     ['reconciler', ['@aws-sdk/client-lambda']],
     ['dispatcher', ['@aws-sdk/client-lambda']],
   ])('%s loads only what each event needs', async (service, later) => {
-    const loaded = await loadedAtOnce(service);
-    expect(loaded).toContain('@aws-sdk/client-dynamodb');
-    expect([...loaded].filter((name) => later.includes(name))).toEqual([]);
+    const { packages, builtins } = await loadedAtOnce(service);
+    expect(packages).toContain('@aws-sdk/client-dynamodb');
+    expect([...packages].filter((name) => later.includes(name))).toEqual([]);
+    expect(builtins).toContain('node:https');
+    expect([...builtins].filter((name) => COSTLY_IMPORTS.includes(name))).toEqual([]);
   });
 });

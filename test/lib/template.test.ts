@@ -402,6 +402,7 @@ describe('the outputs', () => {
       'EmailsTable',
       'LaneQueues',
       'MembersTable',
+      'MetricNamespace',
       'NewsletterQueues',
       'NewslettersTable',
       'NotificationContentTable',

@@ -12,7 +12,9 @@ function small(name: string, notifications = SMALL) {
 }
 
 describe('a simulated scenario', () => {
-  it.each(['steady', 'outage', 'noisy-tenant', 'slack-limit', 'redrive-storm', 'regional-blackout'])(
+  it.each([
+    ...['steady', 'outage', 'noisy-tenant', 'slack-limit', 'redrive-storm', 'regional-blackout', 'large-platform'],
+  ])(
     '%s keeps every invariant, and its budgets, at a small size',
     async (name) => {
       const figures = await runScenario(small(name), 1);
@@ -22,6 +24,13 @@ describe('a simulated scenario', () => {
     },
     60_000,
   );
+
+  it('takes rows of others by the settings that are recommended, nearly as fast as these promise', async () => {
+    const { drain, ...figures } = await runScenario(small('peak-hour', 3_000), 1);
+    expect(figures).toMatchObject({ violations: 0, open: 0 });
+    // One batch at a time in place of thirty.
+    expect(drain?.share_of_rate).toBeGreaterThan(0.85);
+  }, 60_000);
 
   it('gives the same result for the same seed, and another one for another seed', async () => {
     const [first, again, other] = [

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import * as v from 'valibot';
 import type { AnswerOf, RouteKey } from '../../src/console-api/routes.ts';
 import type { Role } from '../../src/console-api/session.ts';
 import { createOwnConsole } from '../../src/console-server/console.ts';
 import { serveConsole } from '../../src/console-server/loopback/serve-console.ts';
+import { ANSWERS } from '../../src/console-server/openapi/answer-schemas.ts';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
 import type { Operations } from './cli/operations.ts';
 
@@ -54,7 +56,10 @@ export async function startTestConsole(ops: Operations, settings: ConsoleSetting
       ...(method === 'POST' && { body: JSON.stringify(given.body ?? {}) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+    const answer = text === '' ? null : JSON.parse(text);
+    // Each test of a route is a test of what the OpenAPI document says of it.
+    if (response.status === 200) v.parse(ANSWERS[route], answer);
+    return { status: response.status, headers: response.headers, body: answer };
   }
 
   return {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../src/adapters/api/openapi.ts';
+import { PROJECT_ROOT } from '../support/project-root.ts';
 import { hasTool, NODE_TOOLS } from '../support/tools/tools.ts';
 
 const REDOCLY = join(NODE_TOOLS, '@redocly', 'cli', 'bin', 'cli.js');
@@ -32,6 +33,11 @@ async function lint(document: object): Promise<string[]> {
 describe.skipIf(!hasTool('Redocly', REDOCLY))('Redocly’s linter', { timeout: 60_000 }, () => {
   it('finds nothing wrong with the OpenAPI document', async () => {
     expect(await lint(openApiDocument())).toEqual([]);
+  });
+
+  it('finds nothing wrong with the document of the console', async () => {
+    const file = join(PROJECT_ROOT, 'docs', 'reference', 'console-api.json');
+    expect(await lint(JSON.parse(readFileSync(file, 'utf8')))).toEqual([]);
   });
 
   it('finds a fault that is there', async () => {

@@ -5,7 +5,7 @@ import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Shell } from '../../parts/shell-command.tsx';
 import { count, Time } from '../../parts/time.tsx';
-import { causeWord, channelName, plural } from '../../parts/words.ts';
+import { answerWords, causeWord, channelName, plural } from '../../parts/words.ts';
 
 interface GroupProps {
   readonly group: DeadLetterGroup;
@@ -18,7 +18,7 @@ export function Group({ group, onAct }: GroupProps) {
     group;
   const type = error_type ?? failure_reason;
   const heading = `group-${group.group_id}`;
-  const answer = [response_code, error_message].filter((part) => part !== null && part !== '').join(' · ');
+  const answer = answerWords(response_code, error_message);
   return (
     <section class="panel group" aria-labelledby={heading}>
       <header class="group-head">

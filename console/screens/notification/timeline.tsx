@@ -3,7 +3,7 @@ import type { AttemptView, NotificationDetail } from '../../../src/console-api/n
 import type { Tone } from '../../parts/badge.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { duration, Time } from '../../parts/time.tsx';
-import { causeWord } from '../../parts/words.ts';
+import { answerWords, causeWord } from '../../parts/words.ts';
 
 interface EventView {
   readonly key: string;
@@ -123,7 +123,7 @@ function Answer({ attempt }: { readonly attempt: AttemptView }) {
     TRIGGERS[trigger] ?? trigger,
     uncounted === true ? 'used up no retry' : undefined,
   ].filter((fact) => fact !== undefined);
-  const answer = [response_code, response_message].filter((part) => part !== undefined && part !== '').join(' ');
+  const answer = answerWords(response_code, response_message);
   return (
     <div class="answer">
       <p class="faint">{facts.join(' · ')}</p>

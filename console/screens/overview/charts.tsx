@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import type { Series } from '../../../src/console-api/overview.ts';
+import type { Overview } from '../../../src/console-api/overview.ts';
+import type { Series } from '../../../src/core/operator/views/outcome-series.ts';
 import { Chart, type ChartLine } from '../../parts/chart.tsx';
 import { count, duration } from '../../parts/time.tsx';
 
@@ -11,38 +12,54 @@ interface Plan {
 
 const PLANS: readonly Plan[] = [
   {
-    title: 'Attempts in the last day',
+    title: 'Attempts, by quarters of an hour',
     lines: [
       { series: 'delivered', name: 'Delivered', color: '--good' },
       { series: 'failed', name: 'Failed', color: '--bad' },
     ],
   },
   {
-    title: 'Unfinished',
+    title: 'Due in each sweep, and dead',
     lines: [
       { series: 'due', name: 'Due', color: '--busy' },
-      { series: 'waiting', name: 'Waiting', color: '--wait' },
       { series: 'dead', name: 'Dead', color: '--bad' },
     ],
   },
   {
-    title: 'Delay until delivery',
-    lines: [{ series: 'delay_seconds', name: 'Delay', color: '--accent' }],
+    title: 'Delay from due to the attempt',
+    lines: [
+      { series: 'delay_seconds', name: 'On average', color: '--accent' },
+      { series: 'delay_p99_seconds', name: '99 of 100 sooner than', color: '--wait' },
+    ],
     format: (seconds) => (seconds === 0 ? '0' : duration(seconds * 1000)),
   },
 ];
 
 /** One chart per question; a chart without any figures is left out. */
-export function Charts({ series }: { readonly series: readonly Series[] }) {
+export function Charts({ series, problem }: ChartsProps) {
   const charts = useMemo(() => PLANS.flatMap((plan) => chartOf(plan, series) ?? []), [series]);
-  if (charts.length === 0) return null;
+  if (charts.length === 0 && problem === undefined) return null;
   return (
     <section class="charts" aria-label="The last day">
       {charts.map((chart) => (
         <Chart key={chart.title} {...chart} />
       ))}
+      {problem !== undefined && (
+        <div class="chart panel" role="note">
+          <h3>What was delivered in the last day is not known</h3>
+          <p>{problem.detail}</p>
+          <p>
+            <strong>What to do:</strong> {problem.remedy}
+          </p>
+        </div>
+      )}
     </section>
   );
+}
+
+interface ChartsProps {
+  readonly series: readonly Series[];
+  readonly problem: Overview['series_problem'];
 }
 
 function chartOf({ title, lines, format = count }: Plan, series: readonly Series[]) {

@@ -29,6 +29,8 @@ export const consoleApiEnv = v.object({
   /** Its messages make a function work on a bulk operation. */
   OPERATIONS_QUEUE: v.pipe(v.string(), v.url()),
   STACK_NAME: name,
+  /** Powertools' own variable: where the functions' metrics are. */
+  POWERTOOLS_METRICS_NAMESPACE: name,
   RECIPIENT_KEY_ARN: v.optional(name),
   RECIPIENT_HASH_SECRET: v.optional(name),
   /** The claim of the access token that names groups or roles, and its values, separated by spaces. */

@@ -10,9 +10,10 @@ import {
   WORK_INDEX,
 } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
+import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
 import { retryPolicyJson } from '../function/retry-policy-config.ts';
-import { ServiceFunction } from '../function/service-function.ts';
+import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
 import { API_TIMEOUT } from '../intake/intake-api-props.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { ConsoleProps } from './console-props.ts';
@@ -28,7 +29,7 @@ export function consoleApiFunction(
   const { config, settings, tables, newsletterTables, newsletterQueues, encryption, channels } = props;
   const { newsletters, members, emails, batches, recipients } = newsletterTables;
   const { prepare, send } = newsletterQueues;
-  return new ServiceFunction(scope, 'ApiFunction', {
+  const api = new ServiceFunction(scope, 'ApiFunction', {
     config,
     name: 'console-api',
     description: 'Answers the console: lists, counts, actions of operators, the audit log',
@@ -52,6 +53,7 @@ export function consoleApiFunction(
       RETRY_POLICY: retryPolicyJson(config),
       OPERATIONS_QUEUE: operations.queueUrl,
       STACK_NAME: Stack.of(scope).stackName,
+      POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),
       RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
       RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       ROLE_CLAIM: roleClaim,
@@ -85,6 +87,9 @@ export function consoleApiFunction(
       allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
       allow(['sqs:GetQueueAttributes', 'sqs:SendMessage'], laneArns(channels)),
       allow(['sqs:SendMessage'], [operations.queueArn, prepare.queueArn, send.queueArn]),
+      allow(['cloudwatch:GetMetricData'], ['*']),
     ],
   });
+  acknowledgeWildcard(api.executionRole, '*', 'IAM knows no narrower resource for cloudwatch:GetMetricData.');
+  return api;
 }

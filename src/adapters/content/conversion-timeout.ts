@@ -1,4 +1,4 @@
-import { createContext, Script } from 'node:vm';
+import type { Context, Script } from 'node:vm';
 
 /** Wall-clock time, well below the timeout of the send: a conversion keeps the rest of its batch waiting. */
 const CONVERSION_MS = 5_000;
@@ -8,8 +8,16 @@ export class ConversionTooSlowError extends Error {
   override readonly name = 'ConversionTooSlowError';
 }
 
-const context = createContext({});
-const call = new Script('convert()');
+let made: { readonly context: Context; readonly call: Script } | undefined;
+
+/** Made on first use: a context is a second set of all of JavaScript's objects, for which every cold start would wait. */
+function box() {
+  if (made === undefined) {
+    const vm = process.getBuiltinModule('node:vm');
+    made = { context: vm.createContext({}), call: new vm.Script('convert()') };
+  }
+  return made;
+}
 
 /**
  * Returns the result of `convert`. Converters are synchronous, and some constructs take them time quadratic to their
@@ -17,6 +25,7 @@ const call = new Script('convert()');
  * @throws ConversionTooSlowError after `ms`; any error of convert
  */
 export function timeBoxed<T>(convert: () => T, ms = CONVERSION_MS): T {
+  const { context, call } = box();
   let converted: { value: T } | undefined;
   context['convert'] = () => {
     converted = { value: convert() };

@@ -1,6 +1,7 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
+import { HistoryUnavailableError, type MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
@@ -33,6 +34,8 @@ const outputs = v.object({
   RecipientHashSecret: v.optional(text),
   /** Absent from stacks that were deployed before there was a reconciler. */
   ReconcilerFunction: v.optional(text),
+  /** Absent from stacks that were deployed before the console had charts of what was delivered. */
+  MetricNamespace: v.optional(text),
 });
 
 /** The environment variable that names the stack, if it is not that of the stage `dev`. */
@@ -75,9 +78,19 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     retry_policy: rest.RetryPolicy,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
+    metricHistory: () => openHistory(stack, rest.MetricNamespace),
     sealer: openSealer(operatorsKms(rest.RecipientKey), rest.DataKeysTable),
     clients: { dynamodb: {}, sqs: {}, lambda: {} },
   };
+}
+
+/** Its client is loaded on use: the other commands do without. */
+async function openHistory(stack: string, namespace: string | undefined): Promise<MetricHistory> {
+  if (namespace === undefined) {
+    throw new HistoryUnavailableError(`The stack ${stack} has no output MetricNamespace.`, 'Deploy the stack anew.');
+  }
+  const { createCloudWatchClient, createCloudWatchHistory } = await import('../metric-history/cloudwatch-history.ts');
+  return createCloudWatchHistory(namespace, createCloudWatchClient(), () => new Date());
 }
 
 async function readHashKey(stack: string, secret: string | undefined): Promise<string> {

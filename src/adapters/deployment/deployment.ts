@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Channel, PerLane } from '../../core/model/channels.ts';
 import type { RetryPolicy } from '../../core/model/retry-policy.ts';
+import type { MetricHistory } from '../../core/operator/views/outcome-series.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 
 /** Where the tables and queues of a deployment are, for commands that work on it from outside. */
@@ -41,6 +42,11 @@ export interface Deployment {
   readonly reconciler?: string;
   /** File with the credentials of the integrations; absent on AWS, where Secrets Manager has them. */
   readonly secrets_file?: string;
+  /**
+   * What the functions have measured.
+   * @throws HistoryUnavailableError
+   */
+  readonly metricHistory: () => Promise<MetricHistory>;
   /** The URL of the intake API, if known. */
   readonly api?: string;
   /** Options of the SDK's clients; empty on AWS, where the SDK's own defaults apply. */

@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
+import { HistoryUnavailableError } from '../../core/operator/views/outcome-series.ts';
 import { pidExists } from '../../processes/process-identity.ts';
+import { createLogHistory } from '../metric-history/log-history.ts';
 import { createLocalKeyWrap } from '../sealing/local-key-wrap.ts';
 import { createSecretsFileSource } from '../secrets/secrets-file.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
@@ -40,6 +42,8 @@ const endpointsFile = v.object({
   /** Absent in the file of an older runtime. */
   functions: v.optional(v.looseObject({ reconciler: v.optional(text) }), {}),
   secrets_file: text,
+  /** Absent in the file of an older runtime. */
+  logs: v.optional(text),
 });
 
 const START = 'Start it with: npm run local';
@@ -86,6 +90,13 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
     secrets_file: file.secrets_file,
+    metricHistory: async () => {
+      if (file.logs !== undefined) return createLogHistory(file.logs);
+      throw new HistoryUnavailableError(
+        'The runtime does not say where its logs are.',
+        'Start the local runtime again.',
+      );
+    },
     recipientHashKey: () => secret('recipient_hash_key'),
     sealer: openSealer(
       createLocalKeyWrap(async () => Buffer.from(await secret('recipient_key'), 'base64')),

@@ -1,6 +1,9 @@
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+
+// Not imported: post.ts says why.
+const { isIP } = process.getBuiltinModule('node:net');
 
 /**
  * Guards every URL that a tenant can choose against server-side request forgery. The connection itself resolves the
@@ -110,7 +113,8 @@ function faultOf(found: readonly LookupAddress[]): TargetRefusedError | undefine
 }
 
 function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
+  const { lookup } = process.getBuiltinModule('node:dns');
   return new Promise((done, failed) => {
-    systemLookup(hostname, { all: true }, (error, found) => (error ? failed(error) : done(found)));
+    lookup(hostname, { all: true }, (error, found) => (error ? failed(error) : done(found)));
   });
 }

@@ -36,14 +36,16 @@ export function createDispatch(routes: RouteTable, { onFault, local }: DispatchO
 
   return async (request: ConsoleRequest): Promise<ConsoleAnswer> => {
     let key = '';
+    let path: Readonly<Record<string, string>> = {};
     try {
       const match = matchRoute(keys, request.method, request.path);
       key = match.key;
-      return succeed(await handle(request, key, match.path), request);
+      path = match.path;
+      return succeed(await handle(request, key, path), request);
     } catch (error) {
       if (!(error instanceof Problem)) onFault(error, key);
       const problem = error instanceof Problem ? error : unavailable('The request failed on our side. Try it again.');
-      return fail(problem, key, local);
+      return fail(problem, key, local, path);
     }
   };
 }
@@ -61,11 +63,16 @@ function succeed(value: object, request: ConsoleRequest): ConsoleAnswer {
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** The answer to a refusal, also of the front. */
-export function fail(problem: Problem, key: string, local: boolean): ConsoleAnswer {
+export function fail(
+  problem: Problem,
+  key: string,
+  local: boolean,
+  path: Readonly<Record<string, string>> = {},
+): ConsoleAnswer {
   return {
     status: PROBLEMS[problem.problem].status,
     headers: { ...JSON_HEADERS, 'content-type': 'application/problem+json; charset=utf-8' },
-    body: JSON.stringify(problemBody(problem, key, local)),
+    body: JSON.stringify(problemBody(problem, key, local, path)),
   };
 }
 

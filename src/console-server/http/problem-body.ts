@@ -24,22 +24,44 @@ const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
   forbidden: 'You may not do this',
 };
 
-/** Where the shell does what a route does. */
-const COMMANDS: Readonly<Record<string, string>> = {
-  'GET /api/overview': 'status',
-  'GET /api/notifications': 'list',
-  'GET /api/dead-letters': 'dlq list',
-  'GET /api/keys': 'keys list',
-  'POST /api/operations': 'replay --dry-run',
+/** Where the shell does what a route does, or shows more: a command, and the parameter of the path that it takes. */
+const COMMANDS: Readonly<Partial<Record<string, readonly [command: string, parameter?: string]>>> = {
+  'GET /api/overview': ['status'],
+  'GET /api/notifications': ['list'],
+  'GET /api/notifications/{log_id}': ['show', 'log_id'],
+  'POST /api/notifications/{log_id}/reveal': ['show', 'log_id'],
+  'GET /api/dead-letters': ['dlq list'],
+  'GET /api/operations': ['replay --dry-run'],
+  'POST /api/operations': ['replay --dry-run'],
+  'GET /api/operations/{operation_id}': ['replay --id', 'operation_id'],
+  'POST /api/operations/{operation_id}/start': ['replay --id', 'operation_id'],
+  'POST /api/operations/{operation_id}/resume': ['replay --id', 'operation_id'],
+  'GET /api/emails/{email_id}': ['emails status', 'email_id'],
+  'GET /api/emails/{email_id}/recipients': ['emails recipients', 'email_id'],
+  'POST /api/emails/{email_id}/retry': ['emails retry', 'email_id'],
+  'POST /api/emails/{email_id}/pause': ['emails pause', 'email_id'],
+  'POST /api/emails/{email_id}/resume': ['emails resume', 'email_id'],
+  'POST /api/emails/{email_id}/cancel': ['emails cancel', 'email_id'],
+  'POST /api/emails/{email_id}/resolve': ['emails status', 'email_id'],
+  'GET /api/keys': ['keys list'],
+  'POST /api/keys': ['keys list'],
+  'POST /api/keys/{key_id}/revoke': ['keys revoke', 'key_id'],
 };
 
-export function problemBody(problem: Problem, key: string, local: boolean): ProblemBody {
+/** @param path the parameters of the route's path: others choose them, so they are quoted for the shell */
+export function problemBody(
+  problem: Problem,
+  key: string,
+  local: boolean,
+  path: Readonly<Record<string, string>> = {},
+): ProblemBody {
   const document = problemDocument(problem);
-  const command = COMMANDS[key] ?? (problem.problem === 'unavailable' ? 'status' : undefined);
+  const [command, parameter] = COMMANDS[key] ?? (problem.problem === 'unavailable' ? ['status'] : []);
+  const args = parameter === undefined ? [] : [path[parameter] ?? ''];
   return {
     ...document,
     title: TITLES[problem.problem] ?? document.title,
     remedy: REMEDIES[problem.problem],
-    ...(command !== undefined && { command: shellCommand(command, local) }),
+    ...(command !== undefined && { command: shellCommand(command, local, args) }),
   };
 }

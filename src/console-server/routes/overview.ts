@@ -3,10 +3,16 @@ import { createBreakerStore } from '../../adapters/dynamodb/breaker/breaker-stor
 import { createPacingStore } from '../../adapters/dynamodb/pacing/pacing-store.ts';
 import { lastSweeps } from '../../adapters/dynamodb/sweep/sweep-log.ts';
 import { queueCounts } from '../../adapters/sqs/queue-counts.ts';
-import type { Overview, Series } from '../../console-api/overview.ts';
+import type { Overview } from '../../console-api/overview.ts';
 import { CHANNELS, LANES } from '../../core/model/channels.ts';
 import { groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
 import { breakerStatus } from '../../core/operator/views/breaker-status.ts';
+import {
+  HistoryUnavailableError,
+  type MetricHistory,
+  outcomeSeries,
+  type Series,
+} from '../../core/operator/views/outcome-series.ts';
 import { type WorkFigures, workFigures } from '../../core/operator/views/work-figures.ts';
 import { budgetStatus } from '../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../core/sweep/sweep-record.ts';
@@ -26,21 +32,27 @@ const SHARED_MS = 2_000;
 
 /** Is everything delivered? */
 export function overviewRoutes(deps: ConsoleDeps): RouteTable {
-  const overview = sharedFor(SHARED_MS, deps.clock, () => readOverview(deps));
+  let opened: Promise<MetricHistory> | undefined;
+  const history = () => {
+    opened ??= deps.deployment.metricHistory();
+    return opened;
+  };
+  const overview = sharedFor(SHARED_MS, deps.clock, () => readOverview(deps, history));
   return { 'GET /api/overview': route('GET /api/overview', v.strictObject({}), () => overview()) };
 }
 
-async function readOverview(deps: ConsoleDeps): Promise<Overview> {
+async function readOverview(deps: ConsoleDeps, history: () => Promise<MetricHistory>): Promise<Overview> {
   const { deployment, dynamodb, entries, clock } = deps;
   const { pipeline_state } = deployment.tables;
   const now = clock();
   const pacing = createPacingStore(dynamodb, pipeline_state);
-  const [figures, in_flight, dead, breakers, sweeps, ...registers] = await Promise.all([
+  const [figures, in_flight, dead, breakers, sweeps, outcomes, ...registers] = await Promise.all([
     workFigures(entries, now),
     inFlight(deps),
     readDead({ most: MOST_CAUSE_ROWS }, deps),
     createBreakerStore(dynamodb, pipeline_state, clock).list(),
     lastSweeps(dynamodb, pipeline_state, DAY_SWEEPS),
+    outcomesOf(history, now),
     ...CHANNELS.map((channel) => pacing.read(channel)),
   ]);
   return {
@@ -59,8 +71,22 @@ async function readOverview(deps: ConsoleDeps): Promise<Overview> {
       return used === undefined || Object.keys(used).length === 0 ? [] : [budgetStatus(channel, used, now)];
     }),
     sweeps: sweeps.slice(0, SHOWN_SWEEPS).map(({ duration_ms: _, ...sweep }) => sweep),
-    series: seriesOf(sweeps, now),
+    ...outcomes,
+    series: [...seriesOf(sweeps, now), ...outcomes.series],
   };
+}
+
+/** Without the metrics the overview still says what is wrong now. */
+async function outcomesOf(
+  history: () => Promise<MetricHistory>,
+  now: Date,
+): Promise<Pick<Overview, 'series' | 'series_problem'>> {
+  try {
+    return { series: await outcomeSeries(await history(), now) };
+  } catch (error) {
+    if (!(error instanceof HistoryUnavailableError)) throw error;
+    return { series: [], series_problem: { detail: error.message, remedy: error.remedy } };
+  }
 }
 
 /** Messages in work, by channel. */

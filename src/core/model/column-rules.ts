@@ -23,11 +23,14 @@ export const oneOf = (column: string, rule: string, values: readonly string[]): 
   holds: (value) => isAbsent(value) || (typeof value === 'string' && values.includes(value)),
 });
 
+/** A text has at most as many characters as UTF-16 units: most need not be counted. */
+const isAtMost = (value: string, length: number) => value.length <= length || [...value].length <= length;
+
 export const text = (column: string, length: number): ColumnRule => ({
   column,
   rule: `VARCHAR(${length})`,
   expected: `text of at most ${length} characters`,
-  holds: (value) => isAbsent(value) || (typeof value === 'string' && [...value].length <= length),
+  holds: (value) => isAbsent(value) || (typeof value === 'string' && isAtMost(value, length)),
 });
 
 /** Control characters, and those that SQS refuses in a message. */
@@ -40,7 +43,7 @@ export const id = (column: string, length: number): ColumnRule => ({
   rule: `VARCHAR(${length})`,
   expected: `text of at most ${length} characters, without control characters`,
   holds: (value) =>
-    isAbsent(value) || (typeof value === 'string' && [...value].length <= length && !UNPRINTABLE.test(value)),
+    isAbsent(value) || (typeof value === 'string' && isAtMost(value, length) && !UNPRINTABLE.test(value)),
 });
 
 export const freeText = (column: string): ColumnRule => ({

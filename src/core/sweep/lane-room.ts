@@ -63,10 +63,13 @@ export class LaneRooms {
     if (state) state.held += 1;
   }
 
-  /** A row that did not fit is sent. */
+  /**
+   * A row that did not fit is sent, or a second message for one that a worker has received: nobody can tell. So the last
+   * one counts until the lane is empty and gets all that is still due (decision 0165).
+   */
   release(lane: string): void {
     const state = this.#lanes.get(lane);
-    if (state && state.held > 0) state.held -= 1;
+    if (state && state.held > 1) state.held -= 1;
   }
 
   /** No row of the lane waits any more: the others have left the index. */

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { userInfo } from 'node:os';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import { createDeploymentClients } from '../../adapters/deployment/deployment-clients.ts';
 import { ownLocalDeployment } from '../../adapters/deployment/local-deployment.ts';
-import { createOwnConsole } from '../../console-server/console.ts';
-import { serveConsole } from '../../console-server/loopback/serve-console.ts';
+import { openConsole } from '../../console-server/loopback/open-console.ts';
 import type { Teardown } from '../processes/teardown.ts';
 import type { Log } from '../support/log.ts';
 import type { Endpoints } from './endpoints-file.ts';
@@ -20,7 +18,8 @@ export interface ConsoleStart {
 export async function startConsole({ endpoints, port, log, teardown }: ConsoleStart): Promise<void> {
   const deployment = ownLocalDeployment(endpoints);
   const clients = createDeploymentClients(deployment);
-  const own = createOwnConsole({
+  buildConsole(CONSOLE_PAGE);
+  const opened = await openConsole({
     ...clients,
     deployment,
     clock: () => new Date(),
@@ -31,20 +30,13 @@ export async function startConsole({ endpoints, port, log, teardown }: ConsoleSt
     onRecord: ({ who, what, on, result }) =>
       log(`audit: ${who} ${what} ${on.join(' ')} ${JSON.stringify(result ?? 'begun')}`),
     onFault: (error, route) => log(`console: ${route}: ${error instanceof Error ? error.stack : error}`),
-  });
-  buildConsole(CONSOLE_PAGE);
-  const served = await serveConsole({
-    dispatch: own.dispatch,
     page: CONSOLE_PAGE,
     port,
-    caller: { who: userInfo().username, role: 'operator' },
     token: false,
-    local: true,
   });
-  await own.resume();
+  await opened.resume();
   teardown.add('console', async () => {
-    await served.close();
-    await own.stop();
+    await opened.close();
     clients.destroy();
   });
 }

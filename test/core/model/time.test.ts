@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { isTimeZone, parseTime } from '../../../src/core/model/time.ts';
 
 it.each([
@@ -41,8 +41,19 @@ it.each([
 it.each([
   ['Asia/Tokyo', true],
   ['UTC', true],
+  ['US/Eastern', true],
   ['Tokyo', false],
   ['', false],
 ])('knows whether %s is a time zone: %s', (name, is) => {
   expect(isTimeZone(name)).toBe(is);
 });
+
+it.each(['UTC', 'Asia/Tokyo'])(
+  'knows the time zone %s without a date format, which a cold start would wait for',
+  (name) => {
+    const format = vi.spyOn(Intl, 'DateTimeFormat');
+    expect(isTimeZone(name)).toBe(true);
+    expect(format).not.toHaveBeenCalled();
+    format.mockRestore();
+  },
+);

@@ -192,6 +192,31 @@ describe('a scheduled sweep', () => {
     expect(new Set(world.sent).size).toBe(160);
   });
 
+  it('leaves no row to the next sweep because it took rows that workers have received for rows that had not fit', async () => {
+    const all = new Map(rows('n', 1_000).map((one) => [one.log_id, one]));
+    const world = setUp([...all.values()], 8);
+    let received: string[] = [];
+    const pause = async (ms: number) => {
+      // Received messages are not counted in their lane; their rows leave the index when they are delivered.
+      for (const log_id of received) {
+        world.tables.log.delete(log_id);
+        all.delete(log_id);
+      }
+      const ids = world.lane.map(({ message }) => message.log_id);
+      await world.pause(ms);
+      received = ids.slice(0, ids.length - world.lane.length);
+      for (const log_id of received) {
+        const row = all.get(log_id);
+        if (row !== undefined) world.tables.log.set(log_id, { ...row });
+      }
+    };
+    const short_lanes = { seconds: 20, least: 100, pause };
+    await sweep({}, { run_id: 'sweep-1' }, { ...world.deps, short_lanes });
+    expect(new Set(world.sent).size).toBe(1_000);
+    // Each is answered by a claim that fails.
+    expect(world.figures().duplicates).toBeLessThan(1_000);
+  });
+
   it('still has its rows to send when time runs out in the walk after which its lane would be free', async () => {
     const world = setUp(rows('n', 300), 20);
     let asked = 0;

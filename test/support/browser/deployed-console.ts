@@ -99,6 +99,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     } satisfies RetryPolicyConfig),
     OPERATIONS_QUEUE: newsletter_queues.prepare,
     STACK_NAME: 'NotificationRetry-test',
+    POWERTOOLS_METRICS_NAMESPACE: 'notification-retry/test',
     RECIPIENT_KEY_ARN: 'none',
     RECIPIENT_HASH_SECRET: 'none',
     ROLE_CLAIM: 'groups',

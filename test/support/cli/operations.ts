@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Deployment } from '../../../src/adapters/deployment/deployment.ts';
 import { toForeignRow, toItem } from '../../../src/adapters/dynamodb/table/item.ts';
+import { createLogHistory } from '../../../src/adapters/metric-history/log-history.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import type { CliContext } from '../../../src/cli/session/session.ts';
 import { CHANNELS, type Channel, LANES, type Lane } from '../../../src/core/model/channels.ts';
@@ -70,6 +71,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     retry_policy: DEFAULT_RETRY_POLICY,
     recipientHashKey: async () => HASH_KEY,
     sealer: (given) => sealerOn(given, tables, masterKey),
+    metricHistory: async () => createLogHistory(directory),
     clients: {
       dynamodb: { endpoint: dynamodb.endpoint, region, credentials },
       sqs: { endpoint: sqs.endpoint, region, credentials },

@@ -8,10 +8,11 @@ export function memoryEntries(): EntryStore {
     async add(entry) {
       const stored = { ...structuredClone(entry), id: ++last };
       entries.set(stored.id, stored);
-      return stored;
+      return structuredClone(stored);
     },
     async first() {
-      return [...entries.values()].sort((a, b) => a.id - b.id).find(({ state }) => state === 'waiting');
+      const first = [...entries.values()].sort((a, b) => a.id - b.id).find(({ state }) => state === 'waiting');
+      return structuredClone(first);
     },
     async replace(entry) {
       if (!entries.has(entry.id)) return false;
@@ -22,7 +23,7 @@ export function memoryEntries(): EntryStore {
       entries.delete(id);
     },
     async list() {
-      return [...entries.values()].sort((a, b) => a.id - b.id);
+      return structuredClone([...entries.values()].sort((a, b) => a.id - b.id));
     },
   };
 }

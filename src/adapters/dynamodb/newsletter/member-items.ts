@@ -18,8 +18,16 @@ export function pointerItem(tenant_id: string, member_id: string, pointer: Membe
 }
 
 export function toPointer(item: Item): MemberPlace & { readonly member_id: string } {
-  const { item: member_id, email_hash, member_uuid, created_at, version, gone } = unmarshall(item);
-  return { member_id, email_hash, member_uuid, created_at, version, ...(gone && { gone }) };
+  const { item: member_id, email_hash, member_uuid, created_at, version, gone, moved_from } = unmarshall(item);
+  return {
+    member_id,
+    email_hash,
+    member_uuid,
+    created_at,
+    version,
+    ...(gone && { gone }),
+    ...(moved_from && { moved_from }),
+  };
 }
 
 /** A member's item without what its key says. */

@@ -5,9 +5,11 @@ import {
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
+import { leftAddresses } from '../../../core/newsletter/model/member-place.ts';
 import type { MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks } from '../../batching/chunks.ts';
 import { GatheredError } from '../../batching/gather.ts';
@@ -71,7 +73,8 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
     const { tenant_id, member_id, email_hash } = member;
     const { member_uuid, created_at } = from;
     const version = later(from);
-    const pointer = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version });
+    const moved_from = leftAddresses(from, email_hash);
+    const pointer = pointerItem(tenant_id, member_id, { email_hash, member_uuid, created_at, version, moved_from });
     const mark = markItem(memberKey(tenant_id, from.email_hash, member_id), version, clock());
     return transact([
       { Put: replacePointer(table, pointer, from.version) },
@@ -178,6 +181,20 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
       // A move between the two reads leaves a mark where the item was: the second look finds where it went.
       const [found] = (await store.find(tenant_id, [member_id])).members;
       return found ?? (await store.find(tenant_id, [member_id])).members[0];
+    },
+
+    async settleMove(tenant_id, member_id, { version, moved_from }) {
+      if (moved_from === undefined) return;
+      const settled = client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: toKey(pointerKey(tenant_id, member_id)),
+          UpdateExpression: 'REMOVE moved_from',
+          ConditionExpression: 'version = :version',
+          ExpressionAttributeValues: { ':version': { N: String(version) } },
+        }),
+      );
+      await ifConditionHolds(settled, undefined);
     },
 
     async remove(tenant_id, member_id) {

@@ -1,5 +1,6 @@
 import { type AddressFacts, replacesSuppression, type StoredMember } from '../../../core/newsletter/model/member.ts';
-import type { AddressEntry, MemberStore } from '../../../core/newsletter/model/ports.ts';
+import { leftAddresses } from '../../../core/newsletter/model/member-place.ts';
+import type { AddressEntry, MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
 
 const PAGE = 100;
 
@@ -9,6 +10,11 @@ export function createMemoryMembers(): MemberStore {
   const facts = new Map<string, AddressFacts>();
   const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);
   const find = (tenant_id: string, member_id: string) => members.get(key(tenant_id, member_id));
+  const left = new Map<string, readonly string[]>();
+  const placeOf = (member: StoredMember): MemberPlace => {
+    const moved_from = left.get(key(member.tenant_id, member.member_id));
+    return { ...member, version: 1, ...(moved_from && { moved_from }) };
+  };
 
   const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
     const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
@@ -21,16 +27,29 @@ export function createMemoryMembers(): MemberStore {
   const store: MemberStore = {
     async upsert(given) {
       for (const member of given) {
-        const { member_uuid, created_at } = find(member.tenant_id, member.member_id) ?? member;
+        const before = find(member.tenant_id, member.member_id);
+        const { member_uuid, created_at } = before ?? member;
+        if (before !== undefined && before.email_hash !== member.email_hash) {
+          left.set(key(member.tenant_id, member.member_id), leftAddresses(placeOf(before), member.email_hash));
+        }
         members.set(key(member.tenant_id, member.member_id), { ...member, member_uuid, created_at });
       }
     },
     read: async (tenant_id, member_id) => find(tenant_id, member_id),
     async find(tenant_id, member_ids) {
       const found = [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []);
-      return { members: found, places: new Map(found.map((one) => [one.member_id, { ...one, version: 1 }])) };
+      return { members: found, places: new Map(found.map((one) => [one.member_id, placeOf(one)])) };
     },
-    remove: async (tenant_id, member_id) => members.delete(key(tenant_id, member_id)),
+    async settleMove(tenant_id, member_id, { email_hash, moved_from }) {
+      const at = key(tenant_id, member_id);
+      const unchanged =
+        left.get(at)?.join() === moved_from?.join() && find(tenant_id, member_id)?.email_hash === email_hash;
+      if (unchanged) left.delete(at);
+    },
+    async remove(tenant_id, member_id) {
+      left.delete(key(tenant_id, member_id));
+      return members.delete(key(tenant_id, member_id));
+    },
 
     async *addresses(tenant_id, after = '') {
       const entries = new Map<string, AddressEntry>();

@@ -68,7 +68,9 @@ async function resolve(
     return `${[
       `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.`,
       ...(continued ? ['There are more: the functions go on with the decision.'] : []),
-      ...(busy > 0 ? [`Batches that are being sent just now: ${busy}. Resolve the email again when they are done.`] : []),
+      ...(busy > 0
+        ? [`Batches that are being sent just now: ${busy}. Resolve the email again when they are done.`]
+        : []),
     ].join('\n')}\n`;
   });
   return 0;

@@ -24,3 +24,26 @@ export async function carryFacts(
     if (suppressed !== undefined && suppressed.reason !== 'bounced') await members.suppress(tenant_id, to, suppressed);
   }
 }
+
+/**
+ * Carries the facts of members who have moved once more: who unsubscribes during a move writes to the old address, and may
+ * have read the member before. The place remembers the move until this is done, so a repeated upsert does it where the
+ * first one died, or could not know that its move had been applied.
+ */
+export async function completeMoves(
+  tenant_id: string,
+  member_ids: readonly string[],
+  members: Pick<MemberStore, 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'>,
+): Promise<void> {
+  if (member_ids.length === 0) return;
+  const { places } = await members.find(tenant_id, member_ids);
+  for (const [member_id, place] of places) {
+    const { moved_from, email_hash: to } = place;
+    if (moved_from === undefined) continue;
+    await carryFacts(
+      moved_from.map((from) => ({ tenant_id, from, to })),
+      members,
+    );
+    await members.settleMove(tenant_id, member_id, place);
+  }
+}

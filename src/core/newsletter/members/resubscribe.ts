@@ -1,6 +1,15 @@
 import type { Clock } from '../../model/time.ts';
 import type { StoredMember } from '../model/member.ts';
 import type { MemberStore } from '../model/ports.ts';
+import { completeMoves } from './carry-facts.ts';
+
+export interface ResubscribeDeps {
+  readonly members: Pick<
+    MemberStore,
+    'upsert' | 'resubscribe' | 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'
+  >;
+  readonly clock: Clock;
+}
 
 /**
  * Lifts an unsubscription because the member asked for it, and subscribes the member to the newsletter. It does not
@@ -9,8 +18,10 @@ import type { MemberStore } from '../model/ports.ts';
 export async function resubscribe(
   member: StoredMember,
   newsletter_id: string,
-  { members, clock }: { readonly members: Pick<MemberStore, 'upsert' | 'resubscribe'>; readonly clock: Clock },
+  { members, clock }: ResubscribeDeps,
 ): Promise<StoredMember> {
+  // Otherwise a later upsert would complete the move, and bring the unsubscription back.
+  await completeMoves(member.tenant_id, [member.member_id], members);
   const subscribed = {
     ...member,
     newsletters: [...new Set([...member.newsletters, newsletter_id])],

@@ -1,7 +1,7 @@
 import type { Clock } from '../../model/time.ts';
 import type { MemberStatus, StoredMember } from '../model/member.ts';
 import type { MemberStore, Sealing } from '../model/ports.ts';
-import { carryFacts } from './carry-facts.ts';
+import { carryFacts, completeMoves } from './carry-facts.ts';
 
 /** A member as someone hands it over. What is absent stays as it is, or has its default for a new member. */
 export interface GivenMember {
@@ -15,7 +15,7 @@ export interface GivenMember {
 }
 
 export interface UpsertDeps {
-  readonly members: Pick<MemberStore, 'upsert' | 'find' | 'facts' | 'suppress' | 'unsubscribe'>;
+  readonly members: Pick<MemberStore, 'upsert' | 'find' | 'facts' | 'suppress' | 'unsubscribe' | 'settleMove'>;
   readonly sealing: Pick<Sealing, 'sealMember' | 'openMember' | 'emailHash'>;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -44,14 +44,16 @@ export async function upsertMembers(
     given.map((one) => storedOf(tenant_id, one, before.get(one.member_id), { ...deps, add })),
   );
   const moves = next.flatMap((member) => {
-    const from = before.get(member.member_id)?.email_hash;
-    return from === undefined || from === member.email_hash ? [] : [{ tenant_id, from, to: member.email_hash }];
+    const { member_id, email_hash: to } = member;
+    const { email_hash, moved_from = [] } = found.places.get(member_id) ?? {};
+    const left = [...moved_from, before.get(member_id)?.email_hash ?? email_hash ?? to];
+    return left.filter((from) => from !== to).map((from) => ({ member_id, tenant_id, from, to }));
   });
   // Before the members: a death in between leaves an address too many without mail, not one too few.
   await carryFacts(moves, deps.members);
   await deps.members.upsert(next, found);
-  // And after: who unsubscribes while a member moves writes the old address, and may have read the member before.
-  await carryFacts(moves, deps.members);
+  // And after the members.
+  await completeMoves(tenant_id, [...new Set(moves.map(({ member_id }) => member_id))], deps.members);
   return new Set(next.map(({ member_id }) => member_id).filter((member_id) => !before.has(member_id)));
 }
 

@@ -45,6 +45,7 @@ export function mergeValues(recipient: Recipient): Readonly<Partial<Record<Merge
 
 /** Fields without fallback that the member has no value for. */
 export function missingFields(uses: readonly MergeUse[], recipient: Recipient): readonly MergeField[] {
+  if (uses.length === 0) return [];
   const values: Readonly<Record<string, string | undefined>> = { ...mergeValues(recipient), unsubscribe_url: '-' };
   const missing = uses.flatMap(({ field, fallback }) =>
     fallback === undefined && isMergeField(field) && values[field] === undefined ? [field] : [],

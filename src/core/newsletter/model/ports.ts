@@ -40,6 +40,8 @@ export interface MemberPlace {
   readonly version: number;
   /** The member was deleted. */
   readonly gone?: boolean;
+  /** Hashes of addresses that the member left, as long as their facts may still have to follow (`settleMove`). */
+  readonly moved_from?: readonly string[];
 }
 
 export interface MemberStore {
@@ -51,6 +53,8 @@ export interface MemberStore {
   read(tenant_id: string, member_id: string): Promise<StoredMember | undefined>;
   /** Up to 100 members by id, in no order; an unknown id is left out. */
   find(tenant_id: string, member_ids: readonly string[]): Promise<FoundMembers>;
+  /** Forgets where a member came from, unless it has moved again since the place was read. */
+  settleMove(tenant_id: string, member_id: string, place: MemberPlace): Promise<void>;
   /** False when there is no such member. The facts of its address stay. */
   remove(tenant_id: string, member_id: string): Promise<boolean>;
   /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */

@@ -84,7 +84,8 @@ class PreparationPass {
     this.#lease = lease;
     this.#warmed = warmedDomain(content);
     this.#parts = parts;
-    this.#uses = mergeUses(content.subject, content.body);
+    // A use with a fallback is missing for nobody.
+    this.#uses = mergeUses(content.subject, content.body).filter(({ fallback }) => fallback === undefined);
     this.#deps = deps;
     this.#progress = structuredClone(lease.email.preparation ?? NOTHING);
     this.#open = new OpenBatches(lease.email, this.#progress, deps.limits, () => deps.clock().toISOString());

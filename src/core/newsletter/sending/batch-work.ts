@@ -7,6 +7,7 @@ import type { Change, SealedChunk } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { retryStorage } from '../storage/retry-storage.ts';
 import { withSample } from '../views/throughput.ts';
+import { ExclusionChecks } from './exclusion-checks.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** Another sender took the batch over. */
@@ -32,6 +33,9 @@ export class BatchWork {
   #saved_at: number;
   /** The recipients of this chunk and of some that follow it. */
   #ahead: ReadonlyMap<number, SealedChunk> = new Map();
+  /** The next one of them, decrypted. */
+  #opened: Chunk | undefined;
+  readonly checks = new ExclusionChecks();
 
   constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
     this.email = claimed.email;
@@ -70,6 +74,9 @@ export class BatchWork {
 
   /** The recipients of a chunk. One read brings those of the next chunks that have somebody to send to, too. */
   async chunk(number: number): Promise<Chunk> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    if (opened?.chunk === number) return opened;
     const { email_id, batch_id } = this.batch;
     if (!this.#ahead.has(number)) {
       const found = await this.storage('read the recipients of chunks', () =>
@@ -80,6 +87,20 @@ export class BatchWork {
     const sealed = this.#ahead.get(number);
     if (sealed === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} is missing.`);
     return this.storage('open a chunk', () => sealed.open());
+  }
+
+  /** The recipients of a chunk that an earlier read brought along; undefined where that did not, or they do not open. */
+  async chunkAtHand(number: number): Promise<Chunk | undefined> {
+    this.#opened = await this.#ahead
+      .get(number)
+      ?.open()
+      .catch(() => undefined);
+    return this.#opened;
+  }
+
+  /** The next chunk that has somebody to send to. */
+  nextOpen(number: number): ChunkState | undefined {
+    return this.states.find(({ chunk, states }) => chunk > number && states.includes(RECIPIENT_STATES.pending));
   }
 
   #lastToRead(from: number): number {

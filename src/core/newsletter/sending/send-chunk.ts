@@ -27,15 +27,15 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     if (!(await work.isWanted())) return { kind: 'halt' };
     await work.beat();
     chunk ??= await work.chunk(key.chunk);
-    const excluded = await excludedOf(chunk, open, work);
+    const excluded = await work.checks.of(chunk, open, work);
     const left = open.filter((n) => !excluded.has(n));
     if (left.length === 0) {
       await exclude(state, excluded, work);
       continue;
     }
-    const { granted, retry_at } = await work.storage('reserve mails', () =>
-      pacing.reserve(Math.min(left.length, most)),
-    );
+    const wanted = Math.min(left.length, most);
+    const following = Math.min(left.length - wanted + pendingIn(work.nextOpen(key.chunk)), most);
+    const { granted, retry_at } = await work.storage('reserve mails', () => pacing.reserve(wanted, following));
     if (granted <= 0) {
       const until = retry_at ?? new Date(clock().getTime() + limits.throttled_ms).toISOString();
       return { kind: 'wait', until, everyone: true };
@@ -68,6 +68,10 @@ function stateOf(work: BatchWork, { chunk }: ChunkKey): ChunkState {
   return state;
 }
 
+function pendingIn(state: ChunkState | undefined): number {
+  return state === undefined ? 0 : placesOf(state.states, RECIPIENT_STATES.pending).length;
+}
+
 async function expire(state: ChunkState, work: BatchWork): Promise<void> {
   const { chunks, clock } = work.deps;
   const next = expireCall(state, clock().toISOString());
@@ -75,19 +79,6 @@ async function expire(state: ChunkState, work: BatchWork): Promise<void> {
   const changed = await work.storage('take a call over', () => chunks.change(state, next));
   if (changed !== undefined) work.keep(changed);
   else await work.reloadState(keyOf(state));
-}
-
-async function excludedOf(chunk: Chunk, places: readonly number[], work: BatchWork) {
-  const recipients = places.flatMap((n) => chunk.recipients[n] ?? []);
-  const reasons = await work.storage('read what is known of addresses', () =>
-    work.deps.exclusions.check(work.email, recipients),
-  );
-  const excluded = new Map<number, ExclusionReason>();
-  places.forEach((n, i) => {
-    const reason = reasons[i];
-    if (reason !== undefined) excluded.set(n, reason);
-  });
-  return excluded;
 }
 
 async function exclude(state: ChunkState, excluded: ReadonlyMap<number, ExclusionReason>, work: BatchWork) {

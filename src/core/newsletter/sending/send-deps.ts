@@ -10,8 +10,11 @@ import type { ExclusionReason } from '../model/recipient-state.ts';
 
 /** The budget of e-mail, as a sender of newsletters needs it (design §13). */
 export interface SendPacing {
-  /** Reserves up to `count` mails: how many may go now, and when the rest may ask again. */
-  reserve(count: number): Promise<{ readonly granted: number; readonly retry_at?: string }>;
+  /**
+   * Reserves up to `count` mails: how many may go now, and when the rest may ask again.
+   * @param following how many mails this sender wants for its next call, which may be reserved with these
+   */
+  reserve(count: number, following?: number): Promise<{ readonly granted: number; readonly retry_at?: string }>;
   /** The provider refused for its rate or its quota although the mails were granted. */
   refused(limit: 'throttled' | 'quota'): Promise<void>;
 }

@@ -185,14 +185,13 @@ describe('members import', () => {
     const lines = Array.from({ length: 1_000 }, (_, i) => (i % 100 === 7 ? 'nobody' : `${i}@example.com`));
     const path = file('long.csv', `email\n${lines.join('\n')}\n`);
     const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
-    const send = ops.dynamodb.constructor.prototype.send;
+    // Where the calls of the SDK and those that go without it meet.
+    const requests = ops.dynamodb.config.requestHandler.constructor.prototype;
+    const { handle } = requests;
     let calls = 0;
-    const spy = vi.spyOn(ops.dynamodb.constructor.prototype, 'send').mockImplementation(function (
-      this: unknown,
-      ...args
-    ) {
+    const spy = vi.spyOn(requests, 'handle').mockImplementation(function (this: unknown, ...args) {
       // In the middle of the third window.
-      return ++calls > 80 ? Promise.reject(new Error('down')) : send.apply(this, args);
+      return ++calls > 80 ? Promise.reject(new Error('down')) : handle.apply(this, args);
     });
     const first = await run(path, '--rejects', rejects);
     spy.mockRestore();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { unsubscribe } from '../../../../src/core/newsletter/events/unsubscribe.ts';
+import { resubscribe } from '../../../../src/core/newsletter/members/resubscribe.ts';
 import { upsertMembers } from '../../../../src/core/newsletter/members/upsert-members.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
@@ -63,6 +64,37 @@ describe('a member who has another address since the mail', () => {
     await upsertMembers(TENANT, [{ member_id: 'm-0', email: PRESENT }], { ...deps, members: { ...members, upsert } });
     expect(Object.keys((await factsOf(PRESENT))?.unsubscribed ?? {})).toEqual(['news']);
     await give(PRESENT);
+  });
+
+  it('is unsubscribed at both when the move was applied, and answered with an error', async () => {
+    const { deps, members, give, factsOf } = await sentWorld();
+    const upsert: typeof members.upsert = async (next, found) => {
+      await unsubscribe(PLACE, deps);
+      await members.upsert(next, found);
+      throw new Error('the answer was lost');
+    };
+    const moving = upsertMembers(TENANT, [{ member_id: 'm-0', email: PRESENT }], {
+      ...deps,
+      members: { ...members, upsert },
+    });
+    await expect(moving).rejects.toThrow('the answer was lost');
+    expect(await factsOf(PRESENT)).toBeUndefined();
+    await give(PRESENT);
+    expect(Object.keys((await factsOf(PRESENT))?.unsubscribed ?? {})).toEqual(['news']);
+  });
+
+  it('stays subscribed anew, whatever is stored later', async () => {
+    const { deps, members, give, factsOf } = await sentWorld();
+    await unsubscribe(PLACE, deps);
+    // The writer dies after the move.
+    const dying = { ...members, find: members.find, settleMove: () => Promise.reject(new Error('died')) };
+    const moving = upsertMembers(TENANT, [{ member_id: 'm-0', email: PRESENT }], { ...deps, members: dying });
+    await expect(moving).rejects.toThrow('died');
+    const moved = await members.read(TENANT, 'm-0');
+    if (moved === undefined) throw new Error('the member is gone');
+    await resubscribe(moved, 'news', { members, clock: deps.clock });
+    await give(PRESENT);
+    expect((await factsOf(PRESENT))?.unsubscribed ?? {}).toEqual({});
   });
 
   it('is unsubscribed by the address alone once the member was deleted', async () => {

@@ -47,3 +47,82 @@ describe('a call of newsletters', () => {
     expect(exceeded).toEqual(['rate', 'quota']);
   });
 });
+
+describe('a reservation for two calls', () => {
+  const INTERVAL = 2;
+
+  /** A budget whose slots are 2 ms apart, so that 50 mails take 100 ms. */
+  function plentiful({ most = Number.POSITIVE_INFINITY, first_in = 0 } = {}) {
+    let now = NOW;
+    let next = NOW;
+    const asked: number[] = [];
+    const wait = (ms: number) => {
+      now += ms;
+    };
+    const pacing = createSendPacing(
+      {
+        async reserve([ask]) {
+          const { count = 0 } = ask ?? {};
+          asked.push(count);
+          next = Math.max(next, now + first_in);
+          const slots = Array.from({ length: Math.min(count, most) }, (_, i) => next + i * INTERVAL);
+          next += slots.length * INTERVAL;
+          return [{ slots, waits: Array.from({ length: count - slots.length }, () => now + 1_000) }];
+        },
+        exceeded: async () => {},
+      },
+      { clock: () => new Date(now), pause: async (ms) => wait(ms) },
+    );
+    return { pacing, asked, wait, now: () => now - NOW };
+  }
+
+  it('serves both, each from the first of its slots on', async () => {
+    const { pacing, asked, now } = plentiful();
+    expect(await pacing.reserve(50, 50)).toEqual({ granted: 50 });
+    expect(now()).toBe(0);
+    expect(await pacing.reserve(50, 50)).toEqual({ granted: 50 });
+    expect(now()).toBe(100);
+    expect(await pacing.reserve(50, 20)).toEqual({ granted: 50 });
+    expect(asked).toEqual([100, 70]);
+  });
+
+  it('is completed when the next call has more recipients', async () => {
+    const { pacing, asked } = plentiful();
+    await pacing.reserve(50, 10);
+    expect(await pacing.reserve(30, 0)).toEqual({ granted: 30 });
+    expect(asked).toEqual([60, 20]);
+  });
+
+  it('gives up slots that are too late, and each call reserves for itself for a minute', async () => {
+    const { pacing, asked, wait } = plentiful();
+    await pacing.reserve(50, 50);
+    // The slots end 200 ms after the first one; those that are up to 300 ms late are used.
+    wait(450);
+    expect(await pacing.reserve(50, 50)).toEqual({ granted: 50 });
+    expect(await pacing.reserve(50, 50)).toEqual({ granted: 50 });
+    expect(asked).toEqual([100, 25, 50]);
+    wait(60_000);
+    await pacing.reserve(50, 50);
+    expect(asked.at(-1)).toBe(100);
+  });
+
+  it.each([
+    ['the rate is short', { most: 70 }],
+    ['others are before it', { first_in: 400 }],
+  ])('is not made again where %s', async (_, budget) => {
+    const { pacing, asked } = plentiful(budget);
+    await pacing.reserve(50, 50);
+    await pacing.reserve(50, 50);
+    await pacing.reserve(50, 50);
+    expect(asked[0]).toBe(100);
+    expect(Math.max(...asked.slice(1))).toBeLessThanOrEqual(50);
+  });
+
+  it('is given up when the provider refuses a call', async () => {
+    const { pacing, asked } = plentiful();
+    await pacing.reserve(50, 50);
+    await pacing.refused('throttled');
+    await pacing.reserve(50, 50);
+    expect(asked).toEqual([100, 100]);
+  });
+});

@@ -1,6 +1,8 @@
 import { createReadStream, openSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
 import { type Command, Option } from 'commander';
+import { withDirectCalls } from '../../../../adapters/dynamodb/direct-calls/direct-calls.ts';
 import { MEMBER_STATUSES, type MemberStatus } from '../../../../core/newsletter/model/member.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../../terminal/errors.ts';
 import { parseId } from '../../../../terminal/option-values.ts';
@@ -25,6 +27,8 @@ interface ImportOptions {
 
 /** Windows that are stored at once: while one waits for storage, the next is sealed. */
 const WINDOWS_AT_ONCE = 4;
+/** Nearly all calls of an import; the SDK's schemas and its log would be most of their CPU (docs/decisions/0167). */
+const DIRECT_CALLS = { BatchGetItem: BatchGetItemCommand, BatchExecuteStatement: BatchExecuteStatementCommand };
 /** Bad lines that are shown; all go to the file of rejects. */
 const SHOWN_FAULTS = 20;
 
@@ -59,6 +63,7 @@ function addLabel(text: string, before: readonly string[] = []): readonly string
 async function run(session: Session, file: string, options: ImportOptions): Promise<number> {
   const { size, mtimeMs } = statOf(file);
   const format = formatOf(file);
+  withDirectCalls(session.dynamodb, DIRECT_CALLS);
   const access = memberAccess(session);
   const rules = await rulesOf(options, access, session);
   const { rejects } = options;

@@ -1,0 +1,47 @@
+import type { Colors } from '../../src/terminal/colors.ts';
+import { table } from '../../src/terminal/table.ts';
+import type { BudgetResult } from './budgets.ts';
+import type { Cost } from './cost.ts';
+import { judgement } from './describe.ts';
+
+/** A simulation that has ended, and the CPU that it took. */
+export interface Summary {
+  readonly figures: {
+    readonly scenario: string;
+    readonly notifications: number;
+    readonly duplicates: number;
+    readonly violations: number;
+    readonly budgets: readonly BudgetResult[];
+    readonly cost: Cost;
+  };
+  readonly cpu_seconds: number;
+}
+
+/** A line per scenario, then all budgets. */
+export function summaryTable(done: readonly Summary[], colors: Colors): string {
+  const rows = table<Summary>(
+    [
+      { title: 'scenario', of: ({ figures }) => figures.scenario },
+      { title: 'notifications', of: ({ figures }) => figures.notifications },
+      { title: 'duplicates', of: ({ figures }) => figures.duplicates },
+      { title: 'violations', of: ({ figures }) => figures.violations },
+      { title: 'budgets missed', of: ({ figures }) => figures.budgets.filter(({ met }) => !met).length },
+      { title: 'USD', of: ({ figures }) => Math.round(figures.cost.usd * 100) / 100 },
+      { title: 'CPU s', of: ({ cpu_seconds }) => Math.round(cpu_seconds) },
+    ],
+    done,
+    colors,
+  );
+  const budgets = done.flatMap(({ figures }) =>
+    figures.budgets.map((budget) => ({ ...budget, what: `${figures.scenario}: ${budget.what}` })),
+  );
+  return `${rows}\n${judgement(budgets, [], colors)}`;
+}
+
+/** How much is done, 0…1, and how long the rest takes if it goes on like that. */
+export function timeLeft(share: number, elapsed_ms: number): string {
+  const percent = `${Math.floor(share * 100)} %`;
+  if (share <= 0) return percent;
+  const seconds = Math.round((elapsed_ms / share - elapsed_ms) / 1000);
+  return `${percent}, ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`} left`;
+}

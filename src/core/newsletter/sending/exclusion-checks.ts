@@ -1,0 +1,83 @@
+import { placesOf } from '../accounting/chunk-changes.ts';
+import { CHUNK_SIZE, type Chunk, type ChunkState } from '../model/chunk.ts';
+import type { Email } from '../model/email.ts';
+import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import type { SendDeps } from './send-deps.ts';
+
+/** What the checks need of the batch that is sent. */
+interface CheckedBatch {
+  readonly email: Email;
+  readonly deps: Pick<SendDeps, 'clock' | 'exclusions'>;
+  storage<T>(what: string, run: () => Promise<T>): Promise<T>;
+  nextOpen(number: number): ChunkState | undefined;
+  chunkAtHand(number: number): Promise<Chunk | undefined>;
+}
+
+/** The facts of addresses that were read with those of the chunk before are used when they are at most so old. */
+const FRESH_MS = 1_000;
+/** Addresses whose facts one call reads (MemberStore.facts). */
+const MOST_ADDRESSES = 2 * CHUNK_SIZE;
+
+type Reasons = ReadonlyMap<number, ExclusionReason | undefined>;
+
+/**
+ * Who must not get the mail any more, looked up when a chunk goes out. While a chunk takes less than a second, one call
+ * looks for the next one, too (docs/decisions/0166).
+ */
+export class ExclusionChecks {
+  #ahead: { readonly chunk: number; readonly at: number; readonly reasons: Reasons } | undefined;
+  #last_chunk: number | undefined;
+  #last_at = Number.NEGATIVE_INFINITY;
+
+  /** The reasons of those among the places that are excluded now. */
+  async of(chunk: Chunk, places: readonly number[], work: CheckedBatch): Promise<ReadonlyMap<number, ExclusionReason>> {
+    const now = work.deps.clock().getTime();
+    const isQuick = this.#last_chunk !== undefined && now - this.#last_at <= FRESH_MS;
+    if (this.#last_chunk !== chunk.chunk) {
+      this.#last_chunk = chunk.chunk;
+      this.#last_at = now;
+    }
+    const known = this.#ahead;
+    const isKnown = known?.chunk === chunk.chunk && now - known.at <= FRESH_MS;
+    this.#ahead = undefined;
+    if (isKnown && places.every((n) => known.reasons.has(n))) return excludedIn(known.reasons, places);
+    return excludedIn(await this.#check(chunk, places, isQuick, work), places);
+  }
+
+  async #check(chunk: Chunk, places: readonly number[], isQuick: boolean, work: CheckedBatch): Promise<Reasons> {
+    const at = work.deps.clock().getTime();
+    const next = isQuick ? await nextAtHand(chunk.chunk, work) : undefined;
+    const recipients = [
+      ...recipientsOf(chunk, places),
+      ...(next === undefined ? [] : recipientsOf(next.chunk, next.places)),
+    ];
+    const together = next !== undefined && recipients.length <= MOST_ADDRESSES;
+    const reasons = await work.storage('read what is known of addresses', () =>
+      work.deps.exclusions.check(work.email, together ? recipients : recipients.slice(0, places.length)),
+    );
+    if (together) {
+      const ahead = new Map(next.places.map((n, i) => [n, reasons[places.length + i]]));
+      this.#ahead = { chunk: next.chunk.chunk, at, reasons: ahead };
+    }
+    return new Map(places.map((n, i) => [n, reasons[i]]));
+  }
+}
+
+async function nextAtHand(chunk: number, work: CheckedBatch) {
+  const state = work.nextOpen(chunk);
+  const next = state && (await work.chunkAtHand(state.chunk));
+  return next && { chunk: next, places: placesOf(state.states, RECIPIENT_STATES.pending) };
+}
+
+function recipientsOf({ recipients }: Chunk, places: readonly number[]) {
+  return places.flatMap((n) => recipients[n] ?? []);
+}
+
+function excludedIn(reasons: Reasons, places: readonly number[]): ReadonlyMap<number, ExclusionReason> {
+  const excluded = new Map<number, ExclusionReason>();
+  for (const n of places) {
+    const reason = reasons.get(n);
+    if (reason !== undefined) excluded.set(n, reason);
+  }
+  return excluded;
+}

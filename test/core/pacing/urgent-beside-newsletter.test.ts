@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
+import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
+import { createSendPacing } from '../../../src/core/newsletter/sending/send-pacing.ts';
+import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
+import type { PacingStore } from '../../../src/core/pacing/registers.ts';
+import { SendingLimits } from '../../../src/local/providers/ses/sending-limits.ts';
+import { pacerAt } from '../../support/pacing.ts';
+import { dueRow, messageFor } from '../../support/rows.ts';
+import { VirtualTime } from '../../support/virtual-time.ts';
+
+const START = new Date('2026-03-01T10:30:00.000Z');
+const SECONDS = 60;
+const URGENT_EVERY_MS = 100;
+/** A lane's function waits so long for more messages (batchWindowSeconds). */
+const WINDOW_MS = 1_000;
+
+/** Senders of a newsletter that take all they get, and urgent mails on the same budget, in virtual time. */
+class SharedBudget {
+  readonly #time = new VirtualTime(START);
+  readonly #memory = new MemoryPacing();
+  readonly provider: SendingLimits;
+  readonly #per_second: number;
+  /** Milliseconds from the lane to SES, of each urgent mail. */
+  readonly waits: number[] = [];
+  newsletters = 0;
+  postponed = 0;
+  #seed = 5;
+
+  constructor(per_second: number) {
+    this.#per_second = per_second;
+    this.provider = new SendingLimits({ per_second, per_day: -1 }, START.getTime());
+  }
+
+  run(senders: number): Promise<unknown> {
+    const urgent = (SECONDS * 1_000) / URGENT_EVERY_MS;
+    return this.#time.run(
+      Promise.all([
+        ...Array.from({ length: senders }, (_, i) => this.#newsletter(i)),
+        ...Array.from({ length: urgent }, (_, i) => this.#urgent(i)),
+      ]),
+    );
+  }
+
+  #random(): number {
+    this.#seed = (this.#seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return this.#seed / 2 ** 32;
+  }
+
+  /** Each worker has a view of its own, and storage takes time. */
+  #pacer() {
+    const { clock, pause } = this.#time;
+    const slowly = async <T>(run: () => Promise<T>): Promise<T> => {
+      await pause(1 + this.#random() * 15);
+      return run();
+    };
+    const { read, change } = this.#memory.store;
+    const store: PacingStore = {
+      read: (channel) => slowly(() => read(channel)),
+      change: (channel, steps) => slowly(() => change(channel, steps)),
+    };
+    const account = { sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };
+    return pacerAt(clock, { store, readLimits: async () => ({ ...account, per_second: this.#per_second }) });
+  }
+
+  async #newsletter(number: number): Promise<void> {
+    const { clock, pause } = this.#time;
+    const pacing = createSendPacing(this.#pacer(), { clock, pause });
+    await pause(number * 13);
+    while (clock().getTime() < START.getTime() + SECONDS * 1_000) {
+      const { granted, retry_at } = await pacing.reserve(50, 50);
+      if (granted === 0) {
+        await pause(Math.max(1, Date.parse(retry_at ?? '') - clock().getTime()));
+        continue;
+      }
+      this.newsletters += granted;
+      this.provider.take(granted, clock().getTime());
+      await pause(20 + this.#random() * 100);
+    }
+  }
+
+  /** One urgent mail, alone in its batch: the worst case, as each comes to an instance that knows nothing yet. */
+  async #urgent(number: number): Promise<void> {
+    const { clock, pause } = this.#time;
+    await pause(2_000 + number * URGENT_EVERY_MS);
+    const handed_over = clock().getTime();
+    const row = dueRow({
+      log_id: `urgent-${number}`,
+      channel: 'email',
+      priority: 'urgent',
+      work_at: START.toISOString(),
+    });
+    const received = { message: messageFor(row), message_id: row.log_id, sent_at: START, receive_count: 1 };
+    const pacer = this.#pacer();
+    const gate = new PacedGate({
+      inner: PASS_THROUGH,
+      channel: 'email',
+      budgets: {
+        reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? { slots: [], waits: [] },
+        exceeded: (limit) => pacer.exceeded(limit),
+        blocked: (key, until) => pacer.blocked(key, until),
+      },
+      receiver: ACCOUNT,
+      policy: DEFAULT_RETRY_POLICY,
+      clock,
+      pause,
+    });
+    for (let delay = WINDOW_MS; ; ) {
+      await pause(delay);
+      const { later } = await gate.screen([received]);
+      const [postponed] = later;
+      if (postponed === undefined) break;
+      this.postponed += 1;
+      delay = postponed.delay_seconds * 1_000 + WINDOW_MS;
+    }
+    const admission = await gate.admit(row, false);
+    if (admission.do !== 'send') throw new Error('an urgent mail was held though only the rate is short');
+    this.provider.take(1, clock().getTime());
+    this.waits.push(clock().getTime() - handed_over);
+  }
+}
+
+describe('urgent mail beside a newsletter that takes the whole rate', () => {
+  it.each([
+    { per_second: 500, senders: 2 },
+    { per_second: 500, senders: 10 },
+    { per_second: 100, senders: 2 },
+  ])(
+    'is sent within 2 s at $per_second a second, $senders batches at once',
+    async ({ per_second, senders }) => {
+      const shared = new SharedBudget(per_second);
+      await shared.run(senders);
+      const waits = shared.waits.toSorted((a, b) => a - b);
+      const p99 = waits[Math.floor(waits.length * 0.99)] ?? Number.NaN;
+      if (process.env['SHOW_HISTORIES'] !== undefined) {
+        console.log({ per_second, senders, median: waits[waits.length / 2], p99, postponed: shared.postponed });
+      }
+      expect(p99).toBeLessThanOrEqual(2_000);
+      expect(shared.provider.refused.rate).toBe(0);
+      // Otherwise nothing was short.
+      expect(shared.newsletters + waits.length).toBeGreaterThan(0.9 * per_second * SECONDS);
+    },
+    120_000,
+  );
+});

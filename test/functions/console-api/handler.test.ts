@@ -1,0 +1,117 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
+import type { ConsoleAnswer, ConsoleRequest } from '../../../src/console-server/http/request.ts';
+import { CHANNELS } from '../../../src/core/model/channels.ts';
+
+const queue = 'http://localhost/queue';
+const ENV: ConsoleApiEnv = {
+  NOTIFICATION_LOG_TABLE: 'log',
+  NOTIFICATION_CONTENT_TABLE: 'content',
+  NOTIFICATION_RETRY_LOG_TABLE: 'retry-log',
+  PIPELINE_STATE_TABLE: 'state',
+  API_KEYS_TABLE: 'keys',
+  DATA_KEYS_TABLE: 'data-keys',
+  AUDIT_TABLE: 'audit',
+  NEWSLETTERS_TABLE: 'newsletters',
+  MEMBERS_TABLE: 'members',
+  EMAILS_TABLE: 'emails',
+  EMAIL_BATCHES_TABLE: 'batches',
+  EMAIL_RECIPIENTS_TABLE: 'recipients',
+  LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, { express: queue, standard: queue }]))),
+  NEWSLETTER_PREPARE_QUEUE: queue,
+  NEWSLETTER_SEND_QUEUE: queue,
+  RETRY_POLICY: JSON.stringify({
+    base_interval_seconds: 300,
+    max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
+    retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
+  }),
+  OPERATIONS_QUEUE: queue,
+  STACK_NAME: 'stack',
+  POWERTOOLS_METRICS_NAMESPACE: 'test',
+  ROLE_CLAIM: 'groups',
+  OPERATOR_VALUES: 'operator',
+  VIEWER_VALUES: 'viewer',
+  RECIPIENT_KEY_ARN: 'none',
+  RECIPIENT_HASH_SECRET: 'none',
+};
+
+const RULES = { claim: 'groups', operators: ['operator'], viewers: ['viewer'] };
+const ANSWER: ConsoleAnswer = { status: 200, headers: { etag: 'W/"1"' }, body: '{"ok":true}' };
+
+function event(claims: object | undefined, more: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 {
+  const http = { method: 'POST', path: '/api/actions', protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: '' };
+  return {
+    version: '2.0',
+    routeKey: 'POST /api/{proxy+}',
+    rawPath: '/api/notifications/a%2Fb',
+    rawQueryString: 'tenant=%E6%9D%B1&limit=5',
+    headers: { 'if-none-match': 'W/"1"' },
+    isBase64Encoded: false,
+    requestContext: { http, ...(claims && { authorizer: { jwt: { claims } } }) },
+    ...more,
+  } as APIGatewayProxyEventV2;
+}
+
+describe('the function behind the deployed console', () => {
+  let createHandler: typeof import('../../../functions/console-api/handler.ts')['createHandler'];
+  const logger = new Logger({ logLevel: 'SILENT' });
+
+  beforeAll(async () => {
+    // The module binds itself to its environment on import, as Lambda loads it.
+    Object.assign(process.env, { AWS_REGION: 'us-east-1', ...ENV });
+    ({ createHandler } = await import('../../../functions/console-api/handler.ts'));
+  });
+
+  function setUp() {
+    const asked: ConsoleRequest[] = [];
+    const dispatch = async (request: ConsoleRequest) => {
+      asked.push(request);
+      return ANSWER;
+    };
+    return { asked, handle: createHandler({ dispatch, rules: RULES }, { logger }) };
+  }
+
+  it('hands the request over with the caller of the token, and the answer back', async () => {
+    const { asked, handle } = setUp();
+    const claims = { groups: '[operator]', email: 'mori@example.com' };
+    expect(await handle(event(claims, { body: '{"a":1}' }))).toEqual({
+      statusCode: 200,
+      headers: ANSWER.headers,
+      body: ANSWER.body,
+    });
+    expect(asked).toEqual([
+      {
+        method: 'POST',
+        path: '/api/notifications/a%2Fb',
+        query: { tenant: '東', limit: '5' },
+        body: '{"a":1}',
+        if_none_match: 'W/"1"',
+        caller: { who: 'mori@example.com', role: 'operator' },
+      },
+    ]);
+  });
+
+  it('decodes a body that API Gateway encoded', async () => {
+    const { asked, handle } = setUp();
+    const body = Buffer.from('{"名":1}').toString('base64');
+    await handle(event({ groups: 'viewer', sub: 'u1' }, { body, isBase64Encoded: true }));
+    expect(asked[0]).toMatchObject({ body: '{"名":1}', caller: { who: 'u1', role: 'viewer' } });
+  });
+
+  it.each([
+    ['no token', undefined],
+    ['a token without a group', { sub: 'u1' }],
+    ['a token of another group', { sub: 'u1', groups: '[staff]' }],
+    ['a token of nobody', { groups: '[operator]' }],
+  ])('refuses %s before any route, and says what to do', async (_, claims) => {
+    const { asked, handle } = setUp();
+    const warned = vi.spyOn(logger, 'warn');
+    const { statusCode, body } = await handle(event(claims));
+    expect([statusCode, asked]).toEqual([403, []]);
+    expect(JSON.parse(body ?? '')).toMatchObject({ remedy: expect.any(String) });
+    expect(JSON.stringify(warned.mock.calls)).not.toContain('u1');
+    warned.mockRestore();
+  });
+});

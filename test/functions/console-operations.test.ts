@@ -1,0 +1,116 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import type { SQSEvent } from 'aws-lambda';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
+import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
+import { createMemoryOperationRows } from '../../src/adapters/memory/console/memory-operation-rows.ts';
+import { createMemoryOperations } from '../../src/adapters/memory/console/memory-operations.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { CHANNELS } from '../../src/core/model/channels.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { createOperation, operate } from '../../src/core/operator/operations/operate.ts';
+import { runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { deadRow } from '../support/cli/operations.ts';
+
+const queue = 'http://localhost/queue';
+const ENV: ConsoleOperationsEnv = {
+  NOTIFICATION_LOG_TABLE: 'log',
+  PIPELINE_STATE_TABLE: 'state',
+  LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, { express: queue, standard: queue }]))),
+  RETRY_POLICY: JSON.stringify({
+    base_interval_seconds: 300,
+    max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
+    retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
+  }),
+  OPERATIONS_QUEUE: queue,
+};
+const messageOf = (operation_id: string) =>
+  ({ Records: [{ body: JSON.stringify({ operation_id }) }] }) as unknown as SQSEvent;
+const ENOUGH = { getRemainingTimeInMillis: () => 60_000 };
+const OVER = { getRemainingTimeInMillis: () => 1_000 };
+
+describe('the function of bulk operations', () => {
+  let createHandler: typeof import('../../functions/console-operations/handler.ts')['createHandler'];
+
+  beforeAll(async () => {
+    Object.assign(process.env, { AWS_REGION: 'us-east-1', POWERTOOLS_METRICS_NAMESPACE: 'test', ...ENV });
+    ({ createHandler } = await import('../../functions/console-operations/handler.ts'));
+  });
+
+  /** An operation on `count` dead notifications that was previewed and started. */
+  async function setUp(count: number, broken: Partial<OperationsDeps> = {}) {
+    let serial = 0;
+    const clock = () => new Date();
+    const tables = new MemoryTables(clock);
+    const sent: string[] = [];
+    const goneOn: (readonly [string, number])[] = [];
+    const deps: OperationsDeps = {
+      clock,
+      newId: () => `id${++serial}-abcdef`,
+      policy: DEFAULT_RETRY_POLICY,
+      pause: async () => {},
+      operations: createMemoryOperations(),
+      candidates: createMemoryOperationRows(tables),
+      rows: tables.rows,
+      send: async (messages) => {
+        sent.push(...messages.map(({ message }) => message.log_id));
+        return [];
+      },
+      goOn: async (operation_id, delay) => {
+        goneOn.push([operation_id, delay]);
+      },
+    };
+    for (let i = 0; i < count; i++) tables.log.set(`N${i}`, { ...deadRow(`N${i}`) });
+    const request = { kind: 'redrive', filter: {}, asked: {}, rate: 100, include_stopped: false } as const;
+    const operate_deps = { ...deps, kick: async () => {} };
+    const { operation_id } = await createOperation({ ...request, created_by: 'mori' }, operate_deps);
+    await runOperation(operation_id, deps, () => false);
+    await operate(operation_id, 'start', operate_deps);
+    const handle = createHandler({ ...deps, ...broken }, { logger: new Logger({ logLevel: 'SILENT' }) });
+    const stored = () => deps.operations.read(operation_id);
+    return { deps, operation_id, handle, sent, goneOn, stored };
+  }
+
+  it('works on the operation of a message to its end', async () => {
+    const { handle, operation_id, sent, goneOn, stored } = await setUp(3);
+    await handle(messageOf(operation_id), ENOUGH);
+    expect(sent.sort()).toEqual(['N0', 'N1', 'N2']);
+    expect([(await stored())?.status, goneOn]).toEqual(['done', []]);
+  });
+
+  it('leaves the rest to the next invocation before its time is over, which repeats nothing', async () => {
+    const { handle, operation_id, sent, goneOn } = await setUp(3);
+    await handle(messageOf(operation_id), OVER);
+    expect([sent, goneOn]).toEqual([[], [[operation_id, 0]]]);
+    await handle(messageOf(operation_id), ENOUGH);
+    await handle(messageOf(operation_id), ENOUGH);
+    expect(sent).toHaveLength(3);
+  });
+
+  it('looks again later while another invocation works on it', async () => {
+    const { deps, handle, operation_id, sent, goneOn, stored } = await setUp(3);
+    const operation = await stored();
+    if (operation === undefined) throw new Error('no operation');
+    const claim_until = new Date(Date.now() + 10_000).toISOString();
+    await deps.operations.change(operation, { set: { claim_id: 'other', claim_until } });
+    await handle(messageOf(operation_id), ENOUGH);
+    expect([sent, goneOn]).toEqual([[], [[operation_id, expect.any(Number)]]]);
+    expect(goneOn[0]?.[1]).toBeGreaterThan(10);
+  });
+
+  it('keeps what stopped it, without its details, so that a person can resume it', async () => {
+    const failing = {
+      send: async () => {
+        throw Object.assign(new Error('queue of a@example.com'), { name: 'QueueDoesNotExist' });
+      },
+    };
+    const { deps, handle, operation_id, sent, stored } = await setUp(3, failing);
+    await handle(messageOf(operation_id), ENOUGH);
+    const failed = await stored();
+    expect([failed?.status, failed?.error]).toEqual(['failed', expect.stringContaining('QueueDoesNotExist')]);
+    expect(failed?.error).not.toContain('a@example.com');
+    await operate(operation_id, 'resume', { ...deps, kick: async () => {} });
+    await runOperation(operation_id, deps, () => false);
+    expect([(await stored())?.status, sent.length]).toEqual(['done', 3]);
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { parseOptions, UsageError } from '../../simulation/options.ts';
+import { CATALOGUE } from '../../simulation/scenarios/catalogue.ts';
+
+const namesOf = (args: readonly string[]) => parseOptions(args)?.scenarios.map(({ name }) => name);
+
+describe('the options of a simulation', () => {
+  it('name one scenario, or all', () => {
+    expect(namesOf(['--scenario', 'steady'])).toEqual(['steady']);
+    expect(namesOf(['--all', '--plots', 'pictures'])).toEqual([...CATALOGUE.keys()]);
+    expect(namesOf(['--help'])).toBeUndefined();
+  });
+
+  it.each([
+    [[], /--scenario or --all is missing.*steady/],
+    [['--scenario', 'flood'], /no scenario "flood".*noisy-tenant/],
+    [['--all', '--scenario', 'steady'], /exclude each other/],
+    [['--all', '--plot', 'one.svg'], /--plots DIR/],
+    [['--scenario', 'steady', '--notifications', '1e6'], /--notifications must be a whole number from 100 to/],
+    [['--scenario', 'steady', '--fast'], /--fast.*The options are/],
+  ])('are refused as %j, in words that name what is right', (args, message) => {
+    expect(() => parseOptions(args)).toThrow(UsageError);
+    expect(() => parseOptions(args)).toThrow(message);
+  });
+});
