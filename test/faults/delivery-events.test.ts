@@ -10,6 +10,7 @@ import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 500);
+const SEED = process.env['FAULT_SEED'];
 const FEEDBACK: Feedback[] = [
   { kind: 'delivered' },
   { kind: 'opened' },
@@ -275,7 +276,7 @@ describe('delivery events in any order, repeated and late, among attempts, redri
             }
           }
         }),
-        { numRuns: RUNS },
+        { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
       );
       expect(longest).toBeGreaterThan(20);
       for (const end of ['arrived', 'SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'MAX_RETRIES'])

@@ -13,6 +13,7 @@ import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 1000);
+const SEED = process.env['FAULT_SEED'];
 const TYPES: ProviderErrorType[] = [
   'NETWORK_TIMEOUT',
   'UNKNOWN',
@@ -257,7 +258,7 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
             }
           },
         ),
-        { numRuns: RUNS },
+        { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
       );
       // The property says something only if the schedules reach the interesting ends.
       for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES', 'CANCELLED'])
