@@ -100,6 +100,7 @@ function bind() {
     }),
     clock: () => new Date(),
     interval_ms: env.SWEEP_INTERVAL_SECONDS * 1000,
+    policy: env.RETRY_POLICY,
     short_lanes: { seconds: env.LANE_SECONDS, least: LEAST_PER_LANE, pause: (ms) => setTimeout(ms) },
     newId: randomUUID,
     continueWith: async (event) => (await import('../shared/runtime/clients/lambda.ts')).invokeAgain(event),

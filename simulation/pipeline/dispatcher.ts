@@ -1,4 +1,5 @@
 import type { SweepLanes } from '../../src/core/model/lanes.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
@@ -95,6 +96,7 @@ export class Dispatcher {
       sweeps: { lastCompleted: async () => this.#lastCompleted },
       clock: time.clock,
       interval_ms: 60 * MINUTE,
+      policy: DEFAULT_RETRY_POLICY,
       outOfTime: () => time.now >= deadline,
       ...bounded,
     };

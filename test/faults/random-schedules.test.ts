@@ -5,12 +5,15 @@ import { IN_FLIGHT_MS } from '../../src/core/intake/accept.ts';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
-import { assertInvariants } from '../support/faults/invariants.ts';
+import type { LaneLoad, SweepFaults } from '../support/faults/dispatcher.ts';
+import { HOSTILE_KINDS } from '../support/faults/hostile-rows.ts';
+import { assertInvariants, assertSent, inTime } from '../support/faults/invariants.ts';
 import type { FaultPlan } from '../support/faults/worker.ts';
 import { type Given, World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 1000);
+const SEED = process.env['FAULT_SEED'];
 const TYPES: ProviderErrorType[] = [
   'NETWORK_TIMEOUT',
   'UNKNOWN',
@@ -66,8 +69,17 @@ const faults: fc.Arbitrary<FaultPlan> = fc
     repeated: new Set(repeated),
   }));
 
+/** A sweep of a whole small world asks for the time a dozen times. */
+const sweepFaults: fc.Arbitrary<SweepFaults> = fc.record(
+  {
+    refused: fc.uniqueArray(fc.nat({ max: 8 }), { minLength: 1, maxLength: 4 }).map((numbers) => new Set(numbers)),
+    looks: fc.integer({ min: 5, max: 14 }),
+  },
+  { requiredKeys: [] },
+);
+
 type Step =
-  | { do: 'sweep'; plan: FaultPlan; request: SweepRequest }
+  | { do: 'sweep'; plan: FaultPlan & SweepFaults; request: SweepRequest }
   | { do: 'work'; plan: FaultPlan }
   | { do: 'twice'; plan: FaultPlan; other: FaultPlan }
   | { do: 'show_again' | 'reverse' | 'redrive' }
@@ -75,7 +87,8 @@ type Step =
   | { do: 'outage'; begins: boolean }
   | { do: 'records'; refused: boolean }
   | { do: 'delete'; which: number }
-  | { do: 'lose' }
+  | { do: 'hostile'; kind: number; seen: boolean }
+  | { do: 'lose'; all: boolean }
   | { do: 'advance'; minutes: number };
 
 const request: fc.Arbitrary<SweepRequest> = fc.constantFrom(
@@ -86,7 +99,12 @@ const request: fc.Arbitrary<SweepRequest> = fc.constantFrom(
 );
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const), plan: faults, request }) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ plan: faults, more: sweepFaults, request })
+      .map(({ plan, more, request }) => ({ do: 'sweep' as const, plan: { ...plan, ...more }, request })),
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('work' as const), plan: faults }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('twice' as const), plan: faults, other: faults }) },
   {
@@ -104,12 +122,34 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('outage' as const), begins: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('records' as const), refused: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const), all: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('hostile' as const),
+      kind: fc.nat({ max: HOSTILE_KINDS - 1 }),
+      seen: fc.boolean(),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), which: fc.nat({ max: 5 }) }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('advance' as const), minutes: fc.integer({ min: 1, max: 90 }) }),
   },
+);
+
+/** Without `size`, none is drawn with more than ten steps, which cost half as much. */
+const history = fc.oneof(
+  { weight: 2, arbitrary: fc.array(step) },
+  { weight: 1, arbitrary: fc.array(step, { maxLength: 25, size: 'max' }) },
+);
+
+const load: fc.Arbitrary<LaneLoad> = fc.constantFrom(
+  { others: 0, short: false },
+  // Under a steady load, lanes hold messages at each sweep.
+  { others: 1_000, short: false },
+  { others: 0, short: true },
+  { others: 7, short: true },
 );
 
 async function take(world: World, action: Step): Promise<void> {
@@ -145,7 +185,10 @@ async function take(world: World, action: Step): Promise<void> {
       return;
     case 'lose':
       // Expired, purged, or moved to the DLQ by storage that was down.
-      world.queue.messages.splice(0, 1);
+      world.queue.messages.splice(0, action.all ? Number.POSITIVE_INFINITY : 1);
+      return;
+    case 'hostile':
+      await world.putHostile(action.kind, action.seen);
       return;
     case 'delete': {
       const { log_id = '' } = world.given[action.which % world.given.length] ?? {};
@@ -168,16 +211,20 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
       let failedOver = 0;
       let handedOver = 0;
       let owing = 0;
+      let waited = 0;
+      let setAside = 0;
+      let steps_max = 0;
       const breakers = { opened: 0, drained: 0, held: 0 };
       await fc.assert(
         fc.asyncProperty(
           notifications,
-          fc.array(step, { maxLength: 25 }),
+          history,
+          load,
+          fc.constantFrom(8, 8, 8, 19, 64),
           fc.boolean(),
-          fc.constantFrom(8, 19, 64),
-          async (given, steps, busy, work) => {
+          async (given, steps, lanes, work, lost) => {
             const world = await World.of(given, { work, history: 4 });
-            world.alwaysBusy = busy;
+            world.dispatcher.load = lanes;
             await world.sweep();
             for (const action of steps) {
               await take(world, action);
@@ -194,8 +241,14 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
             deaths += world.deaths;
             duplicates += world.excused.size;
             breakers.opened += world.breakers.breakers.size;
+            if (lost) world.queue.messages.splice(0);
+            const mustBeSent = inTime(world);
             await world.settleDown();
             assertInvariants(world);
+            assertSent(world, mustBeSent);
+            waited += mustBeSent.length;
+            steps_max = Math.max(steps_max, steps.length);
+            setAside += world.hostileRows().length;
             breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
             breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
             failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
@@ -205,7 +258,7 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
             }
           },
         ),
-        { numRuns: RUNS },
+        { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
       );
       // The property says something only if the schedules reach the interesting ends.
       for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'EXPIRED', 'MAX_RETRIES', 'CANCELLED'])
@@ -214,6 +267,9 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
       expect(duplicates).toBeGreaterThan(0);
       expect(failedOver).toBeGreaterThan(RUNS / 10);
       expect(handedOver).toBeGreaterThan(RUNS / 10);
+      expect(steps_max).toBeGreaterThan(20);
+      expect(waited, 'rows that must not expire').toBeGreaterThan(RUNS / 10);
+      expect(setAside, 'hostile rows').toBeGreaterThan(RUNS / 4);
       expect(owing, 'rows that keep their record').toBeGreaterThan(RUNS / 200);
       for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(RUNS / 300);
     },

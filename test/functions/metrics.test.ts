@@ -135,6 +135,7 @@ async function dispatcher(): Promise<Emitted[]> {
         lanes: { backlog: async () => 0, send: async () => [] },
         clock: () => T0,
         interval_ms: 3_600_000,
+        policy: DEFAULT_RETRY_POLICY,
         short_lanes: { seconds: 300, least: 500, pause: async () => {} },
         newId: () => 'id',
         continueWith: async () => {},

@@ -152,6 +152,7 @@ export class HostileWorld {
         },
         clock,
         interval_ms: 3_600_000,
+        policy,
       },
     );
     let dead = 0;

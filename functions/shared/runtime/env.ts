@@ -22,6 +22,7 @@ export const dispatcherEnv = v.object({
   SWEEP_INTERVAL_SECONDS: seconds,
   /** A scheduled sweep fills a lane with what it takes in this time. */
   LANE_SECONDS: seconds,
+  RETRY_POLICY: retryPolicyFromJson,
   INDEX_SHARDS: indexShardsFromJson,
 });
 

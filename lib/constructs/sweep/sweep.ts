@@ -10,6 +10,7 @@ import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-e
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, readBudgetsAndShards, useTableKey } from '../function/permissions.ts';
 import { dispatcherReservation } from '../function/reserved-concurrency.ts';
+import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
@@ -83,6 +84,7 @@ export class Sweep extends Construct {
         LANE_QUEUES: Stack.of(this).toJsonString(laneUrls(channels)),
         SWEEP_INTERVAL_SECONDS: String(sweepIntervalSeconds(config.schedule)),
         LANE_SECONDS: String(config.laneMinutes * 60),
+        RETRY_POLICY: retryPolicyJson(config),
         INDEX_SHARDS: indexShardsJson(config),
       } satisfies DispatcherEnv,
       permissions: [

@@ -15,7 +15,10 @@ const cursor = v.object({
   rooms: v.exactOptional(
     v.record(
       v.string(),
-      v.object({ limit: v.number(), messages: v.number(), before: v.number(), at: v.number(), held: v.number() }),
+      v.object({
+        ...{ limit: v.number(), messages: v.number(), before: v.number(), at: v.number(), held: v.number() },
+        beyond: v.exactOptional(v.number()),
+      }),
     ),
   ),
   last_sweep: v.exactOptional(v.pipe(v.string(), v.isoTimestamp())),

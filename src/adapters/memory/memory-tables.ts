@@ -20,7 +20,7 @@ import { setAside } from '../../core/model/work/set-aside.ts';
 import { readEntries } from '../../core/model/work/work-rules.ts';
 import { type DueIndex, type DueItem, type PageCursor, workQueuePrefix } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
-import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 import { MemoryShards } from './memory-shards.ts';
 
 type StoredRow = Record<string, unknown>;
@@ -42,7 +42,7 @@ export class MemoryTables implements IndexStore {
 
   row(log_id: string): NotificationRow | undefined {
     const row = this.log.get(log_id);
-    return row && ({ send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1, ...row } as NotificationRow);
+    return row && ({ ...COUNTERS, ...withoutNulls(row) } as NotificationRow);
   }
 
   readonly rows: ClaimStore = {
@@ -56,7 +56,9 @@ export class MemoryTables implements IndexStore {
         row.tenant_id === tenant_id &&
         row.send_status !== 'SENDING' &&
         row.send_status !== 'SUCCESS' &&
-        row.attempts_left > 0;
+        row.attempts_left > 0 &&
+        // DynamoDB refuses arithmetic on anything else.
+        [row.attempts_left, row.send_attempts, row.last_attempt].every((counter) => typeof counter === 'number');
       if (!claimable) return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       this.#apply(log_id, {
         set: {
@@ -151,9 +153,11 @@ export class MemoryTables implements IndexStore {
     shards: async () => (await this.shards.read()).work,
     page: async (work_queue, { until, limit, from = '', after }) => {
       const inside = (work_at: string) => work_at >= from && work_at <= until;
-      const items = [...this.log.values()]
-        .filter((row) => row['work_queue'] === work_queue && inside(String(row['work_at'])))
-        .map((row) => row as unknown as DueItem)
+      const found: DueItem[] = [];
+      for (const row of this.log.values())
+        if (row['work_queue'] === work_queue && inside(String(row['work_at']))) found.push(row as unknown as DueItem);
+      if (found.length === 0) return { items: [] };
+      const items = found
         .sort((a, b) => compare(position(a), position(b)))
         .filter((item) => after === undefined || position(item) > String(after['position']));
       const page = items.slice(0, limit);
@@ -227,6 +231,15 @@ export class MemoryTables implements IndexStore {
     for (const name of remove) delete next[name];
     this.log.set(log_id, next);
   }
+}
+
+const COUNTERS = { send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1 };
+
+/** As a row that is read from the table (item.ts): only a column of the state keeps its NULL. */
+function withoutNulls(row: StoredRow): StoredRow {
+  const isState = (name: string) => STATE_COLUMNS.some((column) => column === name);
+  if (!Object.values(row).includes(null)) return row;
+  return Object.fromEntries(Object.entries(row).filter(([name, value]) => value !== null || isState(name)));
 }
 
 function isSame(row: StoredRow, was: ForeignRow, columns: readonly string[]): boolean {

@@ -42,7 +42,7 @@ export async function runRetryJob(
   deployment: Deployment,
   options: { readonly wait: boolean; readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<RetryJobRun> {
-  const { tables, lane_queues, sweep_interval_seconds } = deployment;
+  const { tables, lane_queues, sweep_interval_seconds, retry_policy } = deployment;
   const { progress, signal } = options;
   const { dynamodb, sqs, destroy } = createDeploymentClients(deployment, { requestHandler: REQUEST_LIMITS });
   const mark = createShardMark(dynamodb, tables.pipeline_state);
@@ -62,6 +62,7 @@ export async function runRetryJob(
         sweeps: createSweepLog(dynamodb, tables.pipeline_state),
         clock,
         interval_ms: sweep_interval_seconds * 1000,
+        policy: retry_policy,
         outOfTime: () => signal.aborted,
         onDispatched: (messages) => {
           for (const { message, delay_seconds } of messages) if (delay_seconds === 0) dispatched.push(message);

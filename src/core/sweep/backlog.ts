@@ -1,6 +1,7 @@
 import { CHANNELS, LANES } from '../model/channels.ts';
 import type { SweepLanes } from '../model/lanes.ts';
-import { PRIORITY_POLICY } from '../model/retry-policy.ts';
+import type { Priority } from '../model/priorities.ts';
+import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
 import { epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
 import { runOptionsOf, type SweepRequest } from './sweep-request.ts';
@@ -20,8 +21,10 @@ export async function lanesInUse(request: SweepRequest, lanes: SweepLanes): Prom
   return new Map(asked.map(({ channel, lane }, i) => [`${channel}-${lane}`, counts[i] ?? 0]));
 }
 
-/** In every so manyth interval of its age, an item is sent whatever its lane holds. */
-const REPEATED_EVERY = 3;
+/** Most intervals between two messages for an item that stays due in a busy lane. */
+const MOST_INTERVALS = 3;
+/** Parts of a window: a message that is lost costs a row little more than one of them. */
+const PARTS_OF_WINDOW = 3;
 
 /** What a sweep knows of its lanes. */
 export interface Backlog {
@@ -35,21 +38,37 @@ export interface Backlog {
   readonly lastSweep: number;
   /** Milliseconds between two sweeps. */
   readonly interval: number;
+  readonly policy: RetryPolicy;
 }
 
 /**
- * Whether a message for the item is in its lane already. The last completed sweep sent what had become due by then, as
- * far as the lane had room: so of these items, as many are in a lane as it has messages. But a message may have been
- * refused or lost, and their number does not show whose they are. So what stays due is sent again every few intervals;
- * a second message for a row costs one failed claim (docs/decisions/0073).
+ * Whether the item is sent. The last completed sweep sent what had become due by then, as far as the lane had room: so
+ * of these items, as many wait in a lane as it has messages. But a message may have been refused or lost, and their
+ * number does not show whose they are. So what stays due is sent again every few intervals; a second message for a row
+ * costs one failed claim (docs/decisions/0073, 0179).
  */
-export function isInBacklog(item: DueItem, { unmet, now, lastSweep, interval }: Backlog): boolean {
+export function dispatchOf(item: DueItem, backlog: Backlog): 'send' | 'send_again' | 'skip' {
+  const { unmet, lastSweep } = backlog;
   const due = epochMs(item.work_at);
   const lane = laneOf(item);
   const messages = unmet.get(lane) ?? 0;
-  if (messages === 0 || due > lastSweep) return false;
+  if (messages === 0 || due > lastSweep) return 'send';
   unmet.set(lane, messages - 1);
-  return Math.floor((now - due) / interval) % REPEATED_EVERY !== 0;
+  return isRepeated(due, item.priority, backlog) ? 'send_again' : 'skip';
+}
+
+/** Whether the item's age has completed another period since the last sweep, however long ago that sweep was. */
+function isRepeated(due: number, priority: Priority, { now, lastSweep, interval, policy }: Backlog): boolean {
+  const intervals = intervalsBetweenMessages(policy.priorities[priority].retention_ms, interval);
+  if (intervals === 1) return true;
+  const periods = (at: number) => Math.floor((at - due) / (intervals * interval));
+  return periods(now) > periods(lastSweep);
+}
+
+/** Intervals after which a row in a busy lane is sent again, so that it does not expire for lack of a message. */
+export function intervalsBetweenMessages(retention_ms: number, interval: number): number {
+  const intervals = Math.floor(retention_ms / (PARTS_OF_WINDOW * interval));
+  return Math.min(MOST_INTERVALS, Math.max(1, intervals));
 }
 
 /** `<channel>-<lane>` */

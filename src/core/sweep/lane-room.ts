@@ -21,7 +21,12 @@ export interface LaneState {
   readonly at: number;
   /** Due rows that did not fit. */
   readonly held: number;
+  /** Messages of the sweep beyond the limit. */
+  readonly beyond?: number;
 }
+
+/** Messages per lane and sweep that are sent again although the lane is full. */
+const MOST_BEYOND = 100;
 
 /** The room in the lanes, by `<channel>-<lane>`. */
 export class LaneRooms {
@@ -38,11 +43,17 @@ export class LaneRooms {
     this.#lanes.set(lane, { limit: this.#bound.least, messages, before: messages, at: now, held: 0 });
   }
 
-  /** Takes a place; false when the lane is full. */
-  take(lane: string): boolean {
+  /**
+   * Takes a place; false when the lane is full. A lane that is full at every sweep must not starve a row whose message
+   * was lost, so some of the oldest that are sent again find a place all the same (docs/decisions/0179).
+   */
+  take(lane: string, again = false): boolean {
     const state = this.#lanes.get(lane);
     if (state === undefined) return true;
-    if (state.messages >= state.limit) return false;
+    const beyond = state.beyond ?? 0;
+    const isFull = state.messages >= state.limit;
+    if (isFull && (!again || beyond >= MOST_BEYOND)) return false;
+    if (isFull) state.beyond = beyond + 1;
     state.messages += 1;
     return true;
   }

@@ -1,8 +1,9 @@
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
 import { isExpected, isQueued, messageFor, runOfCopy } from '../model/queue-message.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
-import { isInBacklog, laneOf } from './backlog.ts';
+import { dispatchOf, laneOf } from './backlog.ts';
 import type { LaneRooms } from './lane-room.ts';
 import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
 import type { Tally } from './sweep-result.ts';
@@ -12,6 +13,8 @@ export interface DispatcherDeps {
   readonly clock: Clock;
   /** Milliseconds between two scheduled sweeps. */
   readonly interval_ms: number;
+  /** How long rows have: what stays due in a busy lane is sent again in time. */
+  readonly policy: RetryPolicy;
   readonly onDispatched?: (messages: readonly QueuedMessage[]) => void;
 }
 
@@ -66,12 +69,13 @@ export class Dispatcher {
       const wait = Math.max(0, work_at - now);
       if (!this.#matches(item) || (work_at > this.#queuedAfter && isQueued(item))) continue;
       if (wait === 0) this.#tally.sawDue(item);
-      if (!this.#mayTake(item)) {
+      const dispatch = this.#dispatchOf(item);
+      if (dispatch === 'skip') {
         if (wait === 0) this.#tally.skippedDue(1);
         continue;
       }
       const { rooms } = this.#run;
-      if (wait === 0 && rooms?.take(laneOf(item)) === false) {
+      if (wait === 0 && rooms?.take(laneOf(item), dispatch === 'send_again') === false) {
         rooms.hold(laneOf(item));
         continue;
       }
@@ -115,14 +119,15 @@ export class Dispatcher {
     return (channel === undefined || item.channel === channel) && (tenant === undefined || item.tenant_id === tenant);
   }
 
-  #mayTake(item: DueItem): boolean {
+  #dispatchOf(item: DueItem): ReturnType<typeof dispatchOf> {
     const limit = this.#request.limit ?? Number.POSITIVE_INFINITY;
     const { unmet, busy, now, last_sweep } = this.#run;
     // Its message waits in the lane, or was lost: the next sweep sends it again in that case.
-    if (isBetweenSweeps(this.#request) && busy.has(laneOf(item)) && isExpected(item)) return false;
+    if (isBetweenSweeps(this.#request) && busy.has(laneOf(item)) && isExpected(item)) return 'skip';
+    if (this.#taken >= limit) return 'skip';
     const lastSweep = last_sweep === undefined ? Number.NEGATIVE_INFINITY : epochMs(last_sweep);
-    const backlog = { unmet, now: now.getTime(), lastSweep, interval: this.#deps.interval_ms };
-    return this.#taken < limit && !isInBacklog(item, backlog);
+    const { interval_ms: interval, policy } = this.#deps;
+    return dispatchOf(item, { unmet, now: now.getTime(), lastSweep, interval, policy });
   }
 
   async #send(outgoing: readonly QueuedMessage[]): Promise<void> {

@@ -17,6 +17,21 @@ describe('the room in a lane', () => {
     expect(rooms.messages('lane')).toEqual({ before: 98, own: 2 });
   });
 
+  it('has a hundred places beyond, for what is sent again', () => {
+    const rooms = roomsOf(100);
+    expect(rooms.take('lane')).toBe(false);
+    for (let i = 0; i < 100; i++) expect(rooms.take('lane', true)).toBe(true);
+    expect(rooms.take('lane', true)).toBe(false);
+    expect(new LaneRooms(BOUND, rooms.state()).take('lane', true)).toBe(false);
+    expect(rooms.messages('lane')).toEqual({ before: 100, own: 100 });
+  });
+
+  it('is used before any place beyond it', () => {
+    const rooms = roomsOf(99);
+    expect(rooms.take('lane', true)).toBe(true);
+    expect(rooms.state()['lane']).not.toHaveProperty('beyond');
+  });
+
   it('counts the rows that did not fit, the last one until the lane is free', () => {
     const rooms = roomsOf(0);
     expect([rooms.waiting(), rooms.held]).toEqual([[], 0]);

@@ -3,6 +3,7 @@ import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { messageFor, queuedFor } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { isWalked, type SweepCursor, type SweepDeps, sweep } from '../../../src/core/sweep/sweep.ts';
 import { at, dueRow, T0 } from '../../support/rows.ts';
@@ -42,6 +43,7 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
     },
     clock: () => new Date(now),
     interval_ms: HOUR,
+    policy: DEFAULT_RETRY_POLICY,
     sweeps: { lastCompleted: async () => at(-HOUR).toISOString() },
     short_lanes: { seconds: 60, least: 100, pause },
     ...more,
@@ -234,9 +236,7 @@ describe('a scheduled sweep', () => {
   });
 
   it('leaves out as many of the first rows as the lane held before it: their messages are in the lane', async () => {
-    const old = rows('old', 60, { work_at: at(-2 * HOUR).toISOString() }).map((one, i) => {
-      return { ...one, work_at: at(-2 * HOUR - 60 + i).toISOString() };
-    });
+    const old = rows('old', 60).map((one, i) => ({ ...one, work_at: at(-1.5 * HOUR - 60 + i).toISOString() }));
     const world = setUp([...old, ...rows('new', 100)], 4);
     for (const { log_id, tenant_id, channel, priority, work_at } of old) {
       const due = work_at ?? '';
@@ -304,6 +304,23 @@ describe('a scheduled sweep', () => {
     await run();
     expect(sent).toContain('at-its-start');
     expect(sent).not.toContain('later');
+  });
+
+  it('sends a row whose message was lost again although its lane is full, and no more than a hundred', async () => {
+    const noted = (count: number, hours: number) =>
+      rows(`of-${count}`, count, {}).map((one, i) => ({ ...one, work_at: at(-hours * HOUR - 500 + i).toISOString() }));
+    // Its lane is full at each sweep, and the sweep ends before it has room.
+    const world = setUp([...noted(300, 2), ...noted(20, 1.5)], 0, { interval_ms: HOUR });
+    const lanes = { ...world.deps.lanes, backlog: async () => 700 };
+    await world.run({ ...world.deps, lanes });
+    expect(world.sent).toHaveLength(100);
+    expect(new Set(world.sent)).toEqual(
+      new Set(
+        noted(300, 2)
+          .slice(0, 100)
+          .map(({ log_id }) => log_id),
+      ),
+    );
   });
 
   it('leaves an operator’s run alone: it sends everything at once', async () => {

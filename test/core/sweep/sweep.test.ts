@@ -5,6 +5,7 @@ import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 import { queuedFor } from '../../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
@@ -29,7 +30,8 @@ function setUp(
     },
   };
   const sweeps = { lastCompleted: async () => at(-HOUR).toISOString() };
-  const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, sweeps };
+  const policy = DEFAULT_RETRY_POLICY;
+  const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, policy, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
   return { run, sent, tables, deps, ids: () => sent.map(({ message }) => message.log_id) };
 }
@@ -238,7 +240,7 @@ describe('a sweep', () => {
   });
 
   it('takes no more rows for queued than a busy lane has messages: the oldest', async () => {
-    const rows = Array.from({ length: 6 }, (_, i) => row(`n-${i}`, { work_at: at(-2 * HOUR + i).toISOString() }));
+    const rows = Array.from({ length: 6 }, (_, i) => row(`n-${i}`, { work_at: at(-1.5 * HOUR + i).toISOString() }));
     const { run, ids } = setUp(rows, { backlog: { 'webhook-standard': 4 } });
     expect((await run()).result).toMatchObject({ due: 6, dispatched: 2, skipped: 4 });
     expect(ids()).toEqual(['n-4', 'n-5']);
@@ -265,7 +267,7 @@ describe('a sweep', () => {
   });
 
   it('that continues keeps what it knew of its lanes', async () => {
-    const old = row('old', { priority: 'info', work_at: at(-2 * HOUR).toISOString() });
+    const old = row('old', { work_at: at(-1.5 * HOUR).toISOString() });
     const urgent = row('urgent', { priority: 'urgent' });
     const { deps, ids } = setUp([old, urgent], { backlog: { 'webhook-standard': 3 } });
     const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => ids().length > 0 });
@@ -276,14 +278,22 @@ describe('a sweep', () => {
     expect(second.result).toMatchObject({ due: 1, dispatched: 0, skipped: 1 });
   });
 
-  it('sends what a busy lane may have lost again, in every third interval of its age', async () => {
-    const aged = Array.from({ length: 12 }, (_, i) =>
-      row(`n-${String(i).padStart(2, '0')}`, { work_at: at(-(i + 0.5) * HOUR).toISOString() }),
-    );
-    const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 700 } });
-    await run();
-    expect(ids().sort()).toEqual(['n-00', 'n-03', 'n-06', 'n-09']);
-  });
+  it.each([
+    ['urgent', 'every third', [0, 3, 6, 9]],
+    ['important', 'every third', [0, 3, 6, 9]],
+    ['normal', 'every second', [0, 2, 4, 6, 8, 10]],
+    ['info', 'each', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]],
+  ] as const)(
+    'sends what a busy lane may have lost of %s again, in %s interval of its age',
+    async (priority, _, ages) => {
+      const aged = Array.from({ length: 12 }, (_, i) =>
+        row(`n-${i}`, { priority, work_at: at(-(i + 0.5) * HOUR).toISOString() }),
+      );
+      const { run, ids } = setUp(aged, { backlog: { 'webhook-standard': 700, 'webhook-express': 700 } });
+      await run();
+      expect(new Set(ids())).toEqual(new Set(ages.map((age) => `n-${age}`)));
+    },
+  );
 
   it('puts the run’s overrides into the messages, whatever the backlog', async () => {
     const { run, sent } = setUp([row('old', { work_at: at(-9 * HOUR).toISOString() })], {
@@ -393,7 +403,7 @@ describe('a sweep', () => {
   });
 
   it('that an older version began takes all old rows of its busy lanes for queued', async () => {
-    const old = Array.from({ length: 5 }, (_, i) => row(`n-${i}`, { work_at: at(-2 * HOUR + i).toISOString() }));
+    const old = Array.from({ length: 5 }, (_, i) => row(`n-${i}`, { work_at: at(-1.5 * HOUR + i).toISOString() }));
     const { run, ids } = setUp([...old, row('new')]);
     const last_sweep = at(-HOUR).toISOString();
     const from = { queue: 0, after: [], started: T0.toISOString(), busy: ['webhook-standard'], last_sweep, sent: 0 };

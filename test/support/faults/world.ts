@@ -21,10 +21,11 @@ import type { Priority } from '../../../src/core/model/priorities.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { BASE_SHARDS, MOST_SHARDS, shardsForWriting } from '../../../src/core/model/work/index-shards.ts';
-import { workPartitions } from '../../../src/core/model/work/work-partitions.ts';
-import { sweep } from '../../../src/core/sweep/sweep.ts';
+import { parseWorkQueue } from '../../../src/core/model/work-index.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
+import { Dispatcher, type SweepFaults } from './dispatcher.ts';
 import { gathered } from './gathered.ts';
+import { hostileRow, isHostile } from './hostile-rows.ts';
 import { Provider, type Script } from './provider.ts';
 import { Crash, eventually, type FaultPlan, Throttled, through, Unanswered, Worker } from './worker.ts';
 
@@ -63,8 +64,7 @@ export class World {
   /** By notification: number of workers that died between the provider's acceptance and the retry record. */
   readonly excused = new Map<string, number>();
   readonly reports: DeliveryReport[] = [];
-  /** Whether the lanes seem to hold messages at each sweep, as under a steady load. */
-  alwaysBusy = false;
+  readonly dispatcher: Dispatcher;
   /** While true, RetryLog refuses every call. */
   recordsRefused = false;
   /** So many attempts are held for a second each, as by a budget that is used up. */
@@ -76,7 +76,6 @@ export class World {
   /** Worker processes that died. */
   deaths = 0;
   #runs = 0;
-  #lastSweep: string | undefined;
   /** The newest claim of each row. */
   readonly #claims = new Map<string, string>();
   readonly #intake = createMemoryIntake(this.tables);
@@ -92,6 +91,13 @@ export class World {
       () => this.#now,
       (log_id) => this.#notBefore(log_id),
     );
+    this.dispatcher = new Dispatcher({
+      tables: this.tables,
+      queue: this.queue,
+      clock: this.clock,
+      advance: (ms) => this.advance(ms),
+      work: () => this.work(),
+    });
   }
 
   /**
@@ -113,7 +119,7 @@ export class World {
         ...(log_id.length % 2 === 0 && { integration_config_id: 'IC1' }),
         recipient_address: `to ${log_id}`,
         ...(fallback && { fallback_channel: 'email', fallback_recipient: `to ${successorId(log_id)}` }),
-        message_body: 'body',
+        message_body: `words for ${log_id}`,
       };
       world.tables.log.set(log_id, row);
       await indexRow(
@@ -129,32 +135,22 @@ export class World {
     return world;
   }
 
+  /** Someone puts a row that breaks a rule into the work index. @param seen whether the stream shows it to the indexer */
+  async putHostile(kind: number, seen: boolean): Promise<void> {
+    const row = hostileRow(kind, this.clock());
+    this.tables.log.set(row.log_id, { ...row });
+    if (!seen) return;
+    const { tables: store, clock } = this;
+    await indexRow({ row, sequence: '1' }, { store, policy: DEFAULT_RETRY_POLICY, clock });
+  }
+
   advance(ms: number): void {
     this.#now += ms;
   }
 
-  async sweep(plan: FaultPlan = {}, request: SweepRequest = {}): Promise<Worker> {
+  async sweep(plan: FaultPlan & SweepFaults = {}, request: SweepRequest = {}): Promise<Worker> {
     const worker = this.#worker(plan);
-    const lanes = {
-      backlog: async () => (this.alwaysBusy ? 1_000 : this.queue.messages.length),
-      send: async (messages: readonly QueuedMessage[]) => {
-        for (const { message, delay_seconds } of messages) this.queue.send(message, delay_seconds);
-        return [];
-      },
-    };
-    const started = this.clock().toISOString();
-    const run = { run_id: `${request.force_retry ? 'manual' : 'sweep'}-${++this.#runs}` };
-    await sweep(request, run, {
-      index: through(worker, 'index', this.tables.dueIndex),
-      lanes: through(worker, 'lanes', lanes),
-      sweeps: { lastCompleted: async () => this.#lastSweep },
-      clock: this.clock,
-      interval_ms: 60 * MINUTE,
-    })
-      .then(() => {
-        if (Object.keys(request).length === 0) this.#lastSweep = started;
-      })
-      .catch(ignoreFaults);
+    await this.dispatcher.sweep(worker, request, plan).catch(ignoreFaults);
     return worker;
   }
 
@@ -165,7 +161,7 @@ export class World {
       channel: 'webhook',
       priority: 'normal',
       recipient: `to ${log_id}`,
-      body: 'body',
+      body: `words for ${log_id}`,
       format: 'PLAIN',
     } as const;
     const lanes = through(worker, 'lanes', {
@@ -207,6 +203,8 @@ export class World {
       return worker;
     }
     this.reports.push(...reports);
+    for (const { log_id, error } of reports)
+      if (error !== undefined && !isFault(error)) this.provider.violations.push(`${log_id}: ${String(error)}`);
     reports.forEach(({ disposition }, i) => {
       const id = messages[i]?.message_id ?? '';
       if (disposition.do === 'done') this.queue.delete(id);
@@ -242,13 +240,22 @@ export class World {
     this.recordsRefused = false;
     this.recordsHang = false;
     for (let quarter = 0; quarter < 4 * 30 && (this.#unfinished() || this.queue.messages.length > 0); quarter++) {
-      if (quarter % 4 === 0) await this.sweep();
+      if (quarter % 4 === 0) await (this.#isDue() ? this.sweep() : this.dispatcher.findNothing());
       await this.drain(plan);
       this.advance(15 * MINUTE);
     }
   }
 
+  /** All but the hostile ones. */
   rows(): NotificationRow[] {
+    return this.#all().filter(({ log_id }) => !isHostile(log_id));
+  }
+
+  hostileRows(): NotificationRow[] {
+    return this.#all().filter(({ log_id }) => isHostile(log_id));
+  }
+
+  #all(): NotificationRow[] {
     return [...this.tables.log.keys()].flatMap((log_id) => this.tables.row(log_id) ?? []);
   }
 
@@ -257,7 +264,9 @@ export class World {
   }
 
   inIndex(state: 'due' | 'dead', log_id: string): boolean {
-    return workPartitions(state, MOST_SHARDS).includes(this.tables.row(log_id)?.work_queue ?? '');
+    const work_queue = this.tables.log.get(log_id)?.['work_queue'];
+    const queue = typeof work_queue === 'string' ? parseWorkQueue(work_queue) : undefined;
+    return queue !== undefined && queue.state === state && queue.shard < MOST_SHARDS;
   }
 
   /**
@@ -275,8 +284,15 @@ export class World {
     return this.#seed / 2 ** 32;
   }
 
+  /** Whether a sweep would find anything. */
+  #isDue(): boolean {
+    const until = new Date(this.#now + 15 * MINUTE).toISOString();
+    const isSoon = (work_at: unknown) => String(work_at) <= until;
+    return [...this.tables.log].some(([log_id, row]) => isSoon(row['work_at']) && this.inIndex('due', log_id));
+  }
+
   #unfinished(): boolean {
-    return this.rows().some(({ log_id }) => this.inIndex('due', log_id));
+    return [...this.tables.log.keys()].some((log_id) => this.inIndex('due', log_id));
   }
 
   #acceptedUnrecorded(log_id: string): number {
@@ -368,6 +384,11 @@ export class World {
 }
 
 function ignoreFaults(error: unknown): void {
-  if (error instanceof Crash || error instanceof Unanswered) return;
-  if ((error as Error).name !== 'ThrottlingException') throw error;
+  if (!isFault(error)) throw error;
+}
+
+/** Whether a test injected the error; any other one is a defect. */
+function isFault(error: unknown): boolean {
+  const injected = error instanceof Crash || error instanceof Unanswered;
+  return injected || (error as Error).name === 'ThrottlingException';
 }
