@@ -56,9 +56,9 @@ export class MemoryTables implements IndexStore {
         row.tenant_id === tenant_id &&
         row.send_status !== 'SENDING' &&
         row.send_status !== 'SUCCESS' &&
-        row.attempts_left > 0 &&
-        // DynamoDB refuses arithmetic on anything else.
-        [row.attempts_left, row.send_attempts, row.last_attempt].every((counter) => typeof counter === 'number');
+        // DynamoDB refuses arithmetic on anything else, and compares no two types.
+        [row.attempts_left, row.send_attempts, row.last_attempt].every((counter) => typeof counter === 'number') &&
+        row.attempts_left > 0;
       if (!claimable) return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
       this.#apply(log_id, {
         set: {

@@ -50,7 +50,9 @@ export function assertInvariants(world: World): void {
 export function inTime(world: World): string[] {
   const now = world.clock().getTime();
   return world.rows().flatMap((row) => {
-    const { log_id, priority, first_attempt_at, work_at = '', is_deleted, give_up } = row;
+    const { log_id, priority, send_status, updated_at, work_at = '', is_deleted, give_up } = row;
+    // Who takes over an attempt finds its time in the record.
+    const first_attempt_at = row.first_attempt_at ?? (send_status === 'SENDING' ? updated_at : undefined);
     const due = world.inIndex('due', log_id) && Date.parse(work_at) <= now && !is_deleted && give_up === undefined;
     if (!due || world.provider.sends.has(log_id)) return [];
     const { retention_ms } = DEFAULT_RETRY_POLICY.priorities[priority];
