@@ -50,6 +50,8 @@ const WELL: Storage = {
 export class Worker {
   calls = 0;
   dead = false;
+  /** By port and method: calls that storage refused. */
+  readonly refusals = new Map<string, number>();
   readonly #plan: FaultPlan;
   readonly #storage: Storage;
   readonly #slow: Promise<void>[] = [];
@@ -74,7 +76,10 @@ export class Worker {
     const { hangs, outOfTime } = this.#storage.hung(port);
     if (outOfTime) this.#die();
     if (hangs) throw new Unanswered('no answer');
-    if (port !== 'send' && (this.#throttles(call) || this.#storage.refused(port))) throw new Throttled('slow down');
+    if (port !== 'send' && (this.#throttles(call) || this.#storage.refused(port))) {
+      this.refusals.set(port, (this.refusals.get(port) ?? 0) + 1);
+      throw new Throttled('slow down');
+    }
     const repeated = port !== 'send' && this.#plan.repeated?.has(call);
     const result = repeated ? await run().then(run) : await run();
     // Another call may have killed the process meanwhile; the effect of this call remains.

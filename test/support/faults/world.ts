@@ -30,6 +30,8 @@ import { Provider, type Script } from './provider.ts';
 import { Crash, eventually, type FaultPlan, Throttled, through, Unanswered, Worker } from './worker.ts';
 
 export const CLAIM_MS = 65_000;
+/** So often a worker asks RetryLog and then the row to keep an accepted attempt; if both refuse, it gives up (0074). */
+const TRIES_OF_BOTH = 5;
 const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
@@ -61,7 +63,10 @@ export class World {
   readonly breakers = new MemoryBreakers();
   readonly provider: Provider;
   readonly given: readonly Given[];
-  /** By notification: number of workers that died between the provider's acceptance and the retry record. */
+  /**
+   * By notification: number of workers that died between the provider's acceptance and the retry record, or were
+   * refused by both tables.
+   */
   readonly excused = new Map<string, number>();
   readonly reports: DeliveryReport[] = [];
   readonly dispatcher: Dispatcher;
@@ -194,12 +199,10 @@ export class World {
     const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
     const reports = await deliverBatch(messages, this.#deps(worker));
     await worker.ended();
+    const bothRefused = (worker.refusals.get('rows.settle') ?? 0) >= TRIES_OF_BOTH;
+    if (worker.dead || bothRefused) this.#excuse(before);
     if (worker.dead) {
       this.deaths += 1;
-      for (const [log_id, open] of before) {
-        const more = this.#acceptedUnrecorded(log_id) - open;
-        if (more > 0) this.excused.set(log_id, (this.excused.get(log_id) ?? 0) + more);
-      }
       return worker;
     }
     this.reports.push(...reports);
@@ -211,6 +214,14 @@ export class World {
       else this.queue.returnAfter(id, disposition.do === 'return' ? disposition.after_seconds : 0);
     });
     return worker;
+  }
+
+  /** Nobody could keep what the provider has accepted since. */
+  #excuse(before: ReadonlyMap<string, number>): void {
+    for (const [log_id, open] of before) {
+      const more = this.#acceptedUnrecorded(log_id) - open;
+      if (more > 0) this.excused.set(log_id, (this.excused.get(log_id) ?? 0) + more);
+    }
   }
 
   /** One invocation of the function of delivery events. @returns true when the event need not come back */
