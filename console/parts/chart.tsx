@@ -85,7 +85,7 @@ function options(element: HTMLElement, lines: readonly ChartLine[], format: (val
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     // Always the whole day: few points would otherwise look like many, or like none.
     scales: { x: { range: lastDay }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
