@@ -48,7 +48,10 @@ const RETURN_PACE = 1.25;
 const TIDY = 24;
 const TIDIED_AT_ONCE = 12;
 const FORGOTTEN_MS = 10_000;
-/** More than a sum of times may be off by, as floating-point numbers. */
+/**
+ * More than a sum of times may be off by, as floating-point numbers. DynamoDB keeps the sum as a decimal, so what is read
+ * may be above what is stored.
+ */
 const ROUNDING_MS = 0.01;
 
 interface Planned {
@@ -181,7 +184,7 @@ class Plan {
     const next = numberIn(this.#view, name) ?? 0;
     return next < start
       ? { name, set: start + by, guard: { at_most: start, or_absent: true } }
-      : { name, add: by, base: start, guard: { at_least: next, at_most: latest } };
+      : { name, add: by, base: start, guard: { at_least: next - ROUNDING_MS, at_most: latest } };
   }
 
   /**
