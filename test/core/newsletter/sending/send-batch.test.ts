@@ -219,6 +219,29 @@ describe('a batch in its slot', () => {
     expect(await world.states()).toBe('ssss');
   });
 
+  it('gives its slot away after a refused call among answered ones, and counts it when it goes on', async () => {
+    const world = await sending(['....', '....']);
+    world.answer = (call) => (world.calls.length === 2 ? refuse('overloaded') : accept(call));
+    const until = isoAfter(world.now, 10_000);
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', until });
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending', not_before: until, provider_failures: 1 });
+    await sendBatch({ ...MESSAGE, batch_id: '00001' }, world.deps());
+    world.advance(10_000);
+    await advance('email-1', world.deps());
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe('ssssssss');
+  });
+
+  it('keeps its slot while the provider refuses every call: another batch would be refused, too', async () => {
+    const world = await sending(['....', '....']);
+    world.answer = (call) => (world.calls.length > 2 ? accept(call) : refuse('overloaded'));
+    const begun = world.now.getTime();
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(world.now.getTime() - begun).toBe(10_000 + 20_000);
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+  });
+
   it('tries a recipient again within the batch that the provider refused for the time being', async () => {
     const world = await sending(['....']);
     await world.tables.batches.remove('email-1', ['00001']);
