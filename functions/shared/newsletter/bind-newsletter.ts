@@ -31,6 +31,7 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
   const log: JobLog = {
     info: (message, fields = {}) => logger.info(message, fields),
     warn: (message, fields = {}) => logger.warn(message, fields),
+    error: (message, fields = {}) => logger.error(message, fields),
     count: (what) => count(metrics, METRIC_OF[what]),
   };
   return {

@@ -42,7 +42,7 @@ export async function retryStorage<T>(
       const wait = Math.min(pauseAfter(made, tries), rest);
       const name = error instanceof Error ? error.name : 'unknown error';
       if (made > tries.tries || rest <= 0 || wait > left_ms()) {
-        log.warn(`[BULK_EMAIL_DB_RETRY] Gave up: could not ${what} in ${made} tries`, { error: name });
+        log.error(`[BULK_EMAIL_DB_RETRY] Gave up: could not ${what} in ${made} tries`, { error: name });
         throw new StorageUnavailableError(`Storage was unavailable: could not ${what} in ${made} tries.`, {
           cause: error,
         });

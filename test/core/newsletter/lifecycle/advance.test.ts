@@ -140,6 +140,21 @@ describe('the end of an email', () => {
         'The email was partially sent: 1 of 2 recipients in 1 batch were not sent. The provider refused it. ' +
         'Mend the cause, then retry the email: only what is missing is sent.',
     });
+    expect(await world.email()).not.toHaveProperty('submitted_at');
+    expect(world.counted).toEqual(['failed']);
+    expect(world.errors).toEqual([
+      [expect.stringMatching(/^Email email-1 failed: The email was partially/), { email_id: 'email-1' }],
+    ]);
+  });
+
+  it('is submitted when the rest was sent by a retry, without the error', async () => {
+    const world = await sending([{ status: 'submitted' }], { error: 'The email was partially sent', error_code: 'X' });
+    expect(await advance('email-1', world.deps())).toMatchObject({
+      status: 'submitted',
+      submitted_at: world.now.toISOString(),
+    });
+    for (const column of ['error', 'error_code']) expect(await world.email()).not.toHaveProperty(column);
+    expect(world.counted).toEqual([]);
   });
 
   it('does not say that nothing was sent where recipients are uncertain', async () => {
@@ -264,6 +279,8 @@ describe('the lock', () => {
     const world = await JobWorld.of({ status });
     expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'skipped', reason: expect.any(String) });
     expect(await world.email()).toMatchObject({ status, version: 1 });
+    // The source logs it before it looks at the lock.
+    expect(world.log).toEqual(['Starting email job for email email-1']);
   });
 
   it('is taken over when its holder died in the preparation', async () => {

@@ -18,7 +18,11 @@ async function failFor(times: number, tries = storage_before_sending, left_ms = 
   const deps = {
     clock: time.clock,
     pause: time.pause,
-    log: { info: () => {}, warn: (text: string) => void lines.push(text) },
+    log: {
+      info: () => {},
+      warn: (text: string) => void lines.push(text),
+      error: (text: string) => void lines.push(`error: ${text}`),
+    },
   };
   const run = async () => {
     at.push(time.clock().getTime() - begun);
@@ -48,7 +52,7 @@ describe('a storage call that fails', () => {
     const { result, at, lines } = await failFor(Number.POSITIVE_INFINITY, tries);
     expect(result).toBeInstanceOf(StorageUnavailableError);
     expect(at).toEqual(seconds.map((second) => second * 1_000));
-    expect(lines.at(-1)).toBe(`[BULK_EMAIL_DB_RETRY] Gave up: could not write a row in ${seconds.length} tries`);
+    expect(lines.at(-1)).toBe(`error: [BULK_EMAIL_DB_RETRY] Gave up: could not write a row in ${seconds.length} tries`);
   });
 
   it.each([
@@ -66,7 +70,11 @@ describe('a storage call that fails', () => {
   });
 
   it('is not repeated for what is no failure of storage', async () => {
-    const deps = { clock: () => new Date(), pause: async () => {}, log: { info: () => {}, warn: () => {} } };
+    const deps = {
+      clock: () => new Date(),
+      pause: async () => {},
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+    };
     const lost = new Error('lost');
     const run = async () => {
       throw new StopRetrying(lost);
