@@ -7,6 +7,7 @@ import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retr
 import { isTimeZone } from '../../src/core/model/time.ts';
 import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
+import { SOURCE_RETRIES } from '../../src/core/newsletter/model/job-retries.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
 import { FUNCTION_MEMORY_MB, FUNCTION_NAMES } from './function-memory.ts';
@@ -47,9 +48,20 @@ const pacing = section({
 });
 
 const senderPattern = explain('must be an e-mail address, or *@ and a domain, such as *@news.your-domain.example');
+const retries = wholeBetween(0, 100, 'retries');
+const retryMinutes = numberBetween(1, 60, 'minutes');
+const retryPause = numberBetween(1, 300, 'seconds');
 const newsletter = section({
   batchConcurrency: v.optional(wholeBetween(1, 10, 'batches at once'), EMAIL_CONCURRENCY),
   totalConcurrency: v.optional(wholeBetween(2, 1000, 'batches at once'), 10),
+  storageRetriesBeforeSending: v.optional(retries, SOURCE_RETRIES.storage_before_sending),
+  storageMinutesBeforeSending: v.optional(retryMinutes, SOURCE_RETRIES.storage_before_minutes),
+  storageRetriesAfterSending: v.optional(retries, SOURCE_RETRIES.storage_after_sending),
+  storageMinutesAfterSending: v.optional(retryMinutes, SOURCE_RETRIES.storage_after_minutes),
+  storagePauseSeconds: v.optional(retryPause, SOURCE_RETRIES.storage_pause_seconds),
+  providerRetries: v.optional(retries, SOURCE_RETRIES.provider),
+  overloadedRetries: v.optional(retries, SOURCE_RETRIES.provider_overloaded),
+  providerPauseSeconds: v.optional(retryPause, SOURCE_RETRIES.provider_pause_seconds),
   clockSchedule: scheduleExpression('rate(1 minute)'),
   senders: v.optional(
     list(v.pipe(v.string(senderPattern), v.regex(/^(\*|[^@\s*]+)@[A-Za-z0-9.-]+$/, senderPattern)), 'addresses'),

@@ -169,11 +169,19 @@ async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
       await work.save({ set: { status: 'pending', not_before: stop.until }, remove });
       await passOn({ slot, batch_id, ...(stop.everyone && { hold_until: stop.until }) }, email_id, deps);
       return { result: 'waiting', counts: counts(), until: stop.until };
-    case 'fail':
+    case 'fail': {
+      const { message: said, ...why } = stop.refusal;
       await work.save(failed(stop.refusal));
-      deps.log.warn(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, { ...stop.refusal });
+      deps.log.error(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, {
+        email_id,
+        batch_id,
+        ...why,
+        // `message` is the log's own field, and would be dropped.
+        said,
+      });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'failed', counts: counts() };
+    }
   }
 }
 

@@ -261,15 +261,26 @@ describe('a batch in its slot', () => {
 
   it('fails where an operator has to mend something, and its recipients stay to be sent', async () => {
     const world = await sending(['....']);
-    world.answer = () => refuse('settings');
+    const { kind, refusal } = refuse('settings');
+    world.answer = () => ({ kind, refusal: { ...refusal, status_code: 403 } });
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'failed' });
     expect((await world.batches())[0]).toMatchObject({
       status: 'failed',
       counts: { pending: 4 },
+      error_status_code: 403,
       error_message: 'The provider refused the batch: No.',
       error_data: JSON.stringify({ code: 'BULK_EMAIL_SEND_FAILED', reason: 'because_settings' }),
     });
-    expect(world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED'))).toBe(true);
+    const context = {
+      email_id: 'email-1',
+      batch_id: '00000',
+      reason: 'because_settings',
+      said: 'No.',
+      status_code: 403,
+    };
+    expect(world.errors).toEqual([
+      ['BULK_EMAIL_SEND_FAILED: batch 00000 for email email-1', expect.objectContaining(context)],
+    ]);
   });
 
   it('stops between two calls when the email is paused', async () => {
