@@ -213,12 +213,17 @@ describe('an attempt whose worker died before it recorded anything', () => {
     expect(records).toEqual([DIED, retryRecord({ ...skipped, ...exhausted, remedy })]);
   });
 
-  it('was an operator’s on a dead row: it is dead again, and is not sent by the message that takes over', async () => {
-    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+  it.each<[string, RetryRecord[], number]>([
+    ['the message that takes over', [], 1],
+    ['another one, when the takeover died too', [DIED], 1],
+    ['the takeover’s own, received again when that died', [DIED], 2],
+  ])('was an operator’s on a dead row: it is dead again, and is not sent by %s', async (_, recorded, receive_count) => {
+    const { deliverOne, put, tables, deliveries, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+    for (const record of recorded) await tables.records.put(record);
     const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
     const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
-    const { report, row: ended, records } = await deliverOne(row);
-    expect(deliveries).toEqual([]);
+    const { report, row: ended, records } = await deliverOne(row, { receive_count });
+    expect([deliveries, queued]).toEqual([[], []]);
     expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'its forced attempt died' });
     expect(ended).toEqual({
       ...row,
@@ -230,28 +235,6 @@ describe('an attempt whose worker died before it recorded anything', () => {
     });
     expect(records).toEqual([DIED]);
   });
-
-  it.each([1, 2])(
-    'was an operator’s on a dead row, and so did its takeover: it is dead again (receive %i)',
-    async (n) => {
-      const { deliverOne, put, tables, deliveries, queued } = setUp(() => ({ ok: true, response_code: '200' }));
-      await tables.records.put(DIED);
-      const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
-      const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
-      const { report, row: ended, records } = await deliverOne(row, { receive_count: n });
-      expect([deliveries, queued]).toEqual([[], []]);
-      expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'its forced attempt died' });
-      expect(ended).toEqual({
-        ...row,
-        send_status: 'FAILED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        updated_at: NOW.toISOString(),
-        updated_by: 'notification-retry',
-      });
-      expect(records).toEqual([DIED]);
-    },
-  );
 
   it('is put aside for a moment while others keep changing the row', async () => {
     const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
