@@ -4,7 +4,17 @@ import { recordDue } from '../../../src/core/delivery/repair-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { dueAgain, NOW, refused, retryRecord, saidOf, settledRow, setUp, UNCOUNTED } from '../../support/delivering.ts';
+import {
+  dueAgain,
+  NOW,
+  REPORTED,
+  refused,
+  retryRecord,
+  saidOf,
+  settledRow,
+  setUp,
+  UNCOUNTED,
+} from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
@@ -73,11 +83,7 @@ describe('an attempt whose record RetryLog refuses', () => {
     const owing = { record_due: recordDue(record), work_at: sent_at };
     expect(row).toEqual(settledRow({ send_status: 'SUCCESS', sent_at, response_code: '200', ...owing }));
     expect(report).toEqual({
-      log_id: 'log-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
+      ...REPORTED,
       attempt: 1,
       verdict: { status: 'SUCCESS' },
       record,

@@ -3,7 +3,7 @@ import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import { recordDue } from '../../../src/core/delivery/repair-record.ts';
 import { UPDATED_BY } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { deadLetter, NOW, retryRecord, settledRow, setUp, UNCOUNTED } from '../../support/delivering.ts';
+import { deadLetter, NOW, REPORTED, retryRecord, settledRow, setUp, UNCOUNTED } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
@@ -35,11 +35,8 @@ describe('a batch', () => {
       deps,
     );
     expect(reports[1]).toEqual({
+      ...REPORTED,
       log_id: 'n-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
       disposition: { do: 'return', after_seconds: 30 },
     });
     const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
@@ -117,11 +114,7 @@ describe('a message', () => {
     );
     const { report, row: stored } = await deliverOne(row, { receive_count: 2 });
     expect(report).toEqual({
-      log_id: 'log-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
+      ...REPORTED,
       disposition: { do: 'dead_letter' },
     });
     expect([stored, deliveries]).toEqual([row, []]);

@@ -8,6 +8,7 @@ import {
   dueAgain,
   MINUTE,
   NOW,
+  REPORTED,
   refused,
   retryRecord,
   saidOf,
@@ -249,11 +250,7 @@ describe('an attempt', () => {
     const rows = { ...deps.rows, claim: () => Promise.reject(error) };
     const [report] = await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, rows });
     expect(report).toEqual({
-      log_id: 'log-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
+      ...REPORTED,
       disposition: { do: 'return', after_seconds: 65 },
       error,
     });
