@@ -18,6 +18,14 @@ const ACCEPTED = 1;
 const RECORDED = 2;
 const ORPHANED = 3;
 const ANSWER_LOST = 4;
+const UNRECORDED = 5;
+
+/** Why a notification may be accepted twice. */
+const CAUSES: Readonly<Record<number, string>> = {
+  [ORPHANED]: 'a worker died',
+  [ANSWER_LOST]: 'an answer got lost',
+  [UNRECORDED]: 'all storage refused its record',
+};
 
 /** An answer as the worker got it, in epoch milliseconds. */
 export interface Answer {
@@ -113,7 +121,7 @@ export class Auditor {
   accepted(row: number): void {
     const before = this.#newest[row] ?? NONE;
     if ((this.#acceptances[row] ?? 0) > 0) {
-      const cause = { [ORPHANED]: 'a worker died', [ANSWER_LOST]: 'an answer got lost' }[before];
+      const cause = CAUSES[before];
       if (cause === undefined) this.#violated('3: a duplicate without a cause', row);
       else this.#causes[cause] = (this.#causes[cause] ?? 0) + 1;
     }
@@ -136,7 +144,7 @@ export class Auditor {
     const last = this.#lastRecord[row] ?? -1;
     if (attempt !== last && attempt !== last + 1) this.#violated(`6: attempt ${last + 1} has no record`, row);
     this.#lastRecord[row] = attempt;
-    if (status === 'SUCCESS' && this.#newest[row] === ACCEPTED) this.#newest[row] = RECORDED;
+    if (status === 'SUCCESS' && this.#lacksRecord(row)) this.#newest[row] = RECORDED;
     const worker = this.#holder.get(row);
     if (worker === undefined) return;
     this.#holder.delete(row);
@@ -146,10 +154,19 @@ export class Auditor {
   died(worker: object): void {
     this.#dead.add(worker);
     for (const row of this.#openOf.get(worker) ?? []) {
-      if (this.#newest[row] === ACCEPTED) this.#newest[row] = ORPHANED;
+      if (this.#lacksRecord(row)) this.#newest[row] = ORPHANED;
+      // Nobody else knows what it was answered, and so how long to wait.
+      this.#notBefore[row] = 0;
       this.#holder.delete(row);
     }
     this.#openOf.delete(worker);
+  }
+
+  /** All storage refuses a worker's calls. Until it takes the record, nobody else knows what was accepted. */
+  refused(worker: object): void {
+    for (const row of this.#openOf.get(worker) ?? []) {
+      if (this.#newest[row] === ACCEPTED) this.#newest[row] = UNRECORDED;
+    }
   }
 
   /** A message as it goes into a queue. */
@@ -166,7 +183,7 @@ export class Auditor {
     if (!ended && in_index !== 'due') this.#violated('1: lost: not finished, and not in the work index', row);
     if (!ended && over) this.#violated('1: left over: nothing will send it', row);
     if (ended && in_index === 'due') this.#violated('1: finished, and still due', row);
-    if (status === 'SUCCESS' && this.#newest[row] === ACCEPTED) this.#violated('6: delivered without a record', row);
+    if (status === 'SUCCESS' && this.#lacksRecord(row)) this.#violated('6: delivered without a record', row);
     if (send_attempts > (RETRIES[this.#priority(row)] ?? 0) + 1) this.#violated('4: too many attempts', row);
   }
 
@@ -178,6 +195,11 @@ export class Auditor {
       duplicates,
       duplicates_by_cause: this.#causes,
     };
+  }
+
+  /** It was accepted, and its worker, which lives, has not recorded it. */
+  #lacksRecord(row: number): boolean {
+    return this.#newest[row] === ACCEPTED || this.#newest[row] === UNRECORDED;
   }
 
   #violated(rule: string, row: number): void {

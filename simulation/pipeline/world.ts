@@ -124,7 +124,12 @@ export class World {
 
   /** A call of a worker to storage. @param wait the milliseconds by which its partition delays it */
   storageCall<T>(worker: WorkerProcess, ms: number, wait: () => number, run: () => T | Promise<T>): Promise<T> {
-    if (this.isBlackout()) return worker.call(REFUSED_MS, () => refuse('The region is down.'));
+    if (this.isBlackout()) {
+      return worker.call(REFUSED_MS, () => {
+        this.auditor.refused(worker);
+        return refuse('The region is down.');
+      });
+    }
     try {
       return worker.call(ms + wait(), run);
     } catch (error) {

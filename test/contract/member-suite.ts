@@ -92,9 +92,19 @@ export function memberSuite(store: () => MemberStore): void {
     expect(await store().read(first.tenant_id, 'm-1')).toEqual(third);
     await store().upsert([first]);
     expect((await place()).moved_from).toEqual([third.email_hash]);
+    const moved = await place();
     await store().remove(first.tenant_id, 'm-1');
-    await store().upsert([first]);
+    expect(await place()).toEqual({
+      email_hash: first.email_hash,
+      member_uuid: first.member_uuid,
+      created_at: first.created_at,
+      version: expect.any(Number),
+      gone: true,
+    });
+    expect((await place()).version).toBeGreaterThan(moved.version);
+    await store().upsert([third]);
     expect(await place()).not.toHaveProperty('moved_from');
+    expect(await place()).not.toHaveProperty('gone');
   });
 
   it('leaves exactly one of many simultaneous upserts of one id with different addresses', async () => {

@@ -90,4 +90,38 @@ describe('the auditor of a simulation', () => {
       duplicates_by_cause: { 'a worker died': 1, 'an answer got lost': 1 },
     });
   });
+
+  it('excuses a duplicate after all storage refused the record, unless it was recorded later', () => {
+    const refused = claimed();
+    refused.send(T0);
+    refused.auditor.refused(refused.worker);
+    refused.send(T0 + 20 * MINUTE);
+    expect(refused.auditor.result()).toMatchObject({
+      violations: 0,
+      duplicates_by_cause: { 'all storage refused its record': 1 },
+    });
+    const recorded = claimed();
+    recorded.send(T0);
+    recorded.auditor.refused(recorded.worker);
+    recorded.auditor.recorded(0, 0, 'SUCCESS');
+    recorded.send(T0 + 20 * MINUTE);
+    expect(recorded.auditor.result().examples).toEqual([
+      'invariant 5: sent after it was delivered (notification 0)',
+      'invariant 3: a duplicate without a cause (notification 0)',
+    ]);
+    const never = claimed();
+    never.send(T0);
+    never.auditor.refused(never.worker);
+    never.auditor.finish(0, DELIVERED, true);
+    expect(never.auditor.result().examples).toEqual(['invariant 6: delivered without a record (notification 0)']);
+  });
+
+  it('excuses a retry whose worker died with the answer that it should wait for', () => {
+    const { auditor, worker, send } = claimed();
+    auditor.requested(0, worker, T0);
+    auditor.answered(0, answer(T0, { ok: false, overloaded: true }));
+    auditor.died(worker);
+    send(T0 + 6 * MINUTE, {});
+    expect(auditor.result().examples).toEqual([]);
+  });
 });

@@ -203,8 +203,9 @@ export function createMemberStore(client: DynamoDBClient, table: string, clock: 
         if (pointer === undefined || pointer.gone) return false;
         const version = later(pointer);
         const key = memberKey(tenant_id, pointer.email_hash, member_id);
+        const { moved_from: _, ...left } = pointer;
         const gone = {
-          ...pointerItem(tenant_id, member_id, { ...pointer, version, gone: true }),
+          ...pointerItem(tenant_id, member_id, { ...left, version, gone: true }),
           expires_at: { N: String(markExpiry(clock())) },
         };
         const removed = await transact([

@@ -10,11 +10,7 @@ export function createMemoryMembers(): MemberStore {
   const facts = new Map<string, AddressFacts>();
   const key = (tenant_id: string, id: string) => JSON.stringify([tenant_id, id]);
   const find = (tenant_id: string, member_id: string) => members.get(key(tenant_id, member_id));
-  const left = new Map<string, readonly string[]>();
-  const placeOf = (member: StoredMember): MemberPlace => {
-    const moved_from = left.get(key(member.tenant_id, member.member_id));
-    return { ...member, version: 1, ...(moved_from && { moved_from }) };
-  };
+  const places = new Map<string, MemberPlace>();
 
   const change = (tenant_id: string, email_hash: string, next: (before: AddressFacts) => AddressFacts) => {
     const before = facts.get(key(tenant_id, email_hash)) ?? { tenant_id, email_hash, unsubscribed: {} };
@@ -27,28 +23,49 @@ export function createMemoryMembers(): MemberStore {
   const store: MemberStore = {
     async upsert(given) {
       for (const member of given) {
-        const before = find(member.tenant_id, member.member_id);
-        const { member_uuid, created_at } = before ?? member;
-        if (before !== undefined && before.email_hash !== member.email_hash) {
-          left.set(key(member.tenant_id, member.member_id), leftAddresses(placeOf(before), member.email_hash));
-        }
-        members.set(key(member.tenant_id, member.member_id), { ...member, member_uuid, created_at });
+        const at = key(member.tenant_id, member.member_id);
+        const { email_hash } = member;
+        const { member_uuid, created_at } = members.get(at) ?? member;
+        const place = places.get(at);
+        const before = place?.gone ? undefined : place;
+        members.set(at, { ...member, member_uuid, created_at });
+        if (before?.email_hash === email_hash) continue;
+        places.set(at, {
+          email_hash,
+          member_uuid,
+          created_at,
+          version: (place?.version ?? 0) + 1,
+          ...(before && { moved_from: leftAddresses(before, email_hash) }),
+        });
       }
     },
     read: async (tenant_id, member_id) => find(tenant_id, member_id),
     async find(tenant_id, member_ids) {
-      const found = [...new Set(member_ids)].flatMap((member_id) => find(tenant_id, member_id) ?? []);
-      return { members: found, places: new Map(found.map((one) => [one.member_id, placeOf(one)])) };
+      const ids = [...new Set(member_ids)];
+      return {
+        members: ids.flatMap((member_id) => find(tenant_id, member_id) ?? []),
+        places: new Map(
+          ids.flatMap((member_id) => {
+            const place = places.get(key(tenant_id, member_id));
+            return place === undefined ? [] : [[member_id, place] as const];
+          }),
+        ),
+      };
     },
-    async settleMove(tenant_id, member_id, { email_hash, moved_from }) {
+    async settleMove(tenant_id, member_id, { version }) {
       const at = key(tenant_id, member_id);
-      const unchanged =
-        left.get(at)?.join() === moved_from?.join() && find(tenant_id, member_id)?.email_hash === email_hash;
-      if (unchanged) left.delete(at);
+      const place = places.get(at);
+      if (place?.version !== version) return;
+      const { moved_from: _, ...settled } = place;
+      places.set(at, settled);
     },
     async remove(tenant_id, member_id) {
-      left.delete(key(tenant_id, member_id));
-      return members.delete(key(tenant_id, member_id));
+      const at = key(tenant_id, member_id);
+      const place = places.get(at);
+      if (!members.delete(at) || place === undefined) return false;
+      const { moved_from: _, ...left } = place;
+      places.set(at, { ...left, version: place.version + 1, gone: true });
+      return true;
     },
 
     async *addresses(tenant_id, after = '') {

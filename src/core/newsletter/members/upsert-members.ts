@@ -1,5 +1,6 @@
 import type { Clock } from '../../model/time.ts';
 import type { MemberStatus, StoredMember } from '../model/member.ts';
+import { leftAddresses } from '../model/member-place.ts';
 import type { MemberStore, Sealing } from '../model/ports.ts';
 import { carryFacts, completeMoves } from './carry-facts.ts';
 
@@ -43,11 +44,11 @@ export async function upsertMembers(
   const next = await Promise.all(
     given.map((one) => storedOf(tenant_id, one, before.get(one.member_id), { ...deps, add })),
   );
-  const moves = next.flatMap((member) => {
-    const { member_id, email_hash: to } = member;
-    const { email_hash, moved_from = [] } = found.places.get(member_id) ?? {};
-    const left = [...moved_from, before.get(member_id)?.email_hash ?? email_hash ?? to];
-    return left.filter((from) => from !== to).map((from) => ({ member_id, tenant_id, from, to }));
+  const moves = next.flatMap(({ member_id, email_hash: to }) => {
+    const place = found.places.get(member_id);
+    // A deleted member comes back as a new one.
+    const left = place === undefined || place.gone ? [] : leftAddresses(place, to);
+    return left.map((from) => ({ member_id, tenant_id, from, to }));
   });
   // Before the members: a death in between leaves an address too many without mail, not one too few.
   await carryFacts(moves, deps.members);

@@ -103,4 +103,13 @@ describe('a member who has another address since the mail', () => {
     expect(await unsubscribe(PLACE, deps)).toBe(true);
     expect(Object.keys((await factsOf('m0@example.com'))?.unsubscribed ?? {})).toEqual(['news']);
   });
+
+  it('takes nothing along when the member was deleted in between: a new member has only an id in common', async () => {
+    const { deps, members, give, factsOf } = await sentWorld();
+    await unsubscribe(PLACE, deps);
+    await members.remove(TENANT, 'm-0');
+    await give(PRESENT);
+    expect(await factsOf(PRESENT)).toBeUndefined();
+    expect(Object.keys((await factsOf('m0@example.com'))?.unsubscribed ?? {})).toEqual(['news']);
+  });
 });
