@@ -13,13 +13,18 @@ interface Track {
 
 /**
  * The columns that have room. Those that a narrow screen leaves out anyway are left out from the left, one after the
- * other, until the rest fits.
+ * other, until the rest fits. Where even that has no room, texts are cut short.
  * @param room rem
  */
 export function fittingColumns<C extends Track>(columns: readonly C[], room: number): readonly C[] {
   const needed = columns.reduce((sum, { width }) => sum + leastOf(width) + GAP, PADDING - GAP);
   const least = columns.findIndex(({ narrow }) => narrow === undefined);
-  return needed <= room || least < 0 ? columns : fittingColumns(columns.toSpliced(least, 1), room);
+  if (needed <= room) return columns;
+  return least < 0 ? columns.map(shrinking) : fittingColumns(columns.toSpliced(least, 1), room);
+}
+
+function shrinking<C extends Track>(column: C): C {
+  return { ...column, width: column.width.replace(/minmax\([^,]+/, 'minmax(0') };
 }
 
 function leastOf(width: string): number {

@@ -76,7 +76,7 @@ it.each(SCREENS)('$path fits into 360 px without scrolling sideways', async ({ p
   await page.context().close();
 });
 
-it.each(SCREENS.flatMap(({ path }) => [740, 1024, 1280].map((width) => ({ path, width }))))(
+it.each(SCREENS.flatMap(({ path }) => [740, 900, 1024, 1280].map((width) => ({ path, width }))))(
   'nothing of $path is cut off at $width px',
   async ({ path, width }) => {
     const { page } = await openTab(browser, served.url, { viewport: { width, height: 800 } });
