@@ -31,7 +31,7 @@ function leastOf(width: string): number {
   return Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
 }
 
-/** The width of an element in rem, followed as it changes. */
+/** The width of an element in rem, followed as the window changes. */
 export function useRoom(element: RefObject<HTMLElement | null>): number {
   const [room, setRoom] = useState(Number.POSITIVE_INFINITY);
   useLayoutEffect(() => {
@@ -40,9 +40,8 @@ export function useRoom(element: RefObject<HTMLElement | null>): number {
     const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
     const measure = () => setRoom(shown.clientWidth / rem);
     measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(shown);
-    return () => observer.disconnect();
+    addEventListener('resize', measure);
+    return () => removeEventListener('resize', measure);
   }, [element]);
   return room;
 }
