@@ -8,7 +8,8 @@ import { navigate, usePlace } from '../navigation/router.ts';
 import { type Theme, useTheme } from '../navigation/theme.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Empty, Problem } from '../parts/states.tsx';
+import { ScreenFrame } from '../parts/screen.tsx';
+import { Problem } from '../parts/states.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { SCREENS, screenOf } from './screens.ts';
 
@@ -117,9 +118,9 @@ export function Shell() {
       </header>
       <main id="main" tabIndex={-1}>
         {Show === undefined ? (
-          <Empty icon="search" title="There is no such page">
+          <ScreenFrame title="There is no such page" lead="The address is wrong, or it is of a later version.">
             <a href="/">Go to the overview</a>
-          </Empty>
+          </ScreenFrame>
         ) : (
           <Guarded key={path}>
             <Show id={found?.id ?? ''} />

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useKeys } from '../navigation/keys.ts';
 import { navigate } from '../navigation/router.ts';
+import { fittingColumns, useRoom } from './fitting-columns.ts';
 import { useNarrow } from './use-narrow.ts';
 import { useVisibleRows } from './use-visible-rows.ts';
 
@@ -11,7 +12,10 @@ export interface Column<T> {
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
   readonly align?: 'right';
-  /** On a narrow screen a row becomes a card: `line` cells stand in its second line, the others are left out. */
+  /**
+   * On a narrow screen a row becomes a card: `line` cells stand in its second line. The others are left out there, and
+   * from the left where a wider screen has no room for all.
+   */
   readonly narrow?: 'head' | 'line';
 }
 
@@ -33,7 +37,9 @@ interface TableProps<T> {
  */
 export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, onEnd }: TableProps<T>) {
   const narrow = useNarrow();
+  const table = useRef<HTMLTableElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
+  const room = useRoom(table);
   const [active, setActive] = useState(-1);
   // Beside the state, because keys that repeat fast come before the next rendering.
   const position = useRef(-1);
@@ -52,14 +58,14 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
   }, [rows.length, reveal]);
   useKeys(bindings);
 
-  const shown = narrow ? columns.filter((column) => column.narrow !== undefined) : columns;
+  const shown = narrow ? columns.filter((column) => column.narrow !== undefined) : fittingColumns(columns, room);
   const grid = narrow ? undefined : { gridTemplateColumns: shown.map(({ width }) => width).join(' ') };
   const open = (row: T, event: { readonly target: EventTarget | null }) => {
     const inner = event.target instanceof Element && event.target.closest('a, button, input') !== null;
     if (!inner && hrefOf !== undefined && getSelection()?.isCollapsed !== false) navigate(hrefOf(row));
   };
   return (
-    <table class="table" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
+    <table ref={table} class="table" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
       <thead class="table-head">
         <tr class="table-row" aria-rowindex={1} style={grid}>
           {shown.map(({ title, align }) => (

@@ -49,7 +49,7 @@ function wordsOf(details: string): string {
   const flat = (value: unknown): string[] =>
     typeof value === 'object' && value !== null
       ? Object.entries(value).flatMap(([name, one]) =>
-          typeof one === 'object' ? flat(one) : [`${name.replaceAll('_', ' ')} ${String(one)}`],
+          typeof one === 'object' && !Array.isArray(one) ? flat(one) : [`${name.replaceAll('_', ' ')} ${listed(one)}`],
         )
       : [String(value)];
   try {
@@ -57,6 +57,10 @@ function wordsOf(details: string): string {
   } catch {
     return details;
   }
+}
+
+function listed(value: unknown): string {
+  return Array.isArray(value) ? value.map(String).join(' ') : String(value);
 }
 
 function Targets({ entry: { on, targets } }: { readonly entry: AuditRecord }) {
@@ -135,7 +139,10 @@ export function AuditScreen() {
       {!list.loaded && list.problem === undefined && <Loading what="the audit log" />}
       {list.loaded && list.rows.length === 0 && (
         <Empty icon="audit" title="Nothing was done in this time">
-          <p>What operators do here and in the shell is written down when they do it.</p>
+          <p>
+            What operators do in the console is written down when they do it. AWS CloudTrail has what they do by other
+            commands.
+          </p>
         </Empty>
       )}
       {list.rows.length > 0 && (

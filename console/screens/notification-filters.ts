@@ -1,5 +1,6 @@
 import { LIST_STATUSES } from '../../src/console-api/notifications.ts';
-import type { OperationFilter } from '../../src/console-api/operations.ts';
+import { OPERATION_KINDS, type OperationFilter, type OperationKind } from '../../src/console-api/operations.ts';
+import { quoted } from '../../src/console-api/shell-command.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
@@ -50,14 +51,42 @@ export function filtersIn(query: URLSearchParams): ListFilters {
   return { api: given as ListQuery, period: one('period', PERIODS) };
 }
 
-/** Undefined: the API's own period, the last 24 hours. */
+/** Undefined: the API's own period. */
 export function startOf(period: Period | undefined): string | undefined {
-  return period === undefined ? undefined : new Date(Date.now() - HOURS[period] * 3_600_000).toISOString();
+  return period === undefined ? undefined : hoursBefore(Date.now(), HOURS[period]);
 }
 
-export function operationFilter({ api }: ListFilters, from: string | undefined): OperationFilter {
-  const { status: _, q: __, limit: ___, cursor: ____, ...filter } = api;
-  return { ...filter, ...(from !== undefined && { from }) };
+function hoursBefore(time: number, hours: number): string {
+  return new Date(time - hours * 3_600_000).toISOString();
+}
+
+/** The API's own period: all that is due or dead, whatever its age, and the last 24 hours of everything else. */
+export function defaultPeriod({ api: { status } }: ListFilters): 'Any time' | 'Last 24 hours' {
+  return status === 'due' || status === 'dead' ? 'Any time' : 'Last 24 hours';
+}
+
+/** What an operation may do with the notifications of a list. A list of those that nothing can be done with has none. */
+const KINDS: Readonly<Record<(typeof LIST_STATUSES)[number], readonly OperationKind[]>> = {
+  due: ['retry', 'cancel'],
+  dead: ['redrive', 'give_up'],
+  PENDING: ['retry', 'cancel'],
+  SENDING: [],
+  SUCCESS: [],
+  FAILED: ['redrive', 'give_up'],
+  RETRY: ['retry', 'cancel'],
+};
+
+export function operationKinds({ api: { status, q } }: ListFilters): readonly OperationKind[] {
+  if (q !== undefined) return [];
+  return status === undefined ? OPERATION_KINDS : KINDS[status];
+}
+
+/** The same as the list shows: an operation without a period would take what is older, too. */
+export function operationFilter(filters: ListFilters, from: string | undefined): OperationFilter {
+  const { status: _, q: __, limit: ___, cursor: ____, ...filter } = filters.api;
+  const end = filter.to === undefined ? Date.now() : Date.parse(filter.to);
+  const start = from ?? (defaultPeriod(filters) === 'Any time' ? undefined : hoursBefore(end, 24));
+  return { ...filter, ...(start !== undefined && { from: start }) };
 }
 
 /** What the console can filter by and the command cannot: it takes the address itself. */
@@ -70,9 +99,4 @@ export function listCommand({ api }: ListFilters, from: string | undefined): str
     value === undefined || NO_OPTION.has(name) ? [] : [`--${name.replaceAll('_', '-')} ${quoted(value)}`],
   );
   return ['list', ...options].join(' ');
-}
-
-/** For a POSIX shell: what is not plain is put into single quotes. */
-function quoted(value: string): string {
-  return /^[\w.:@/-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { LIST_STATUSES } from '../../src/console-api/notifications.ts';
+import type { OperationFilter } from '../../src/console-api/operations.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
@@ -15,7 +16,16 @@ import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { causeWord, channelName, stateWord } from '../parts/words.ts';
-import { filtersIn, listCommand, operationFilter, PERIODS, STATUS_NAMES, startOf } from './notification-filters.ts';
+import {
+  defaultPeriod,
+  filtersIn,
+  listCommand,
+  operationFilter,
+  operationKinds,
+  PERIODS,
+  STATUS_NAMES,
+  startOf,
+} from './notification-filters.ts';
 import { NewOperation } from './operations/new-operation.tsx';
 import { RecipientSearch } from './recipient-search.tsx';
 import { SearchField } from './search-field.tsx';
@@ -95,7 +105,8 @@ export function NotificationsScreen() {
   const { query } = usePlace();
   const session = useContext(SessionContext);
   const filters = filtersIn(query);
-  const [operation, setOperation] = useState(false);
+  const [operation, setOperation] = useState<OperationFilter>();
+  const kinds = operationKinds(filters);
   // Once per period: a start that moves with the clock would be another list each time.
   const from = useMemo(() => filters.api.from ?? startOf(filters.period), [filters.api.from, filters.period]);
   const list = useList({
@@ -111,8 +122,8 @@ export function NotificationsScreen() {
       title="Notifications"
       actions={
         session.role === 'operator' &&
-        filters.api.q === undefined && (
-          <button type="button" class="button" onClick={() => setOperation(true)}>
+        kinds.length > 0 && (
+          <button type="button" class="button" onClick={() => setOperation(operationFilter(filters, from))}>
             Act on all that match…
           </button>
         )
@@ -154,7 +165,7 @@ export function NotificationsScreen() {
           label="Created"
           value={filters.period}
           options={PERIODS}
-          all="Last 24 hours"
+          all={defaultPeriod(filters)}
           nameOf={(period) => `Last ${period}`}
           onChange={(period) => set({ period })}
         />
@@ -171,7 +182,7 @@ export function NotificationsScreen() {
       <ShellCommands
         commands={[{ label: 'The same list', command: opsCommand(listCommand(filters, from), session) }]}
       />
-      {operation && <NewOperation filter={operationFilter(filters, from)} onClose={() => setOperation(false)} />}
+      {operation && <NewOperation filter={operation} kinds={kinds} onClose={() => setOperation(undefined)} />}
     </ScreenFrame>
   );
 }

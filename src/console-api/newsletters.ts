@@ -48,5 +48,14 @@ export const resolveBody = v.strictObject({ request_id: requestId, action: v.pic
 export interface EmailActionAnswer {
   readonly email_id: string;
   readonly status: EmailSummary['status'];
-  readonly resolved?: number;
+}
+
+/** What was decided about; what was not, where there is any. */
+export interface ResolveAnswer extends EmailActionAnswer {
+  /** Uncertain recipients that were decided about. */
+  readonly resolved: number;
+  /** There are more: they are decided about in the background. */
+  readonly continued?: boolean;
+  /** Batches that are being sent just now: resolve again afterwards. */
+  readonly busy?: number;
 }

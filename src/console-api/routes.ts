@@ -11,6 +11,7 @@ import type {
   NewsletterList,
   newslettersQuery,
   RecipientList,
+  ResolveAnswer,
   recipientsQuery,
   resolveBody,
 } from './newsletters.ts';
@@ -74,7 +75,7 @@ export interface ConsoleRoutes {
   'POST /api/emails/{email_id}/pause': Write<In<typeof emailActionBody>, EmailActionAnswer>;
   'POST /api/emails/{email_id}/resume': Write<In<typeof emailActionBody>, EmailActionAnswer>;
   'POST /api/emails/{email_id}/cancel': Write<In<typeof emailActionBody>, EmailActionAnswer>;
-  'POST /api/emails/{email_id}/resolve': Write<In<typeof resolveBody>, EmailActionAnswer>;
+  'POST /api/emails/{email_id}/resolve': Write<In<typeof resolveBody>, ResolveAnswer>;
   'GET /api/keys': Read<In<typeof keysQuery>, KeyList>;
   'POST /api/keys': Write<In<typeof createKeyBody>, CreatedKey>;
   'POST /api/keys/{key_id}/revoke': Write<In<typeof revokeKeyBody>, RevokedKey>;

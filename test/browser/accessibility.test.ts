@@ -76,6 +76,22 @@ it.each(SCREENS)('$path fits into 360 px without scrolling sideways', async ({ p
   await page.context().close();
 });
 
+it.each(SCREENS.flatMap(({ path }) => [740, 900, 1024, 1280].map((width) => ({ path, width }))))(
+  'nothing of $path is cut off at $width px',
+  async ({ path, width }) => {
+    const { page } = await openTab(browser, served.url, { viewport: { width, height: 800 } });
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    const outside = await page.evaluate(`[...document.querySelectorAll('th, td')]
+    .filter((cell) => cell.getBoundingClientRect().right > cell.closest('table').getBoundingClientRect().right)
+    .map((cell) => cell.innerText)`);
+    expect(outside).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await page.context().close();
+  },
+);
+
 it('says what is wrong, what to do, and the command that does the same', async () => {
   const broken = await startFakeConsole({
     'GET /api/dead-letters': () =>

@@ -91,7 +91,19 @@ describe('newsletters in the console', () => {
     const email_id = await email('T-RESOLVE', { status: 'submitted', submitted_at: at });
     const body = { request_id: request_id(), action: 'leave' };
     const answer = await page.ok('POST /api/emails/{email_id}/resolve', { path: { email_id }, body });
-    expect(answer).toMatchObject({ email_id, resolved: 1 });
+    expect(answer).toEqual({ email_id, status: 'submitted', resolved: 1 });
+  });
+
+  it('say which uncertain recipients a decision left out, because their batch is being sent', async () => {
+    const email_id = await email('T-BUSY', { status: 'submitting' });
+    const [batch] = await access.batches.list(email_id);
+    const claim = { claim_id: 'sender', claim_until: new Date(Date.now() + 60_000).toISOString() };
+    expect(batch && (await access.batches.change(batch, { set: { ...claim, status: 'submitting' } }))).toBeDefined();
+    const body = { request_id: request_id(), action: 'resend' };
+    const answer = await page.ok('POST /api/emails/{email_id}/resolve', { path: { email_id }, body });
+    expect(answer).toEqual({ email_id, status: 'submitting', resolved: 0, busy: 1 });
+    const { entries } = await page.ok('GET /api/audit', { query: { target: email_id } });
+    expect(entries[0]?.result).toEqual({ resolved: 0, busy: 1 });
   });
 
   it.each<[RouteKey, object]>([

@@ -56,6 +56,10 @@ export function Group({ group, onAct }: GroupProps) {
           </button>
           <button type="button" class="button" disabled={role === 'viewer'} onClick={() => onAct('give_up')}>
             Take off the list
+            <span class="visually-hidden">
+              {' '}
+              the dead letters of {channelName(channel)}, {type}
+            </span>
           </button>
         </div>
       </header>

@@ -1,5 +1,5 @@
 import { useContext, useRef, useState } from 'preact/hooks';
-import type { EmailAction, EmailDetail } from '../../../src/console-api/newsletters.ts';
+import type { EmailAction, EmailDetail, ResolveAnswer } from '../../../src/console-api/newsletters.ts';
 import type { ProblemBody } from '../../../src/console-api/page.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
@@ -36,13 +36,13 @@ const WORDS: Readonly<Record<Decision, Words>> = {
   resend: {
     name: 'Resend to uncertain',
     does: 'Sends to recipients whose outcome nobody knows. Some of them may get it twice.',
-    done: 'They are sent again.',
+    done: 'are sent again',
     command: 'emails resolve',
   },
   leave: {
     name: 'Leave uncertain',
     does: 'The uncertain recipients stay so and are not sent again.',
-    done: 'They are left.',
+    done: 'are left as they are',
     command: 'emails resolve',
   },
 };
@@ -84,6 +84,21 @@ export function EmailActions({ email_id, detail: { actions, email }, onDone }: E
   );
 }
 
+/** Says what the decision reached; what it left out stays on the page until it is read. */
+function tellResolved(decision: 'resend' | 'leave', { status, resolved, continued, busy = 0 }: ResolveAnswer): void {
+  const waits = decision === 'resend' && status === 'failed' && resolved > 0;
+  const one = decision === 'resend' ? 'recipient is sent again' : 'recipient is left as it is';
+  const sentences = [
+    `${plural(resolved, waits ? 'recipient is pending' : one, waits ? 'recipients are pending' : `recipients ${WORDS[decision].done}`)}.`,
+    ...(waits ? ['“Send the rest” sends to them.'] : []),
+    ...(continued === true ? ['More follow in the background.'] : []),
+    ...(busy > 0
+      ? [`${plural(busy, 'batch is', 'batches are')} being sent just now: decide again when they are done.`]
+      : []),
+  ];
+  showToast(busy > 0 ? 'failed' : 'done', sentences.join(' '));
+}
+
 interface AskProps {
   readonly email_id: string;
   readonly decision: Decision;
@@ -103,9 +118,15 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
     setBusy(true);
     try {
       const body = { request_id: request_id.current };
-      if (resolves) await write('POST /api/emails/{email_id}/resolve', { email_id }, { ...body, action: decision });
-      else await write(`POST /api/emails/{email_id}/${decision}`, { email_id }, body);
-      showToast('done', words.done);
+      if (resolves)
+        tellResolved(
+          decision,
+          await write('POST /api/emails/{email_id}/resolve', { email_id }, { ...body, action: decision }),
+        );
+      else {
+        await write(`POST /api/emails/{email_id}/${decision}`, { email_id }, body);
+        showToast('done', words.done);
+      }
       onClose();
       onDone();
     } catch (error) {

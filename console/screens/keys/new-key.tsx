@@ -1,6 +1,7 @@
 import { useContext, useRef, useState } from 'preact/hooks';
 import { type CreatedKey, KEY_SCOPES } from '../../../src/console-api/keys.ts';
 import type { ProblemBody } from '../../../src/console-api/page.ts';
+import { quoted } from '../../../src/console-api/shell-command.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -25,30 +26,40 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
+/** What the form says, as the API takes it. */
+function keyIn(form: FormData) {
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  const days = Number(text('days'));
+  const rate = Number(text('rate'));
+  return {
+    tenant: text('tenant'),
+    scopes: KEY_SCOPES.filter((scope) => form.getAll('scope').includes(scope)),
+    ...(days > 0 && { expires_in_days: days }),
+    ...(rate > 0 && { rate_limit: rate }),
+    ...(text('description') !== '' && { description: text('description') }),
+  };
+}
+
+function commandFor({ tenant, scopes, expires_in_days, rate_limit, description }: ReturnType<typeof keyIn>): string {
+  return [
+    `keys create --tenant ${quoted(tenant || 'TENANT')}`,
+    ...scopes.map((scope) => `--scope ${scope}`),
+    ...(expires_in_days === undefined ? [] : [`--expires ${expires_in_days}d`]),
+    ...(rate_limit === undefined ? [] : [`--rate-limit ${rate_limit}`]),
+    ...(description === undefined ? [] : [`--description ${quoted(description)}`]),
+  ].join(' ');
+}
+
 function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: (key: CreatedKey) => void }) {
   const session = useContext(SessionContext);
   const request_id = useRef(newRequestId());
   const [problem, setProblem] = useState<ProblemBody>();
+  const [command, setCommand] = useState('keys create --tenant TENANT --scope send');
   const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? '').trim();
-    const days = Number(text('days'));
-    const rate = Number(text('rate'));
+    const wanted = keyIn(new FormData(event.currentTarget));
     try {
-      const key = await write(
-        'POST /api/keys',
-        {},
-        {
-          request_id: request_id.current,
-          tenant: text('tenant'),
-          scopes: KEY_SCOPES.filter((scope) => form.getAll('scope').includes(scope)),
-          ...(days > 0 && { expires_in_days: days }),
-          ...(rate > 0 && { rate_limit: rate }),
-          ...(text('description') !== '' && { description: text('description') }),
-        },
-      );
-      onCreated(key);
+      onCreated(await write('POST /api/keys', {}, { request_id: request_id.current, ...wanted }));
     } catch (error) {
       request_id.current = newRequestId();
       setProblem(problemOf(error));
@@ -69,7 +80,12 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
         </>
       }
     >
-      <form id="new-key" class="form" onSubmit={submit}>
+      <form
+        id="new-key"
+        class="form"
+        onSubmit={submit}
+        onInput={({ currentTarget }) => setCommand(commandFor(keyIn(new FormData(currentTarget))))}
+      >
         <Field label="Tenant" name="tenant" required />
         <fieldset class="choices">
           <legend>It may</legend>
@@ -88,10 +104,7 @@ function Ask({ onClose, onCreated }: { readonly onClose: () => void; readonly on
           <Field label="Ends after days" name="days" type="number" min={1} max={3650} hint="Empty: never" />
           <Field label="Requests per second" name="rate" type="number" min={1} max={10000} hint="Empty: the default" />
         </div>
-        <Shell
-          label="The same in the shell"
-          command={opsCommand('keys create --tenant TENANT --scope send', session)}
-        />
+        <Shell label="The same in the shell" command={opsCommand(command, session)} />
         {problem !== undefined && <Problem problem={problem} />}
       </form>
     </Dialog>

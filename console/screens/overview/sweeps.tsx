@@ -11,7 +11,9 @@ export function Sweeps({ sweeps }: { readonly sweeps: Overview['sweeps'] }) {
         <h2 id="sweeps">Last sweeps</h2>
       </header>
       {sweeps.length === 0 ? (
-        <p class="panel-note soft">No sweep has run yet. The schedule starts one every hour.</p>
+        <p class="panel-note soft">
+          The schedule has run none in the last 30 days. Runs of the job on somebody’s machine are not listed.
+        </p>
       ) : (
         <table class="plain">
           <thead>

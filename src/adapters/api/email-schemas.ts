@@ -80,12 +80,12 @@ const summaryEntries = {
   status: v.picklist(EMAIL_STATUSES),
   phase: v.picklist(EMAIL_PHASES),
   email_count: v.pipe(v.nullable(count), v.description('Members found; null until they are counted')),
-  segment: v.optional(v.string()),
-  scheduled_at: v.optional(time),
-  delivery_window_minutes: v.optional(count),
-  submitted_at: v.optional(time),
-  error: v.optional(v.string()),
-  error_code: v.optional(v.string()),
+  segment: v.exactOptional(v.string()),
+  scheduled_at: v.exactOptional(time),
+  delivery_window_minutes: v.exactOptional(count),
+  submitted_at: v.exactOptional(time),
+  error: v.exactOptional(v.string()),
+  error_code: v.exactOptional(v.string()),
   created_at: time,
 };
 const stateCounts = v.entriesFromList(SHOWN_STATES, count);
@@ -94,10 +94,10 @@ export const acceptedEmail = v.strictObject({ email_id: v.string(), status: v.pi
 export const resolvedEmail = v.strictObject({
   ...acceptedEmail.entries,
   resolved: v.pipe(count, v.description('Uncertain recipients that were decided about')),
-  continued: v.optional(
+  continued: v.exactOptional(
     v.pipe(v.boolean(), v.description('True where there are more: they are decided about in the background')),
   ),
-  busy: v.optional(
+  busy: v.exactOptional(
     v.pipe(count, v.description('Batches that are being sent just now, where there are any: resolve again afterwards')),
   ),
 });
@@ -124,7 +124,7 @@ export const emailState = v.strictObject({
     now: v.pipe(v.nullable(v.number()), v.description('Recipients per second in the last minute')),
     allowed: v.pipe(v.nullable(v.number()), v.description('What the account may send per second now')),
   }),
-  eta: v.optional(v.pipe(time, v.description('When the last recipient is expected to be sent'))),
+  eta: v.exactOptional(v.pipe(time, v.description('When the last recipient is expected to be sent'))),
 });
 
 export const emailBatchList = v.strictObject({
@@ -139,12 +139,12 @@ export const emailBatchList = v.strictObject({
       counts: v.strictObject(stateCounts),
       excluded_by_reason: byReason,
       failed_by_reason: byReason,
-      uncertain_left: v.optional(count),
-      not_before: v.optional(time),
-      provider_id: v.optional(v.string()),
-      error_status_code: v.optional(count),
-      error_message: v.optional(v.string()),
-      error_data: v.optional(v.string()),
+      uncertain_left: v.exactOptional(count),
+      not_before: v.exactOptional(time),
+      provider_id: v.exactOptional(v.string()),
+      error_status_code: v.exactOptional(count),
+      error_message: v.exactOptional(v.string()),
+      error_data: v.exactOptional(v.string()),
       created_at: time,
       updated_at: time,
     }),
@@ -159,12 +159,14 @@ export const recipientList = v.strictObject({
       batch_id: v.string(),
       member_id: v.string(),
       member_uuid: v.string(),
-      member_email: v.optional(v.pipe(v.string(), v.description('Only for keys with the scope newsletters:write'))),
-      member_name: v.optional(v.string()),
+      member_email: v.exactOptional(
+        v.pipe(v.string(), v.description('Only for keys with the scope newsletters:write')),
+      ),
+      member_name: v.exactOptional(v.string()),
       state: v.picklist(SHOWN_STATES),
-      reason: v.optional(v.string()),
-      message_id: v.optional(v.string()),
-      processed_at: v.optional(time),
+      reason: v.exactOptional(v.string()),
+      message_id: v.exactOptional(v.string()),
+      processed_at: v.exactOptional(time),
       events: v.array(v.picklist(EVENT_KINDS)),
     }),
   ),
@@ -176,9 +178,9 @@ export const testResults = v.strictObject({
     v.strictObject({
       index: count,
       accepted: v.boolean(),
-      message_id: v.optional(v.string()),
-      reason: v.optional(v.string()),
-      message: v.optional(v.string()),
+      message_id: v.exactOptional(v.string()),
+      reason: v.exactOptional(v.string()),
+      message: v.exactOptional(v.string()),
     }),
   ),
 });

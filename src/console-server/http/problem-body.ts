@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../../console-api/page.ts';
+import { shellCommand } from '../../console-api/shell-command.ts';
 import { type Problem, type ProblemName, problemDocument } from '../../core/model/problem.ts';
-import { shellCommand } from '../shell-command.ts';
 
 /** What a person does about a refusal. */
 const REMEDIES: Readonly<Record<ProblemName, string>> = {

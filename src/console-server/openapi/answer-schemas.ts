@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { acceptedEmail, emailList, resolvedEmail } from '../../adapters/api/email-schemas.ts';
 import type { AnswerOf, RouteKey } from '../../console-api/routes.ts';
 import { ROLES } from '../../console-api/session.ts';
-import { emailActionAnswer, emailDetail, emailList, newsletterList, recipientList } from './newsletter-answers.ts';
+import { emailDetail, newsletterList, recipientList } from './newsletter-answers.ts';
 import { actionAnswer, auditList, deadLetters, notificationDetail, notificationList } from './notification-answers.ts';
 import { operationList, operationView } from './operation-answers.ts';
 import { overview } from './overview-answer.ts';
@@ -49,11 +50,11 @@ export const ANSWERS = {
   'GET /api/emails': emailList,
   'GET /api/emails/{email_id}': emailDetail,
   'GET /api/emails/{email_id}/recipients': recipientList,
-  'POST /api/emails/{email_id}/retry': emailActionAnswer,
-  'POST /api/emails/{email_id}/pause': emailActionAnswer,
-  'POST /api/emails/{email_id}/resume': emailActionAnswer,
-  'POST /api/emails/{email_id}/cancel': emailActionAnswer,
-  'POST /api/emails/{email_id}/resolve': emailActionAnswer,
+  'POST /api/emails/{email_id}/retry': acceptedEmail,
+  'POST /api/emails/{email_id}/pause': acceptedEmail,
+  'POST /api/emails/{email_id}/resume': acceptedEmail,
+  'POST /api/emails/{email_id}/cancel': acceptedEmail,
+  'POST /api/emails/{email_id}/resolve': resolvedEmail,
   'GET /api/keys': v.strictObject({ keys: v.array(key), ...nextPage }),
   'POST /api/keys': v.strictObject({ key_id: v.string(), key: v.nullable(v.string()) }),
   'POST /api/keys/{key_id}/revoke': v.strictObject({ key_id: v.string(), revoked_at: time }),

@@ -1,5 +1,6 @@
 import { createContentStore } from '../../adapters/dynamodb/delivery/content-store.ts';
 import { type ActionAnswer, type ActionResult, actionBody, revealBody } from '../../console-api/notifications.ts';
+import { shellCommand } from '../../console-api/shell-command.ts';
 import { ContentUnreadableError } from '../../core/delivery/send.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { newRunId } from '../../core/model/queue-message.ts';
@@ -10,7 +11,6 @@ import { retryNow } from '../../core/operator/retry-now.ts';
 import { decide } from '../audited.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type Checked, type RouteTable, route } from '../http/routes.ts';
-import { shellCommand } from '../shell-command.ts';
 import { readRow } from './notifications.ts';
 
 type ActionInput = Omit<ActionAnswer, 'repeated' | 'results' | 'command'> & {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type DeadLetterGroup, deadLettersQuery } from '../../console-api/dead-letters.ts';
+import { shellCommand } from '../../console-api/shell-command.ts';
 import { type DeadGroup, groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
 import { credentialRepair } from '../credential-repair.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';
-import { shellCommand } from '../shell-command.ts';
 
 /** Rows that one answer reads: about 2,000 read units, and less than a second. */
 const MOST_ROWS = 2_000;

@@ -19,6 +19,7 @@ import {
   recipientsQuery,
   resolveBody,
 } from '../../console-api/newsletters.ts';
+import { shellCommand } from '../../console-api/shell-command.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../core/newsletter/lifecycle/operate.ts';
 import { resolveEmail } from '../../core/newsletter/lifecycle/resolve.ts';
@@ -31,7 +32,6 @@ import { decide } from '../audited.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type Checked, type RouteTable, route } from '../http/routes.ts';
-import { shellCommand } from '../shell-command.ts';
 
 const PAGE = 50;
 const text = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
@@ -126,8 +126,12 @@ export function newsletterRoutes(deps: ConsoleDeps): RouteTable {
         const { action } = request.input;
         const decision = { what: `email.resolve.${action}`, on: [email_id] };
         const { answer } = await decide('POST /api/emails/{email_id}/resolve', request, decision, deps, async () => {
-          const { email, resolved } = await resolveEmail(email_id, action, access);
-          return { answer: { email_id, status: email.status, resolved }, result: { resolved } };
+          const { email, resolved, continued, busy } = await resolveEmail(email_id, action, access);
+          const counts = { resolved, ...(busy > 0 && { busy }) };
+          return {
+            answer: { email_id, status: email.status, ...counts, ...(continued && { continued }) },
+            result: counts,
+          };
         });
         return answer;
       },

@@ -9,6 +9,7 @@ import {
   recipientHashBody,
 } from '../../console-api/notifications.ts';
 import type { ShellCommand } from '../../console-api/page.ts';
+import { shellCommand } from '../../console-api/shell-command.ts';
 import { checkRetry } from '../../core/delivery/policy/retry-check.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import { Problem } from '../../core/model/problem.ts';
@@ -19,7 +20,6 @@ import { remedyFor, viewOf } from '../../core/operator/views/notification-view.t
 import type { ConsoleDeps } from '../deps.ts';
 import { type Checked, type RouteTable, route } from '../http/routes.ts';
 import { listNotifications } from '../list-notifications.ts';
-import { shellCommand } from '../shell-command.ts';
 
 /** Notifications: lists, one with its attempts, and the hash by which lists find a recipient. */
 export function notificationRoutes(deps: ConsoleDeps): RouteTable {

@@ -8,6 +8,7 @@ import {
   operationsQuery,
 } from '../../console-api/operations.ts';
 import type { RouteKey } from '../../console-api/routes.ts';
+import { shellCommand } from '../../console-api/shell-command.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { createOperation, operate, possibleActs } from '../../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../../core/operator/operations/operation.ts';
@@ -17,7 +18,6 @@ import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { searchFilter } from '../filters.ts';
 import { type RouteTable, route } from '../http/routes.ts';
-import { shellCommand } from '../shell-command.ts';
 
 const place = v.strictObject({ before: v.pipe(v.string(), v.minLength(1), v.maxLength(100)) });
 const HOUR_MS = 3_600_000;

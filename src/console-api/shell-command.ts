@@ -4,6 +4,6 @@ export function shellCommand(command: string, local: boolean, args: readonly str
 }
 
 /** Ids come from other systems: whoever copies the line must not run what an id says. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,0 +1,47 @@
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
+
+/** In rem, as `.table-row` of the styles has them: between columns, and at both ends of a row. */
+const GAP = 0.875;
+const PADDING = 2;
+
+interface Track {
+  /** A grid track, such as `8rem` or `minmax(10rem, 2fr)`. */
+  readonly width: string;
+  readonly narrow?: 'head' | 'line';
+}
+
+/**
+ * The columns that have room. Those that a narrow screen leaves out anyway are left out from the left, one after the
+ * other, until the rest fits. Where even that has no room, texts are cut short.
+ * @param room rem
+ */
+export function fittingColumns<C extends Track>(columns: readonly C[], room: number): readonly C[] {
+  const needed = columns.reduce((sum, { width }) => sum + leastOf(width) + GAP, PADDING - GAP);
+  const least = columns.findIndex(({ narrow }) => narrow === undefined);
+  if (needed <= room) return columns;
+  return least < 0 ? columns.map(shrinking) : fittingColumns(columns.toSpliced(least, 1), room);
+}
+
+function shrinking<C extends Track>(column: C): C {
+  return { ...column, width: column.width.replace(/minmax\([^,]+/, 'minmax(0') };
+}
+
+function leastOf(width: string): number {
+  return Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
+}
+
+/** The width of an element in rem, followed as the window changes. */
+export function useRoom(element: RefObject<HTMLElement | null>): number {
+  const [room, setRoom] = useState(Number.POSITIVE_INFINITY);
+  useLayoutEffect(() => {
+    const shown = element.current;
+    if (shown === null) return;
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const measure = () => setRoom(shown.clientWidth / rem);
+    measure();
+    addEventListener('resize', measure);
+    return () => removeEventListener('resize', measure);
+  }, [element]);
+  return room;
+}

@@ -1,0 +1,129 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ResolveAnswer } from '../../src/console-api/newsletters.ts';
+import { openTab, startBrowser } from '../support/browser/browser.ts';
+import { type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
+
+let browser: Browser;
+let served: FakeConsole;
+beforeAll(async () => {
+  [browser, served] = await Promise.all([startBrowser(), startFakeConsole()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await served?.close();
+});
+
+describe('a decision about uncertain recipients', () => {
+  it.each<[string, Partial<ResolveAnswer>, 'status' | 'alert', RegExp]>([
+    ['all', { resolved: 4 }, 'status', /^4 recipients are sent again\.$/],
+    ['one', { resolved: 1 }, 'status', /^1 recipient is sent again\.$/],
+    ['some', { resolved: 3, continued: true }, 'status', /^3 recipients are sent again\. More follow/],
+    ['none of a busy batch', { resolved: 0, busy: 2 }, 'alert', /^0 recipients .* 2 batches are being sent .* again/],
+    ['those of a failed e-mail', { resolved: 4, status: 'failed' }, 'status', /“Send the rest” sends/],
+  ])('says what it reached: %s', async (_, answer, role, words) => {
+    served.answer({
+      'POST /api/emails/{email_id}/resolve': { email_id: 'EM1', status: 'submitting', resolved: 0, ...answer },
+    });
+    const { page } = await openTab(browser, served.url);
+    await page.goto('/newsletters/emails/EM1');
+    await page.getByRole('button', { name: 'Resend to uncertain' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resend to uncertain' }).click();
+    await page.getByRole(role).filter({ hasText: words }).waitFor();
+    await page.context().close();
+  });
+});
+
+it('names in the command for a new key what the form says', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('textbox', { name: 'Tenant' }).fill("Tom's");
+  await page.getByRole('checkbox', { name: /^read/ }).check();
+  await page.getByRole('textbox', { name: 'Description' }).fill('the billing service');
+  await page.getByRole('spinbutton', { name: 'Ends after days' }).fill('30');
+  await page.getByRole('spinbutton', { name: 'Requests per second' }).fill('5');
+  await page
+    .getByRole('dialog')
+    .getByText(
+      `keys create --tenant 'Tom'\\''s' --scope send --scope read --expires 30d --rate-limit 5 --description 'the billing service' --local`,
+    )
+    .waitFor();
+  await page.context().close();
+});
+
+describe('an operation on all that match', () => {
+  const asked = () => {
+    const { body = '{}' } = served.requests.findLast(({ path }) => path === '/api/operations') ?? {};
+    return JSON.parse(body).filter;
+  };
+
+  it('takes the period that the list shows, and nothing older', async () => {
+    const { page } = await openTab(browser, served.url);
+    await page.goto('/notifications?channel=slack');
+    expect(await page.getByRole('combobox', { name: 'Created' }).inputValue()).toBe('');
+    await page.getByText('Last 24 hours').first().waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Act on all that match…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('dialog', { name: /preview/ }).waitFor();
+    expect(asked()).toEqual({ channel: 'slack', from: expect.any(String) });
+    expect(Math.abs(Date.parse(asked().from) + 86_400_000 - Date.now())).toBeLessThan(60_000);
+    await page.context().close();
+  });
+
+  it('takes all dead letters, whatever their age, as the list of them does, and offers what is possible with them', async () => {
+    const { page } = await openTab(browser, served.url);
+    await page.goto('/notifications?status=dead');
+    await page.getByRole('option', { name: 'Any time' }).waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Act on all that match…' }).click();
+    const choices = page.getByRole('dialog').getByRole('radio');
+    await choices.first().waitFor();
+    expect(await Promise.all((await choices.all()).map((choice) => choice.inputValue()))).toEqual([
+      'redrive',
+      'give_up',
+    ]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('dialog', { name: /preview/ }).waitFor();
+    expect(asked()).toEqual({});
+    await page.context().close();
+  });
+
+  it('is not offered where nothing can be done', async () => {
+    const { page } = await openTab(browser, served.url);
+    await page.goto('/notifications?status=SUCCESS');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await page.getByRole('button', { name: 'Act on all that match…' }).count()).toBe(0);
+    await page.context().close();
+  });
+});
+
+it('shows details of an action as words, lists too', async () => {
+  const entry = { at: new Date().toISOString(), who: 'tester', role: 'operator', on: ['T1'], targets: 1 };
+  served.answer({
+    'GET /api/audit': {
+      entries: [
+        {
+          ...entry,
+          audit_id: 'A1',
+          what: 'key.create',
+          request_id: 'request-1',
+          details: '{"scopes":["send","read"],"filter":{"channel":"slack"}}',
+          result: { created: 1 },
+        },
+      ],
+      next_cursor: null,
+    },
+  });
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/audit');
+  await page.getByRole('cell', { name: 'scopes send read, channel slack' }).waitFor();
+  await page.context().close();
+});
+
+it('says on a path without a screen that there is none, by the heading of the page', async () => {
+  const { page } = await openTab(browser, served.url);
+  await page.goto('/nothing-here');
+  await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+  await page.context().close();
+});
