@@ -276,6 +276,6 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
       expect(owing, 'rows that keep their record').toBeGreaterThan(RUNS / 200);
       for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(RUNS / 300);
     },
-    Math.max(120_000, RUNS * 60),
+    Math.max(120_000, RUNS * 120),
   );
 });
