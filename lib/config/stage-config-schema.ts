@@ -7,8 +7,10 @@ import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retr
 import { isTimeZone } from '../../src/core/model/time.ts';
 import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
+import { SOURCE_RETRIES } from '../../src/core/newsletter/model/job-retries.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
+import { CONSOLE } from './console-config.ts';
 import { FUNCTION_MEMORY_MB, FUNCTION_NAMES } from './function-memory.ts';
 import { LANE_KEYS, laneWithoutWindow } from './lane-config.ts';
 import { ScheduleError, sweepIntervalSeconds } from './schedule-expression.ts';
@@ -47,9 +49,20 @@ const pacing = section({
 });
 
 const senderPattern = explain('must be an e-mail address, or *@ and a domain, such as *@news.your-domain.example');
+const retries = wholeBetween(0, 100, 'retries');
+const retryMinutes = numberBetween(1, 60, 'minutes');
+const retryPause = numberBetween(1, 300, 'seconds');
 const newsletter = section({
   batchConcurrency: v.optional(wholeBetween(1, 10, 'batches at once'), EMAIL_CONCURRENCY),
   totalConcurrency: v.optional(wholeBetween(2, 1000, 'batches at once'), 10),
+  storageRetriesBeforeSending: v.optional(retries, SOURCE_RETRIES.storage_before_sending),
+  storageMinutesBeforeSending: v.optional(retryMinutes, SOURCE_RETRIES.storage_before_minutes),
+  storageRetriesAfterSending: v.optional(retries, SOURCE_RETRIES.storage_after_sending),
+  storageMinutesAfterSending: v.optional(retryMinutes, SOURCE_RETRIES.storage_after_minutes),
+  storagePauseSeconds: v.optional(retryPause, SOURCE_RETRIES.storage_pause_seconds),
+  providerRetries: v.optional(retries, SOURCE_RETRIES.provider),
+  overloadedRetries: v.optional(retries, SOURCE_RETRIES.provider_overloaded),
+  providerPauseSeconds: v.optional(retryPause, SOURCE_RETRIES.provider_pause_seconds),
   clockSchedule: scheduleExpression('rate(1 minute)'),
   senders: v.optional(
     list(v.pipe(v.string(senderPattern), v.regex(/^(\*|[^@\s*]+)@[A-Za-z0-9.-]+$/, senderPattern)), 'addresses'),
@@ -98,44 +111,6 @@ const reservedConcurrency = section({
   dispatcher: v.optional(wholeBetween(2, 1_000, 'invocations'), 5),
 });
 
-const https = explain('must be an https URL without a slash at the end, such as https://login.your-domain.example');
-const text = explain('must be a text');
-const domainPrefix = explain('must be 1 to 63 of a-z, 0-9 and -, without aws, amazon or cognito');
-const words = v.array(v.pipe(v.string(), v.regex(/^[^\s,[\]]+$/)), explain('must be a list of words'));
-const signIn = {
-  roleClaim: v.exactOptional(v.pipe(v.string(text), v.minLength(1, text))),
-  operators: v.optional(words, ['operator']),
-  viewers: v.optional(words, ['viewer']),
-};
-const scope = explain('must be scopes separated by single spaces, openid among them');
-const consoleOff = explain('must be off, or an object with issuer and clientId, or with cognito');
-const console = v.union(
-  [
-    v.literal('off'),
-    section({
-      issuer: v.pipe(v.string(https), v.regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, https)),
-      clientId: v.pipe(v.string(text), v.minLength(1, text)),
-      scope: v.exactOptional(
-        v.pipe(
-          v.string(scope),
-          v.regex(/^(?=.*\bopenid\b)[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, scope),
-        ),
-      ),
-      ...signIn,
-    }),
-    section({
-      cognito: section({
-        domainPrefix: v.pipe(
-          v.string(domainPrefix),
-          v.regex(/^(?!.*(?:aws|amazon|cognito))[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, domainPrefix),
-        ),
-      }),
-      ...signIn,
-    }),
-  ],
-  consoleOff,
-);
-
 const KEYS = section({
   stage: v.pipe(v.string(stageName), v.regex(/^[a-z][a-z0-9-]{0,15}$/, stageName)),
   senderAddress: address,
@@ -166,7 +141,7 @@ const KEYS = section({
   alarmEmails: v.optional(list(address, 'e-mail addresses'), []),
   alarms: v.optional(alarms, {}),
   api: v.optional(api, {}),
-  console: v.optional(console, 'off'),
+  console: v.optional(CONSOLE, 'off'),
   logRetentionDays: v.optional(
     v.picklist(LOG_RETENTION_DAYS, explain(`must be one of ${LOG_RETENTION_DAYS.join(', ')} (days)`)),
     90,

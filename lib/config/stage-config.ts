@@ -115,6 +115,22 @@ export interface NewsletterSettings {
   readonly batchConcurrency: number;
   /** Batches of all emails that are sent at once, 2 to 1,000; 10. */
   readonly totalConcurrency: number;
+  /** Retries of a storage call before a call to SES, 0 to 100; 10 (batch-sending-service-job.md, リトライ仕様). */
+  readonly storageRetriesBeforeSending: number;
+  /** Minutes in which these retries are made, 1 to 60; 10. */
+  readonly storageMinutesBeforeSending: number;
+  /** Retries of a storage call that records an answer of SES, 0 to 100; 20. */
+  readonly storageRetriesAfterSending: number;
+  /** Minutes in which these retries are made, 1 to 60; 30. */
+  readonly storageMinutesAfterSending: number;
+  /** Seconds before the first retry of a storage call, 1 to 300; each further pause is twice as long; 2. */
+  readonly storagePauseSeconds: number;
+  /** Retries of a call that SES refused for the time being, 0 to 100; 6. */
+  readonly providerRetries: number;
+  /** Retries of a call that SES answered with 503, 0 to 100; 30. */
+  readonly overloadedRetries: number;
+  /** Seconds before the first retry of a call to SES, 1 to 300; each further pause is twice as long; 10. */
+  readonly providerPauseSeconds: number;
   /** When the clock looks for emails whose time has come: EventBridge cron or rate, UTC; every minute. */
   readonly clockSchedule: string;
   /** From addresses of newsletters, or `*@domain`. Empty: every address at the domain of senderAddress. */

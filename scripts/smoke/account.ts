@@ -7,6 +7,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { toForeignRow, toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { STACK } from './stack.ts';
+import { type PutAnswer, WRITER_OUTPUT } from './writer.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const POLL_MS = 2_000;
@@ -22,6 +23,8 @@ export interface SmokeAccount {
   row(log_id: string): Promise<Row | undefined>;
   /** Waits until the row is as wanted, at most so many seconds. */
   rowWhen(log_id: string, seconds: number, isWanted: (row: Row) => boolean): Promise<Row>;
+  /** Puts the row with the rights that the runbook gives to writers. */
+  putAsWriter(row: Row): Promise<PutAnswer>;
   /** Runs the dispatcher with the options of its event. */
   sweep(options?: object): Promise<Row>;
 }
@@ -64,6 +67,14 @@ export async function openAccount(): Promise<SmokeAccount> {
   );
   const dynamodb = new DynamoDBClient({});
   const lambda = new LambdaClient({});
+  const invoke = async (output: string, event: object) => {
+    const { Payload, FunctionError } = await lambda.send(
+      new InvokeCommand({ FunctionName: outputs[output], Payload: JSON.stringify(event) }),
+    );
+    const answer = Payload?.transformToString() ?? '{}';
+    if (FunctionError) throw new Error(`the function of output ${output} failed: ${answer}`);
+    return JSON.parse(answer);
+  };
   const TableName = outputs['NotificationLogTable'] ?? '';
   const account: SmokeAccount = {
     dynamodb,
@@ -86,15 +97,8 @@ export async function openAccount(): Promise<SmokeAccount> {
         await sleep(POLL_MS);
       }
     },
-    async sweep(options = {}) {
-      const FunctionName = outputs['DispatcherFunction'] ?? '';
-      const { Payload, FunctionError } = await lambda.send(
-        new InvokeCommand({ FunctionName, Payload: JSON.stringify(options) }),
-      );
-      const answer = Payload?.transformToString() ?? '{}';
-      if (FunctionError) throw new Error(`the dispatcher failed: ${answer}`);
-      return JSON.parse(answer);
-    },
+    putAsWriter: (row) => invoke(WRITER_OUTPUT, toItem(row)),
+    sweep: (options = {}) => invoke('DispatcherFunction', options),
   };
   return account;
 }

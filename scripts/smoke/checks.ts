@@ -91,6 +91,25 @@ const filters: Check = {
   },
 };
 
+const writers: Check = {
+  name: 'rights of writers',
+  expects: 'IAM lets a writer put the columns of the table document, and denies each put of a column of ours',
+  async run({ putAsWriter, row }) {
+    const later = new Date(Date.now() + 86_400_000).toISOString();
+    const columns = { next_retry_at: later };
+    const allowed = await putAsWriter(foreignRow('smoke-writer', columns));
+    assert.equal(allowed.put, true, `a put of the document's columns was denied: ${JSON.stringify(allowed)}`);
+    assert.notEqual(await row('smoke-writer'), undefined);
+    const ours = { work_queue: workQueueOf('due', 'urgent', 'x'), claim_until: later, record_due: '{}' };
+    for (const [column, value] of Object.entries(ours)) {
+      const log_id = `smoke-writer-${column}`;
+      const { put } = await putAsWriter(foreignRow(log_id, { ...columns, [column]: value }));
+      assert.equal(put, false, `a writer could put ${column}`);
+      assert.equal(await row(log_id), undefined);
+    }
+  },
+};
+
 const transformers: Check = {
   name: 'input transformers',
   expects: 'a delivery, a bounce and a complaint of SES’s mailbox simulator reach their rows',
@@ -150,4 +169,4 @@ const redrive: Check = {
 };
 
 /** In this order: the redrive needs the time that SQS takes to move a dead letter, so it is last. */
-export const CHECKS: readonly Check[] = [claim, filters, transformers, delays, redrive];
+export const CHECKS: readonly Check[] = [claim, filters, writers, transformers, delays, redrive];

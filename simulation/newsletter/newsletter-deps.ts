@@ -17,7 +17,7 @@ const TABLE_MS = 6;
 export const QUEUE_MS = 8;
 /** As lib/constructs/newsletter/ sets it: batches at once of all emails. */
 export const TOTAL_CONCURRENCY = 10;
-const QUIET = { info: () => {}, warn: () => {} };
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Storage refused a call, or its answer got lost. */
 class StorageFault extends Error {

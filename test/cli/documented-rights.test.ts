@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { emailAccess } from '../../src/adapters/deployment/email-access.ts';
@@ -8,20 +8,9 @@ import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/ne
 import type { Email } from '../../src/core/newsletter/model/email.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../support/cli/operations.ts';
 import { recordingActions } from '../support/cli/recorded-calls.ts';
+import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../support/docs/operator-commands.ts';
 import { startLoopback } from '../support/loopback.ts';
 import { batchRow, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
-import { PROJECT_ROOT } from '../support/project-root.ts';
-
-const RUNBOOK = readFileSync(join(PROJECT_ROOT, 'docs', 'runbook.md'), 'utf8');
-const SECTION = RUNBOOK.split('\n## Operator commands\n')[1]?.split('\n## ')[0] ?? '';
-
-/** The actions in the last column of the table, by command. */
-const DOCUMENTED = new Map(
-  [...SECTION.matchAll(/^\| `([\w ]+)` \|.*\| ([^|]*) \|$/gm)].map(([, command = '', rights = '']) => [
-    command,
-    [...rights.matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action).sort(),
-  ]),
-);
 
 let ops: Operations;
 beforeAll(async () => {
@@ -255,7 +244,7 @@ describe('the rights of the operator commands', () => {
     const without = new Set([...groups, 'spool', 'help', ...groups.map((group) => `${group} help`)]);
     const commands = all.filter((name) => !without.has(name)).sort();
     expect(commands.length).toBeGreaterThan(12);
-    expect([...DOCUMENTED.keys()].sort()).toEqual(commands);
+    expect([...OPERATOR_COMMANDS.keys()].sort()).toEqual(commands);
     // The console does what the other commands do, until somebody ends it.
     expect(Object.keys(SCENARIOS).sort()).toEqual(commands.filter((name) => name !== 'console'));
   });
@@ -266,7 +255,7 @@ describe('the rights of the operator commands', () => {
     const server = await start?.();
     try {
       const endpoints = service === undefined || server === undefined ? {} : { [service]: server.url };
-      expect(DOCUMENTED.get(name)).toEqual(await actionsOf(lines, endpoints));
+      expect(OPERATOR_COMMANDS.get(name)).toEqual(await actionsOf(lines, endpoints));
     } finally {
       await server?.close();
       vi.unstubAllEnvs();
@@ -275,7 +264,7 @@ describe('the rights of the operator commands', () => {
 
   it('name what every command needs beside them', () => {
     for (const action of ['cloudformation:DescribeStacks', 'kms:Decrypt', 'secretsmanager:GetSecretValue']) {
-      expect(SECTION).toContain(`\`${action}\``);
+      expect(OPERATOR_SECTION).toContain(`\`${action}\``);
     }
   });
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { retryLogId } from '../../src/core/delivery/retry-record.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
+import { clip } from '../../src/core/model/text.ts';
 import { at, messageFor, T0 } from '../support/rows.ts';
 import { fresh, putFresh, type StoreUnderTest, UNTIL } from './store-under-test.ts';
 
@@ -112,6 +113,16 @@ export function claimSuite(store: () => StoreUnderTest): void {
       false,
     );
     expect(await store().rows.settle({ ...claimed, last_attempt: 0 }, change)).toBe(false);
+  });
+
+  it('takes its own settlement for one when it is repeated, though its message was cut at an emoji', async () => {
+    const row = await put();
+    const { row: claimed } = await store().rows.claim(messageFor(row), UNTIL, 'mine');
+    if (!claimed) throw new Error('the claim was refused');
+    const error_message = clip(`${'x'.repeat(98)}😀 and more`, 100);
+    const change = { set: { send_status: 'RETRY', work_at: UNTIL, error_message } } as const;
+    expect(await store().rows.settle(claimed, change)).toBe(true);
+    expect(await store().rows.settle(claimed, change)).toBe(true);
   });
 
   it('takes its own claim by a change for one when it is repeated, and no other', async () => {

@@ -1,32 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { failedRow } from '../../bench/setup/rows.ts';
+import { writerPolicy } from '../../scripts/smoke/writer-policy.ts';
 import { OWN_COLUMN_RULES } from '../../src/core/model/work/work-rules.ts';
-import { PROJECT_ROOT } from '../support/project-root.ts';
 import { T0 } from '../support/rows.ts';
-
-interface Statement {
-  readonly Effect: string;
-  readonly Action: readonly string[];
-  readonly Condition: {
-    readonly 'ForAllValues:StringEquals': { readonly 'dynamodb:Attributes': readonly string[] };
-    readonly Null: Readonly<Record<string, string>>;
-  };
-}
-
-/** The policy for writers, as an administrator copies it from the runbook. */
-function policy(): Statement {
-  const runbook = readFileSync(join(PROJECT_ROOT, 'docs/runbook.md'), 'utf8');
-  const json = /### Rights of writers.*?```json\n(.*?)```/s.exec(runbook)?.[1] ?? '{}';
-  const [statement] = (JSON.parse(json) as { readonly Statement: readonly Statement[] }).Statement;
-  if (statement === undefined) throw new Error('The runbook has no policy for writers.');
-  return statement;
-}
 
 /** Whether IAM lets a writer name these attributes in one request. */
 function mayWrite(columns: readonly string[]): boolean {
-  const allowed = policy().Condition['ForAllValues:StringEquals']['dynamodb:Attributes'];
+  const allowed = writerPolicy().Condition['ForAllValues:StringEquals']['dynamodb:Attributes'];
   return columns.every((column) => allowed.includes(column));
 }
 
@@ -52,7 +32,7 @@ describe("the runbook's policy for writers", () => {
   });
 
   it('allows single writes only, and no request without attributes', () => {
-    const { Effect, Action, Condition } = policy();
+    const { Effect, Action, Condition } = writerPolicy();
     expect(Effect).toBe('Allow');
     expect(Action).toEqual(['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:BatchWriteItem']);
     expect(Condition.Null).toEqual({ 'dynamodb:Attributes': 'false' });

@@ -1,16 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
-import { type DeployedStack, STACK, stackOn } from '../support/emulator/deployed-stack.ts';
-import { ACCOUNT, type Credentials, type Ministack, startMinistack } from '../support/emulator/ministack.ts';
+import { sectionOf } from '../support/docs/operator-commands.ts';
+import { deployOnEmulator, MINUTES } from '../support/emulator/deploy.ts';
+import type { DeployedStack } from '../support/emulator/deployed-stack.ts';
+import type { Credentials, Ministack } from '../support/emulator/ministack.ts';
+import { FIND_STACK, type Outputs, queueOf, queuesIn, tableOf } from '../support/emulator/resources.ts';
 import { foreignRow } from '../support/emulator/rows.ts';
 import { createUser, type Right, without } from '../support/emulator/users.ts';
-import { PROJECT_ROOT } from '../support/project-root.ts';
 
-const MINUTES = 60_000;
-
-type Outputs = Readonly<Record<string, string>>;
 type Attempt = (stack: DeployedStack, user: Credentials, outputs: Outputs) => Promise<unknown>;
 
 /** What someone may do according to a document, and what that is to enable them to. */
@@ -24,19 +20,7 @@ interface DocumentedRights {
   readonly needed: string;
 }
 
-const tableOf = (name = '') => `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/${name}`;
-const queueOf = (url: string) => `arn:aws:sqs:us-east-1:${ACCOUNT}:${url.split('/').at(-1)}`;
-const lanesOf = ({ LaneQueues = '{}' }: Outputs) =>
-  Object.values(JSON.parse(LaneQueues) as Record<string, Record<string, string>>).flatMap((lanes) =>
-    Object.values(lanes).map(queueOf),
-  );
 const slackDeadLetters = ({ DeadLetterQueues = '{}' }: Outputs) => queueOf(JSON.parse(DeadLetterQueues).slack);
-
-/** Every command finds the stack first. */
-const findStack: Right = {
-  actions: ['cloudformation:DescribeStacks'],
-  resources: [`arn:aws:cloudformation:us-east-1:${ACCOUNT}:stack/${STACK}/*`],
-};
 
 const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
   'a producer put a row': {
@@ -57,11 +41,11 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
     file: 'docs/runbook.md',
     section: 'Run, preview, filter',
     rights: (outputs) => [
-      findStack,
+      FIND_STACK,
       { actions: ['dynamodb:Query'], resources: [`${tableOf(outputs['NotificationLogTable'])}/index/work_index`] },
       { actions: ['dynamodb:BatchGetItem'], resources: [tableOf(outputs['NotificationLogTable'])] },
       { actions: ['dynamodb:GetItem', 'dynamodb:Query'], resources: [tableOf(outputs['PipelineStateTable'])] },
-      { actions: ['sqs:GetQueueAttributes', 'sqs:SendMessage'], resources: lanesOf(outputs) },
+      { actions: ['sqs:GetQueueAttributes', 'sqs:SendMessage'], resources: queuesIn(outputs['LaneQueues']) },
       { actions: ['kms:Decrypt'], resources: [outputs['DataKey'] ?? ''] },
     ],
     attempt: (stack, user) => stack.npm('batch:notification-retry', ['--json', '--wait'], user),
@@ -81,7 +65,7 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
         ].map((action) => `sqs:${action}`),
         resources: [slackDeadLetters(outputs)],
       },
-      { actions: ['sqs:SendMessage'], resources: lanesOf(outputs) },
+      { actions: ['sqs:SendMessage'], resources: queuesIn(outputs['LaneQueues']) },
     ],
     attempt: async (stack, user, outputs) => {
       for (const command of ['start-message-move-task', 'list-message-move-tasks']) {
@@ -97,7 +81,7 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
     file: 'docs/runbook.md',
     section: 'API keys',
     rights: ({ ApiKeysTable, DataKey = '' }) => [
-      findStack,
+      FIND_STACK,
       {
         actions: ['dynamodb:PutItem', 'dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:Scan'],
         resources: [tableOf(ApiKeysTable)],
@@ -115,25 +99,13 @@ const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
   },
 };
 
-/** The text of a section of a document, up to the next heading. */
-function sectionOf(file: string, heading: string): string {
-  const text = readFileSync(join(PROJECT_ROOT, file), 'utf8');
-  const [, section] = text.split(`\n## ${heading}\n`);
-  if (section === undefined) throw new Error(`${file} has no section "${heading}"`);
-  return section.split(/\n## /)[0] ?? '';
-}
-
 describe.skipIf(!process.env['WITH_EMULATOR'])('the rights that the documents list', { timeout: 6 * MINUTES }, () => {
   let emulator: Ministack;
   let stack: DeployedStack;
   let outputs: Outputs;
 
   beforeAll(async () => {
-    const [assembly, started] = await Promise.all([synthesizeForEmulator(), startMinistack({ enforceIam: true })]);
-    emulator = started;
-    stack = stackOn(emulator);
-    await stack.prepare(assembly);
-    await stack.deploy(assembly);
+    ({ emulator, stack } = await deployOnEmulator({ enforceIam: true }));
     outputs = await stack.outputs();
   }, 8 * MINUTES);
   afterAll(() => emulator?.stop());

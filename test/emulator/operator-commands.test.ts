@@ -2,17 +2,17 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
-import { type DeployedStack, stackOn } from '../support/emulator/deployed-stack.ts';
-import { type Ministack, startMinistack } from '../support/emulator/ministack.ts';
+import { OPERATOR_COMMANDS } from '../support/docs/operator-commands.ts';
+import { deployOnEmulator, MINUTES } from '../support/emulator/deploy.ts';
+import type { DeployedStack } from '../support/emulator/deployed-stack.ts';
+import type { Ministack } from '../support/emulator/ministack.ts';
 import { NewsletterCalls } from '../support/emulator/newsletter-calls.ts';
-import { documentedRights, OPERATOR_COMMANDS, type Outputs } from '../support/emulator/operator-rights.ts';
-import { foreignRow } from '../support/emulator/rows.ts';
+import { documentedRights } from '../support/emulator/operator-rights.ts';
+import type { Outputs } from '../support/emulator/resources.ts';
+import { leaveRow } from '../support/emulator/rows.ts';
 import { until } from '../support/emulator/until.ts';
 import { createUser } from '../support/emulator/users.ts';
 import { type Loopback, replying, startLoopback } from '../support/loopback.ts';
-
-const MINUTES = 60_000;
 
 interface Attempt {
   /** Arguments of `npm run ops`. */
@@ -44,11 +44,7 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       writeFileSync(members, 'member_id,email\nann,ann@your-domain.example\n');
       writeFileSync(post, '# Hello\n\nText');
       receiver = await startLoopback();
-      const [assembly, started] = await Promise.all([synthesizeForEmulator(), startMinistack({ enforceIam: true })]);
-      emulator = started;
-      stack = stackOn(emulator);
-      await stack.prepare(assembly);
-      await stack.deploy(assembly);
+      ({ emulator, stack } = await deployOnEmulator({ enforceIam: true }));
       outputs = await stack.outputs();
       await stack.aws(['sesv2', 'create-email-identity', '--email-identity', 'example.com']);
       newsletters = new NewsletterCalls(stack);
@@ -62,15 +58,13 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       await receiver?.close();
     }, MINUTES);
 
-    const put = async (log_id: string) => {
-      const item = foreignRow({ log_id, notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/${log_id}` });
-      await stack.aws(['dynamodb', 'put-item', '--table-name', outputs['NotificationLogTable'] ?? '', '--item', item]);
-      await until(`${log_id} is indexed`, async () => (await stack.row(log_id))?.['work_queue'] !== undefined);
-    };
+    /** A row that waits for the next sweep. */
+    const leave = (log_id: string) =>
+      leaveRow(stack, { log_id, notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/${log_id}` });
     /** Rows that end as dead letters, because the receiver refuses them for good. */
     const giveUp = async (...log_ids: readonly string[]) => {
       receiver.answer = replying(401, '{"error":"unauthorized"}');
-      for (const log_id of log_ids) await put(log_id);
+      for (const log_id of log_ids) await leave(log_id);
       await stack.npm('batch:notification-retry', ['--json', '--channel=webhook', '--wait']);
       const letters = () => stack.npm('ops', ['dlq', 'list', '--channel', 'webhook', '--json']);
       await until('the dead letters are there', async () => {
@@ -79,8 +73,6 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
       });
       receiver.answer = replying(200, 'ok');
     };
-    /** A row that waits for the next sweep. */
-    const leave = (log_id: string) => put(log_id);
     const json = async (...args: readonly string[]) => JSON.parse(await stack.npm('ops', [...args, '--json']));
     const key = async () => {
       key_id = (await json('keys', 'create', ...tenant, '--scope', 'send')).key_id;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEST_SOURCE, withIndexedNames } from '../support/emulator/adapt-template.ts';
 import { synthesizeForEmulator } from '../support/emulator/assembly.ts';
-import { type DeployedStack, stackOn } from '../support/emulator/deployed-stack.ts';
-import { type Ministack, startMinistack } from '../support/emulator/ministack.ts';
-import { foreignRow } from '../support/emulator/rows.ts';
+import { deployOnEmulator, MINUTES, refusedCalls } from '../support/emulator/deploy.ts';
+import type { DeployedStack } from '../support/emulator/deployed-stack.ts';
+import type { Ministack } from '../support/emulator/ministack.ts';
+import { leaveRow } from '../support/emulator/rows.ts';
 import { until } from '../support/emulator/until.ts';
 import { type Loopback, replying, startLoopback } from '../support/loopback.ts';
 import { SES_SAMPLES } from '../support/tools/ses-samples.ts';
 
-const MINUTES = 60_000;
 /** Senders refuse a notification for good when the receiver answers this. */
 const UNAUTHORIZED = replying(401, '{"error":"unauthorized"}');
 const ACCEPTED = replying(200, 'ok');
@@ -26,21 +26,14 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
 
   beforeAll(async () => {
     receiver = await startLoopback();
-    [assembly, emulator] = await Promise.all([synthesizeForEmulator(), startMinistack({ enforceIam })]);
-    stack = stackOn(emulator);
-    await stack.prepare(assembly);
-    await stack.deploy(assembly);
+    ({ emulator, stack, assembly } = await deployOnEmulator({ enforceIam }));
   }, 8 * MINUTES);
   afterAll(async () => {
     await emulator?.stop();
     await receiver?.close();
   });
 
-  const put = async (log_id: string, changes: Readonly<Record<string, string>>) => {
-    const { NotificationLogTable = '' } = await stack.outputs();
-    const item = foreignRow({ log_id, ...changes });
-    await stack.aws(['dynamodb', 'put-item', '--table-name', NotificationLogTable, '--item', item]);
-  };
+  const put = (log_id: string, changes: Readonly<Record<string, string>>) => leaveRow(stack, { log_id, ...changes });
   const rowWith = (log_id: string, column: string, value: unknown) =>
     until(`${column} of ${log_id} is ${value}`, async () => {
       const row = await stack.row(log_id);
@@ -58,7 +51,6 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     await put('row-slack', { notification_type: 'SLACK', recipient_address: `${url}/slack` });
     const ids = ['row-email', 'row-webhook', 'row-teams', 'row-slack'];
     for (const log_id of ids) {
-      await until(`${log_id} is indexed`, async () => (await stack.row(log_id))?.['work_queue'] !== undefined);
       expect(await stack.row(log_id)).not.toHaveProperty('recipient_address');
     }
 
@@ -125,7 +117,6 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
   it('gives up what a receiver refuses, and delivers it when an operator replays it', async () => {
     receiver.answer = UNAUTHORIZED;
     await put('row-dead', { notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/dead` });
-    await until('row-dead is indexed', async () => (await stack.row('row-dead'))?.['work_queue'] !== undefined);
     await stack.npm('batch:notification-retry', ['--json', '--channel=webhook']);
     await rowWith('row-dead', 'failure_reason', 'AUTH_FAILED');
     await until('its dead letter is in the queue', async () =>
@@ -149,7 +140,6 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
     expect(JSON.parse((await stack.outputs())['RetryPolicy'] ?? '')).toMatchObject({ base_interval_seconds: 60 });
     receiver.answer = replying(503);
     await put('row-later', { notification_type: 'WEBHOOK', recipient_address: `${receiver.url}/later` });
-    await until('row-later is indexed', async () => (await stack.row('row-later'))?.['work_queue'] !== undefined);
     await stack.npm('batch:notification-retry', ['--json', '--wait']);
     const { next_retry_at, updated_at } = await rowWith('row-later', 'send_status', 'RETRY');
     const delay = Date.parse(String(next_retry_at)) - Date.parse(String(updated_at));
@@ -159,7 +149,7 @@ describe.skipIf(!process.env['WITH_EMULATOR']).each([
   });
 
   it('was denied nothing', () => {
-    expect(emulator.log().match(/.{0,300}(AccessDenied|not authorized|UnrecognizedClient).{0,300}/g)).toBeNull();
+    expect(refusedCalls(emulator)).toEqual([]);
   });
 
   it('leaves nothing behind when it is destroyed', async () => {

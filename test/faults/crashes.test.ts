@@ -127,9 +127,9 @@ describe('a near retry whose worker dies before or after any external call', () 
   it('and that SQS refuses is left to the look ahead, which finds no message noted for it', async () => {
     const world = await World.of([{ log_id: 'log-1', priority: 'urgent', script: refuse('RATE_LIMITED') }]);
     await world.sweep();
-    world.queueRefused = true;
+    world.channel.queueRefused = true;
     await world.work();
-    world.queueRefused = false;
+    world.channel.queueRefused = false;
     expect(world.queue.messages).toEqual([]);
     await world.sweep({}, { ahead: true });
     expect(world.queue.messages).toHaveLength(1);

@@ -6,10 +6,11 @@ import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
 import type { LaneLoad, SweepFaults } from '../support/faults/dispatcher.ts';
+import type { Given } from '../support/faults/given.ts';
 import { HOSTILE_KINDS } from '../support/faults/hostile-rows.ts';
 import { assertInvariants, assertSent, inTime } from '../support/faults/invariants.ts';
 import type { FaultPlan } from '../support/faults/worker.ts';
-import { type Given, World } from '../support/faults/world.ts';
+import { World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const RUNS = Number(process.env['FAULT_RUNS'] ?? 1000);
@@ -240,7 +241,7 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
             }
             deaths += world.deaths;
             duplicates += world.excused.size;
-            breakers.opened += world.breakers.breakers.size;
+            breakers.opened += world.channel.breakers.breakers.size;
             if (lost) world.queue.messages.splice(0);
             const mustBeSent = inTime(world);
             await world.settleDown();
@@ -250,7 +251,9 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
             steps_max = Math.max(steps_max, steps.length);
             setAside += world.hostileRows().length;
             breakers.held += world.reports.filter(({ held_by }) => held_by !== undefined).length;
-            breakers.drained += [...world.breakers.breakers.values()].filter(({ state }) => state !== 'open').length;
+            breakers.drained += [...world.channel.breakers.breakers.values()].filter(
+              ({ state }) => state !== 'open',
+            ).length;
             failedOver += world.rows().filter((row) => row.successor_log_id !== undefined).length;
             for (const { send_status, failure_reason } of world.rows()) {
               const end = failure_reason ?? send_status;
@@ -273,6 +276,6 @@ describe('any schedule of requests, deaths, throttling, bursts, a RetryLog that 
       expect(owing, 'rows that keep their record').toBeGreaterThan(RUNS / 200);
       for (const [what, count] of Object.entries(breakers)) expect(count, what).toBeGreaterThan(RUNS / 300);
     },
-    Math.max(120_000, RUNS * 60),
+    Math.max(120_000, RUNS * 120),
   );
 });

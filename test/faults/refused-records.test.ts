@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import type { Given } from '../support/faults/given.ts';
 import { assertInvariants } from '../support/faults/invariants.ts';
 import type { Script } from '../support/faults/provider.ts';
-import { type Given, World } from '../support/faults/world.ts';
+import { World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
 const refuse = (error_type: ProviderErrorType, times: number): Script =>

@@ -16,7 +16,7 @@ describe('a call that takes seconds, in which other workers take what becomes vi
   it('leaves no row that waits for a message which is gone', async () => {
     for (const slow of Array.from({ length: 8 }, (_, call) => call)) {
       const world = await World.of([{ log_id: 'log-1', priority: 'urgent', script: [] }]);
-      world.holds = 1;
+      world.channel.holds = 1;
       await world.sweep();
       await world.work({ slow: new Set([slow]) });
       for (const row of world.rows()) expect(hasItsMessage(world, row), `slow call ${slow}`).toBe(true);

@@ -37,10 +37,10 @@ describe('a newsletter that cannot be published gets a sentence, and nothing is 
   const past = new Date(Date.now() - 60_000).toISOString();
 
   it.each([
-    ['an unknown newsletter', { newsletter_id: 'daily' }, /no newsletter with this id: PUT/],
+    ['an unknown newsletter', { newsletter_id: 'daily' }, /no newsletter daily: PUT \/v1\/newsletters\/daily makes it/],
     ['a segment with an unknown field', { segment: 'age:9' }, /age.*status/s],
     ['a segment that is none', { segment: 'status:' }, /segment/i],
-    ['an unknown merge field', { body: 'Dear {nmae}' }, /merge fields/],
+    ['an unknown merge field', { body: 'Dear {nmae}' }, /^{nmae} is no merge field\. The fields are {name}/],
     ['a time that has passed', { scheduled_at: past }, /has passed: leave it out to send at once/],
     ['a window of no time', { delivery_window_minutes: 0 }, /1 to 10080/],
     ['a format that is none', { format: 'pdf' }, /html, markdown, text/],

@@ -6,6 +6,7 @@ import { type ProviderErrorType, policyOf } from '../../src/core/model/error-typ
 import { type NotificationRow, type RetryRecord, UPDATED_BY } from '../../src/core/model/notification.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
 import { at, CONTENT, dueRow, messageFor, received } from './rows.ts';
 
 export const NOW = at(1000);
@@ -77,6 +78,37 @@ export function settledRow(changes: Partial<NotificationRow>, without: readonly 
   return Object.fromEntries(Object.entries(row).filter(([name]) => !without.some((gone) => gone === name)));
 }
 
+/** The counters of an attempt that used up no retry. */
+export const UNCOUNTED = { send_attempts: 1, attempts_left: 5, retry_count: 0 } as const;
+
+/** What a settlement writes about a next attempt. A message is queued at once if SQS can delay it so long. */
+export function dueAgain(ms: number): Partial<NotificationRow> {
+  const next_retry_at = new Date(NOW.getTime() + ms).toISOString();
+  const queued_for = ms <= 15 * MINUTE ? { queued_for: next_retry_at.slice(11, 19) } : {};
+  return { send_status: 'RETRY', next_retry_at, work_at: next_retry_at, ...queued_for };
+}
+
+/** What a settlement writes when message-1 becomes a dead letter. */
+export function deadLetter(failure_reason: NonNullable<NotificationRow['failure_reason']>): Partial<NotificationRow> {
+  return {
+    send_status: 'FAILED',
+    failure_reason,
+    work_queue: workQueueOf('dead', 'normal', 'log-1'),
+    work_at: NOW.toISOString(),
+    dead_message_id: 'message-1',
+    dead_run_id: 'sweep-1',
+  };
+}
+
+/** What a report says that names no attempt. */
+export const REPORTED = {
+  log_id: 'log-1',
+  tenant_id: 'tenant-1',
+  channel: 'webhook',
+  priority: 'normal',
+  run_id: 'sweep-1',
+} as const;
+
 /** The record of the first retry of dueRow(). */
 export function retryRecord(changes: Partial<RetryRecord>): RetryRecord {
   return {
@@ -94,9 +126,8 @@ export function retryRecord(changes: Partial<RetryRecord>): RetryRecord {
   };
 }
 
-/** What row and record say about a refusal of `refused`. */
-export function saidOf(error_type: ProviderErrorType, attempt = 1) {
-  const message = `it is ${error_type}`;
+/** What row and record say about a refusal, by default one of `refused`. */
+export function saidOf(error_type: ProviderErrorType, attempt = 1, message = `it is ${error_type}`) {
   return {
     row: {
       error_type,

@@ -1,8 +1,12 @@
 import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Clock } from '../../src/core/model/time.ts';
+import { ACCOUNT, PacedGate } from '../../src/core/pacing/paced-gate.ts';
 import { Pacer, type PacerDeps } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 /** A worker's budgets, in memory unless the test gives another store. */
 export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {
@@ -14,6 +18,23 @@ export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {
     random: Math.random,
     workers: 15,
     ...deps,
+  });
+}
+
+/** The gate of a worker of e-mail, by budgets for the whole account. */
+export function accountGate(pacer: Pacer, { clock, pause }: Pick<VirtualTime, 'clock' | 'pause'>): PacedGate {
+  return new PacedGate({
+    inner: PASS_THROUGH,
+    channel: 'email',
+    budgets: {
+      reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? { slots: [], waits: [] },
+      exceeded: (limit) => pacer.exceeded(limit),
+      blocked: (key, until) => pacer.blocked(key, until),
+    },
+    receiver: ACCOUNT,
+    policy: DEFAULT_RETRY_POLICY,
+    clock,
+    pause,
   });
 }
 

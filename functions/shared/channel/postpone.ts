@@ -1,7 +1,7 @@
 import { claimToken } from '../../../src/core/delivery/claim-token.ts';
+import type { Random } from '../../../src/core/delivery/policy/random.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import { runOfCopy } from '../../../src/core/model/queue-message.ts';
-import type { Random } from '../../../src/core/model/random.ts';
 import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';

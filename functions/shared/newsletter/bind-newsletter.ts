@@ -5,6 +5,7 @@ import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batc
 import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/job-log.ts';
+import { type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-retries.ts';
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { queuesOnFirstMessage } from './on-first-email.ts';
@@ -15,6 +16,7 @@ interface NewsletterEnv {
   readonly NEWSLETTER_PREPARE_QUEUE: string;
   readonly NEWSLETTER_SEND_QUEUE: string;
   readonly BATCH_CONCURRENCY: number;
+  readonly NEWSLETTER_RETRIES: JobRetries;
   readonly NEWSLETTER_PATIENCE_SECONDS: number;
 }
 
@@ -31,6 +33,7 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
   const log: JobLog = {
     info: (message, fields = {}) => logger.info(message, fields),
     warn: (message, fields = {}) => logger.warn(message, fields),
+    error: (message, fields = {}) => logger.error(message, fields),
     count: (what) => count(metrics, METRIC_OF[what]),
   };
   return {
@@ -38,7 +41,7 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
     batches: createBatchStore(client, env.EMAIL_BATCHES_TABLE, clock),
     queues: queuesOnFirstMessage({ prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE }),
     limits: {
-      ...DEFAULT_JOB_LIMITS,
+      ...withRetries(DEFAULT_JOB_LIMITS, env.NEWSLETTER_RETRIES),
       concurrency: env.BATCH_CONCURRENCY,
       claim_ms: patience_ms,
       message_ms: 2.5 * patience_ms,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { retriesFromJson } from '../../../src/adapters/deployment/newsletter-retries-config.ts';
 import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
 import { type Deployed, localOnly, name, queueUrl, wholeNumber } from './env-values.ts';
 
@@ -28,6 +29,7 @@ const newsletterJob = {
   NEWSLETTER_SEND_QUEUE: queueUrl,
   /** Batches of one email that are sent at once. */
   BATCH_CONCURRENCY: wholeNumber,
+  NEWSLETTER_RETRIES: retriesFromJson,
   ...localOnly,
 };
 

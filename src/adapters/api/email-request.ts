@@ -37,7 +37,7 @@ export async function toPublication(
   const scheduled_at = request.scheduled_at && parseTime(request.scheduled_at)?.toISOString();
   const repeat = stored !== undefined;
   const faults = [
-    newsletter === undefined && NO_NEWSLETTER,
+    newsletter === undefined && unknownNewsletter(newsletter_id),
     await segmentFault(segment),
     await bodyFault({ body, format }),
     !repeat && scheduled_at !== undefined && timeFault(scheduled_at, now),
@@ -57,11 +57,10 @@ export async function toPublication(
   return { publication, repeat };
 }
 
-const NO_NEWSLETTER: FieldFault = {
-  path: 'newsletter_id',
-  rule: 'existing_newsletter',
-  message: 'There is no newsletter with this id: PUT /v1/newsletters/{newsletter_id} makes one.',
-};
+function unknownNewsletter(newsletter_id: string): FieldFault {
+  const message = `There is no newsletter ${newsletter_id}: PUT /v1/newsletters/${newsletter_id} makes it.`;
+  return { path: 'newsletter_id', rule: 'existing_newsletter', message };
+}
 
 async function segmentFault(segment: string | undefined): Promise<FieldFault | undefined> {
   try {

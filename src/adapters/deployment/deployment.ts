@@ -54,6 +54,7 @@ export interface Deployment {
     readonly dynamodb: ClientOptions;
     readonly sqs: ClientOptions;
     readonly lambda?: ClientOptions;
+    readonly ses?: ClientOptions;
   };
 }
 

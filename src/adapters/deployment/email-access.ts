@@ -39,7 +39,7 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAc
     clock,
     newId,
     limits: DEFAULT_JOB_LIMITS,
-    log: { info: () => {}, warn: () => {} },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
   };
 }
 

@@ -18,7 +18,7 @@ const queues = v.object({ express: text, standard: text, dead_letter: text });
 const endpointsFile = v.object({
   pid: v.number(),
   region: text,
-  endpoints: v.looseObject({ dynamodb: text, sqs: text, api: text }),
+  endpoints: v.looseObject({ dynamodb: text, sqs: text, api: text, ses: v.optional(text) }),
   tables: v.object({
     notification_log: text,
     notification_content: text,
@@ -109,6 +109,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
       dynamodb: { endpoint: endpoints.dynamodb, region, credentials },
       sqs: { endpoint: endpoints.sqs, region, credentials },
       lambda: { endpoint: endpoints.api, region, credentials },
+      ...(endpoints.ses !== undefined && { ses: { endpoint: endpoints.ses, region, credentials } }),
     },
   };
 }

@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SuccessorStore } from '../../core/delivery/failover.ts';
 import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
 import { isStored, retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
-import type { RowScan } from '../../core/indexing/reconcile.ts';
 import type { ForeignRow } from '../../core/model/foreign-row.ts';
 import {
   type NotificationContent,
@@ -13,15 +11,16 @@ import {
   type RetryRecord,
   UPDATED_BY,
 } from '../../core/model/notification.ts';
-import { providerHost } from '../../core/model/provider-key.ts';
 import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { setAside } from '../../core/model/work/set-aside.ts';
-import { readEntries } from '../../core/model/work/work-rules.ts';
-import { type DueIndex, type DueItem, type PageCursor, workQueuePrefix } from '../../core/model/work-index.ts';
+import { workQueuePrefix } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { memoryDueIndex } from './memory-due-index.ts';
+import { memoryRowScan } from './memory-row-scan.ts';
 import { MemoryShards } from './memory-shards.ts';
+import { type KeptContent, memorySuccessors } from './memory-successors.ts';
 
 type StoredRow = Record<string, unknown>;
 
@@ -29,10 +28,7 @@ type StoredRow = Record<string, unknown>;
 export class MemoryTables implements IndexStore {
   readonly log = new Map<string, StoredRow>();
   readonly retryLog = new Map<string, RetryRecord>();
-  readonly content = new Map<
-    string,
-    NotificationContent & { readonly tenant_id: string; readonly sequence?: string }
-  >();
+  readonly content = new Map<string, KeptContent>();
   readonly shards = new MemoryShards();
   readonly #clock: Clock;
 
@@ -126,46 +122,9 @@ export class MemoryTables implements IndexStore {
     },
   };
 
-  readonly successors: SuccessorStore = {
-    copyContent: async (row, successor) => {
-      const content = this.content.get(row.log_id);
-      if (content?.fallback === undefined) return undefined;
-      const { sequence: _, fallback, ...rest } = content;
-      if (!this.content.has(successor.log_id)) {
-        this.content.set(successor.log_id, { ...rest, recipient: fallback.recipient, sequence: '0' });
-      }
-      const { integration_config_id } = fallback;
-      const provider_host = integration_config_id === undefined ? providerHost(fallback.recipient) : undefined;
-      return {
-        ...(integration_config_id !== undefined && { integration_config_id }),
-        ...(provider_host !== undefined && { provider_host }),
-        recipient_hash: `hash of ${row.tenant_id}/${fallback.recipient}`,
-      };
-    },
-    put: async (row) => {
-      const stored = this.row(row.log_id);
-      if (stored === undefined) this.log.set(row.log_id, { ...row });
-      return stored ?? row;
-    },
-  };
-
-  readonly dueIndex: DueIndex = {
-    shards: async () => (await this.shards.read()).work,
-    page: async (work_queue, { until, limit, from = '', after }) => {
-      const inside = (work_at: string) => work_at >= from && work_at <= until;
-      const found: DueItem[] = [];
-      for (const row of this.log.values())
-        if (row['work_queue'] === work_queue && inside(String(row['work_at']))) found.push(row as unknown as DueItem);
-      if (found.length === 0) return { items: [] };
-      const items = found
-        .sort((a, b) => compare(position(a), position(b)))
-        .filter((item) => after === undefined || position(item) > String(after['position']));
-      const page = items.slice(0, limit);
-      const last = page.at(-1);
-      const next: PageCursor | undefined = items.length > limit && last ? { position: position(last) } : undefined;
-      return { ...readEntries(work_queue, page as unknown as ForeignRow[]), ...(next && { next }) };
-    },
-  };
+  readonly successors = memorySuccessors({ log: this.log, content: this.content, row: (log_id) => this.row(log_id) });
+  readonly dueIndex = memoryDueIndex(this.log, this.shards);
+  readonly scan = memoryRowScan(this.log, this.content);
 
   readonly malformed: MalformedEntries = {
     setAside: async ({ log_id, work_queue, work_at, faults }) => {
@@ -174,20 +133,6 @@ export class MemoryTables implements IndexStore {
       const { set, why } = setAside(faults, this.#clock());
       this.#apply(log_id, { set: row['send_status'] === 'SUCCESS' ? {} : set, remove: ['work_queue', 'work_at'] });
       return why;
-    },
-  };
-
-  readonly scan: RowScan = {
-    page: async (after) => {
-      const from = Number(after?.['from'] ?? 0);
-      const page = [...this.log.values()].slice(from, from + SCANNED);
-      const next = from + SCANNED < this.log.size ? { from: from + SCANNED } : undefined;
-      const rows = page.filter((row) => !isOurs(row));
-      return { rows, scanned: page.length, read_units: page.length / 10, ...(next && { next }) };
-    },
-    read: async (log_id) => {
-      const row = this.log.get(log_id);
-      return row && { row: { ...row }, sequence: this.content.get(log_id)?.sequence ?? '0' };
     },
   };
 
@@ -244,20 +189,4 @@ function withoutNulls(row: StoredRow): StoredRow {
 
 function isSame(row: StoredRow, was: ForeignRow, columns: readonly string[]): boolean {
   return columns.every((name) => isDeepStrictEqual(row[name], was[name]));
-}
-
-/** Rows per page of a scan. */
-const SCANNED = 250;
-
-function isOurs({ updated_by, work_queue, failure_reason, send_status, history_bucket }: StoredRow): boolean {
-  const ours = updated_by === UPDATED_BY && (typeof work_queue === 'string' || typeof failure_reason === 'string');
-  return ours || (send_status === 'SUCCESS' && history_bucket !== undefined);
-}
-
-function position({ work_at, log_id }: DueItem): string {
-  return `${work_at} ${log_id}`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

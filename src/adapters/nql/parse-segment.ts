@@ -23,18 +23,24 @@ export async function parseSegment(text: string | undefined): Promise<Segment | 
     // Otherwise relative times become texts of another format, which have another order (docs/decisions/0101).
     filter = nql.parse(text, { preserveRelativeDates: true });
   } catch (cause) {
-    throw new SegmentError(syntaxMessage(cause), { cause });
+    throw new SegmentError(syntaxMessage(cause, text), { cause });
   }
   return segmentOf(filter);
 }
 
-function syntaxMessage(cause: unknown): string {
-  const place = cause instanceof Error ? /at char (\d+)/.exec(cause.message)?.[1] : undefined;
-  const where = place === undefined ? '' : ` at character ${place}`;
+function syntaxMessage(cause: unknown, text: string): string {
   return (
-    `The segment cannot be read${where}: it is NQL, such as status:paid or label:'vip'+status:-free; ` +
+    `The segment ${syntaxFault(cause, text)}: it is NQL, such as status:paid or label:'vip'+status:-free; ` +
     'single letters and texts with spaces or signs are quoted.'
   );
+}
+
+/** The parser's message has the text around the place, and below it a line that points there; its number is another's. */
+function syntaxFault(cause: unknown, text: string): string {
+  const [, around = '', pointer = ''] = cause instanceof Error ? cause.message.split('\n') : [];
+  if (!/^-*\^/.test(pointer)) return 'cannot be read';
+  const rest = around.slice(pointer.indexOf('^')).replace(/\.\.\.$/, '');
+  return rest === '' ? 'ends too early' : `cannot be read from "${rest}${text.endsWith(rest) ? '' : '…'}" on`;
 }
 
 type Filter = Readonly<Record<string, unknown>>;

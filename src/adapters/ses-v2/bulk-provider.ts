@@ -1,4 +1,5 @@
 import { type BulkEmailEntryResult, type SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
+import { beginning } from '../../core/model/text.ts';
 import type {
   BulkAnswer,
   BulkCall,
@@ -97,7 +98,7 @@ function refusal(kind: Refusal['class'], { code, text, status }: Facts, { entrie
   return {
     class: kind,
     reason: snakeCase(code),
-    ...(text && { message: answerExcerpt(text, secrets).slice(0, 200) }),
+    ...(text && { message: beginning(answerExcerpt(text, secrets), 200) }),
     ...(status !== undefined && { status_code: status }),
   };
 }

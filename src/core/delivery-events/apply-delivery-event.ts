@@ -1,9 +1,9 @@
 import { CANCELLATION } from '../delivery/policy/cancellation.ts';
+import type { Random } from '../delivery/policy/random.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import { MAX_DELAY_MS, messageFor } from '../model/queue-message.ts';
-import type { Random } from '../model/random.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';

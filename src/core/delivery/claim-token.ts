@@ -1,4 +1,4 @@
-import type { Random } from '../model/random.ts';
+import type { Random } from './policy/random.ts';
 
 /** 31 bits: enough to tell the claims of one row apart, and short, as the row must stay below a kilobyte. */
 const VALUES = 36 ** 6;

@@ -5,6 +5,7 @@ import type { ForeignRow } from '../model/foreign-row.ts';
 import { type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { messageFor, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
+import { beginning } from '../model/text.ts';
 import type { Clock } from '../model/time.ts';
 import { expiresAt, historyKeys } from '../model/work/history-index.ts';
 import { fnv1a, movedQueue } from '../model/work-index.ts';
@@ -61,7 +62,7 @@ export function successorId(log_id: string): string {
   const whole = `${log_id}${SUFFIX}`;
   if (whole.length <= ID_LENGTH) return whole;
   const hash = fnv1a(log_id).toString(16).padStart(8, '0');
-  return `${log_id.slice(0, ID_LENGTH - SUFFIX.length - hash.length - 1)}-${hash}${SUFFIX}`;
+  return `${beginning(log_id, ID_LENGTH - SUFFIX.length - hash.length - 1)}-${hash}${SUFFIX}`;
 }
 
 /**

@@ -1,6 +1,16 @@
-/** The text, shortened to at most `length` characters; an ellipsis marks the cut. */
+const HALF_AT_END = /[\ud800-\udbff]$/;
+
+/**
+ * At most the first `length` UTF-16 units of a text, without half of a surrogate pair at the cut: DynamoDB refuses such
+ * a text, and with it the whole batch of writes.
+ */
+export function beginning(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).replace(HALF_AT_END, '');
+}
+
+/** The text, shortened to at most `length` UTF-16 units; an ellipsis marks the cut. No half of a surrogate pair is left. */
 export function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  return (text.length <= length ? text : `${beginning(text, length - 1)}…`).toWellFormed();
 }
 
 const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+/gi;

@@ -58,9 +58,15 @@ describe('a segment', () => {
   });
 
   it.each<[string, RegExp]>([
-    ['', /cannot be read at character 1/],
-    ['status:paid+', /cannot be read at character 12/],
-    ['label:[a,b]', /character 8.*single letters/],
+    ['', /ends too early.*it is NQL, such as status:paid/],
+    ['status:paid+', /ends too early/],
+    ['(status:paid', /ends too early/],
+    ['paid', /cannot be read from "paid" on/],
+    ['status:(paid', /cannot be read from "\(paid" on/],
+    ['status:=free', /cannot be read from "=free" on/],
+    ['label:[a,b]', /from "a,b\]" on.*single letters/],
+    ["label:'a long first value'+status:paid label:vip", /from "label:vip" on/],
+    ["status:paid label:'a text of many more letters'", /from "label:'a text of [a-z ]*…" on/],
     [
       'colour:red',
       /cannot ask for "colour": the fields of a member are status, labels, newsletters, member_id, created_at/,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createPartSegments, PostError, render } from '../../../src/adapters/post/post-renderer.ts';
+import { createPartSegments, createRenderings, PostError, render } from '../../../src/adapters/post/post-renderer.ts';
 import type { EmailContent } from '../../../src/core/newsletter/model/email.ts';
+import { emailRow } from '../../support/newsletter/job-rows.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const newsletter = {
@@ -63,6 +64,19 @@ describe('parts of a post for some members', () => {
     expect(await shown(0b01)).toMatch(/all\s+free\s+y/);
     expect(await shown(0b10)).toMatch(/all\s+y\s+paying/);
     expect(await shown(0b11)).toMatch(/free\s+y\s+paying/);
+  });
+
+  it('are rendered once per email and combination, and again after a failure', async () => {
+    const renderings = createRenderings();
+    const of = (email_id: string, rendering: number, content = post(body, 'html')) =>
+      renderings.of(emailRow({ email_id }), content, { rendering });
+    const first = await of('e-1', 0b01);
+    expect(await of('e-1', 0b01)).toBe(first);
+    expect(await of('e-1', 0b10)).not.toBe(first);
+    expect(await of('e-2', 0b01)).not.toBe(first);
+    const many = post('<div data-gh-segment="status:free">x</div>'.repeat(31), 'html');
+    await expect(of('e-3', 0, many)).rejects.toThrow(PostError);
+    expect((await of('e-3', 0)).text).toContain('all');
   });
 
   it('name their segment, in the order of the post', async () => {

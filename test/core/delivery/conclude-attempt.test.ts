@@ -1,8 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { recordDue } from '../../../src/core/delivery/repair-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
+import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { NOW, refused, retryRecord, setUp } from '../../support/delivering.ts';
+import {
+  dueAgain,
+  NOW,
+  REPORTED,
+  refused,
+  retryRecord,
+  saidOf,
+  settledRow,
+  setUp,
+  UNCOUNTED,
+} from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
@@ -46,8 +58,9 @@ describe('an attempt whose record RetryLog refuses', () => {
     const { report, row, records } = await deliver();
     expect(pauses).toEqual([200, 400, 800, 1600, 3200]);
     expect(puts()).toBe(6);
-    expect(records).toHaveLength(1);
-    expect(row).toMatchObject({ send_status: 'RETRY' });
+    const said = saidOf('NETWORK_TIMEOUT');
+    expect(records).toEqual([retryRecord({ ...said.record, next_retry_at: later(600_000) })]);
+    expect(row).toEqual(settledRow({ ...said.row, ...dueAgain(600_000) }));
     expect(report).not.toHaveProperty('record_error');
   });
 
@@ -55,7 +68,8 @@ describe('an attempt whose record RetryLog refuses', () => {
     const { deliver, error, puts } = refusing(6, refused('NETWORK_TIMEOUT'));
     const { report, row, records } = await deliver();
     expect(report).toMatchObject({ disposition: { do: 'return', after_seconds: 65 }, error });
-    expect(row).toMatchObject({ send_status: 'SENDING', last_attempt: 1 });
+    const claim = { send_status: 'SENDING', claim_until: later(65_000), claim_id: row?.claim_id ?? '' } as const;
+    expect(row).toEqual(settledRow({ ...claim, retry_count: 0 }));
     expect([records, puts()]).toEqual([[], 6]);
   });
 
@@ -64,21 +78,15 @@ describe('an attempt whose record RetryLog refuses', () => {
     const { report, row, records } = await deliver();
     expect(pauses).toEqual([200]);
     expect(records).toEqual([]);
-    const { work_queue, record_due } = row ?? {};
-    expect(row).toMatchObject({ send_status: 'SUCCESS', sent_at: NOW.toISOString() });
-    expect([work_queue, JSON.parse(record_due ?? '{}')]).toEqual([
-      dueRow().work_queue,
-      expect.objectContaining({ retry_attempt: 1, response_code: '200' }),
-    ]);
+    const record = retryRecord({ retry_status: 'SUCCESS', response_code: '200' });
+    const sent_at = NOW.toISOString();
+    const owing = { record_due: recordDue(record), work_at: sent_at };
+    expect(row).toEqual(settledRow({ send_status: 'SUCCESS', sent_at, response_code: '200', ...owing }));
     expect(report).toEqual({
-      log_id: 'log-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
+      ...REPORTED,
       attempt: 1,
       verdict: { status: 'SUCCESS' },
-      record: retryRecord({ retry_status: 'SUCCESS', response_code: '200' }),
+      record,
       record_error: error,
       disposition: { do: 'done' },
     });
@@ -88,8 +96,9 @@ describe('an attempt whose record RetryLog refuses', () => {
     const { deliver, pauses } = refusing(1, ACCEPTED);
     const { report, row, records } = await deliver();
     expect(pauses).toEqual([200]);
-    expect(records).toHaveLength(1);
-    expect(row).not.toHaveProperty('record_due');
+    expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200' })]);
+    const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
+    expect(row).toEqual(settledRow(sent, ['work_queue']));
     expect(report).not.toHaveProperty('record_error');
   });
 
@@ -97,8 +106,11 @@ describe('an attempt whose record RetryLog refuses', () => {
     const { deliver, puts } = refusing(1, ACCEPTED, { row: { is_deleted: true } });
     const { report, row, records } = await deliver();
     expect(puts()).toBe(2);
-    expect(records).toMatchObject([{ retry_status: 'SKIPPED', failure_reason: 'CANCELLED' }]);
-    expect(row).toMatchObject({ send_status: 'FAILED', failure_reason: 'CANCELLED' });
+    const why = { error_type: 'CANCELLED', failure_reason: 'CANCELLED' } as const;
+    const { remedy } = policyOf('CANCELLED');
+    expect(records).toEqual([retryRecord({ retry_status: 'SKIPPED', ...why, remedy })]);
+    const deleted = { is_deleted: true, send_status: 'FAILED' } as const;
+    expect(row).toEqual(settledRow({ ...UNCOUNTED, ...deleted, ...why }, ['work_queue']));
     expect(report).toMatchObject({ disposition: { do: 'done' } });
   });
 
@@ -127,7 +139,7 @@ describe('the message of a near retry', () => {
     const { deliverOne, queued } = retryAfter(900_001);
     const { row } = await deliverOne();
     expect(queued).toEqual([]);
-    expect(row).toMatchObject({ send_status: 'RETRY', next_retry_at: later(900_001) });
+    expect(row).toEqual(settledRow({ ...saidOf('RATE_LIMITED').row, ...UNCOUNTED, ...dueAgain(900_001) }));
   });
 
   it('has no options: what an operator asked for held for one attempt', async () => {
@@ -180,10 +192,18 @@ describe('an attempt that is not sent', () => {
     const world = setUp(() => ACCEPTED, { gate: { admit: async () => hold } });
     const { report, row, records } = await world.deliverOne();
     expect(report?.held_by).toEqual(by);
-    expect(records).toMatchObject([
-      { retry_status: 'SKIPPED', error_details: JSON.stringify(by), uncounted: true, duration_ms: 0 },
+    const { remedy } = policyOf('SERVER_OVERLOAD');
+    expect(records).toEqual([
+      retryRecord({
+        retry_status: 'SKIPPED',
+        error_type: 'SERVER_OVERLOAD',
+        remedy,
+        error_details: JSON.stringify(by),
+        next_retry_at: later(60_000),
+        uncounted: true,
+      }),
     ]);
-    expect(row).toMatchObject({ send_status: 'RETRY', send_attempts: 1, attempts_left: 5 });
+    expect(row).toEqual(settledRow({ ...UNCOUNTED, ...dueAgain(60_000), error_type: 'SERVER_OVERLOAD' }));
     expect(world.deliveries).toEqual([]);
   });
 });

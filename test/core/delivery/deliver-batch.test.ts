@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import { recordDue } from '../../../src/core/delivery/repair-record.ts';
+import { UPDATED_BY } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { NOW, retryRecord, setUp } from '../../support/delivering.ts';
+import { deadLetter, NOW, REPORTED, retryRecord, settledRow, setUp, UNCOUNTED } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
@@ -34,14 +35,12 @@ describe('a batch', () => {
       deps,
     );
     expect(reports[1]).toEqual({
+      ...REPORTED,
       log_id: 'n-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
       disposition: { do: 'return', after_seconds: 30 },
     });
-    expect(tables.row('n-0')).toMatchObject({ send_status: 'SUCCESS' });
+    const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
+    expect(tables.row('n-0')).toEqual(settledRow({ log_id: 'n-0', ...sent }, ['work_queue']));
     expect(tables.row('n-1')).toEqual(rows[1]);
   });
 
@@ -99,7 +98,8 @@ describe('a message', () => {
     const { report, row: stored, records } = await deliverOne(row);
     expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: expect.stringContaining('is written') });
     expect([records, deliveries]).toEqual([[record], []]);
-    for (const name of ['work_queue', 'record_due']) expect(stored).not.toHaveProperty(name);
+    const { work_queue: _, record_due: __, ...repaired } = row;
+    expect(stored).toEqual({ ...repaired, updated_at: NOW.toISOString(), updated_by: UPDATED_BY });
   });
 
   it('that is on its way to the DLQ is bounced, without another attempt or write', async () => {
@@ -114,11 +114,7 @@ describe('a message', () => {
     );
     const { report, row: stored } = await deliverOne(row, { receive_count: 2 });
     expect(report).toEqual({
-      log_id: 'log-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
+      ...REPORTED,
       disposition: { do: 'dead_letter' },
     });
     expect([stored, deliveries]).toEqual([row, []]);
@@ -175,7 +171,9 @@ describe('a message', () => {
     const { deps, put, tables, deliveries } = setUp(() => ACCEPTED);
     const message = messageFor(put(dueRow()), { options: { max_retry_count: 0 } });
     await deliverBatch([received(message)], deps);
-    expect(tables.row('log-1')).toMatchObject({ send_status: 'FAILED', failure_reason: 'MAX_RETRIES' });
+    const why = { ...deadLetter('MAX_RETRIES'), error_type: 'MAX_RETRIES' } as const;
+    const limit = { max_retry_count: 0, attempts_left: 0 };
+    expect(tables.row('log-1')).toEqual(settledRow({ ...UNCOUNTED, ...why, ...limit }));
     expect(deliveries).toEqual([]);
   });
 });

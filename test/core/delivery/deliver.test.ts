@@ -3,7 +3,19 @@ import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { Sender, SendResult } from '../../../src/core/delivery/sender.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { MINUTE, NOW, refused, retryRecord, saidOf, settledRow, setUp } from '../../support/delivering.ts';
+import {
+  deadLetter,
+  dueAgain,
+  MINUTE,
+  NOW,
+  REPORTED,
+  refused,
+  retryRecord,
+  saidOf,
+  settledRow,
+  setUp,
+  UNCOUNTED,
+} from '../../support/delivering.ts';
 import { at, CONTENT, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 describe('an attempt', () => {
@@ -121,12 +133,12 @@ describe('an attempt', () => {
   });
 
   it.each([
-    ['for a retry', {}],
-    ['to be given up', { give_up: 'MAX_RETRIES' }],
-    ['without an attempt left', { attempts_left: 0 }],
+    ['for a retry', {}, 5],
+    ['to be given up', { give_up: 'MAX_RETRIES' }, 5],
+    ['without an attempt left', { attempts_left: 0 }, 0],
   ] as const)(
     'is not made when an event has shown that the notification arrived: it is SUCCESS, %s',
-    async (_, changes) => {
+    async (_, changes, attempts_left) => {
       const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
       const delivered_at = T0.toISOString();
       const { report, row, records } = await deliverOne(
@@ -134,31 +146,35 @@ describe('an attempt', () => {
       );
       expect(deliveries).toEqual([]);
       expect(report?.disposition).toEqual({ do: 'done' });
-      expect(row).toMatchObject({ send_status: 'SUCCESS', send_attempts: 1, sent_at: delivered_at });
-      for (const name of ['work_queue', 'give_up', 'failure_reason']) expect(row).not.toHaveProperty(name);
-      expect(records).toMatchObject([{ retry_attempt: 1, retry_status: 'SKIPPED' }]);
+      const arrived = { delivered_at, delivery_by_attempt: { 0: 'delivered' } } as const;
+      expect(row).toEqual(
+        settledRow({ ...UNCOUNTED, attempts_left, ...arrived, send_status: 'SUCCESS', sent_at: delivered_at }, [
+          'work_queue',
+        ]),
+      );
+      const response_message = 'Nothing was sent: an event had shown that an earlier attempt arrived.';
+      expect(records).toEqual([retryRecord({ retry_status: 'SKIPPED', response_message })]);
     },
   );
 
   it.each([
-    ['FORMAT_ERROR', { do: 'dead_letter' }],
-    ['INVALID_RECIPIENT', { do: 'done' }],
+    ['FORMAT_ERROR', { do: 'dead_letter' }, settledRow(deadLetter('FORMAT_ERROR'))],
+    [
+      'INVALID_RECIPIENT',
+      { do: 'done' },
+      settledRow({ send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' }, ['work_queue']),
+    ],
   ] as const)(
     'is not made when an event has shown that it is pointless, and a redrive does not see the reason: %s',
-    async (give_up, disposition) => {
+    async (give_up, disposition, ended) => {
       const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-      const { report, row } = await deliverOne(
-        put(dueRow({ give_up, error_type: give_up, error_message: 'it bounced' })),
-      );
+      const bounced = { error_type: give_up, error_message: 'it bounced' } as const;
+      const { report, row, records } = await deliverOne(put(dueRow({ give_up, ...bounced })));
       expect(deliveries).toEqual([]);
       expect(report?.disposition).toEqual(disposition);
-      expect(row).toMatchObject({
-        send_status: 'FAILED',
-        failure_reason: give_up,
-        error_message: 'it bounced',
-        send_attempts: 1,
-      });
-      expect(row).not.toHaveProperty('give_up');
+      expect(row).toEqual({ ...ended, ...UNCOUNTED, ...bounced });
+      const why = { error_type: give_up, failure_reason: give_up, remedy: policyOf(give_up).remedy };
+      expect(records).toEqual([retryRecord({ retry_status: 'SKIPPED', ...why })]);
     },
   );
 
@@ -175,9 +191,12 @@ describe('an attempt', () => {
   it('keeps the time of the first attempt, with which the window begins, and sets it if there was none', async () => {
     const { deliverOne, put } = setUp(() => refused('NETWORK_TIMEOUT'));
     const first_attempt_at = at(-60 * MINUTE).toISOString();
-    expect((await deliverOne(put(dueRow({ first_attempt_at })))).row).toMatchObject({ first_attempt_at });
-    const { first_attempt_at: _, ...unattempted } = dueRow({ log_id: 'log-2' });
-    expect((await deliverOne(put(unattempted))).row).toMatchObject({ first_attempt_at: NOW.toISOString() });
+    const failed = { ...saidOf('NETWORK_TIMEOUT').row, ...dueAgain(10 * MINUTE) };
+    const early = await deliverOne(put(dueRow({ first_attempt_at })));
+    expect(early.row).toEqual(settledRow({ ...failed, first_attempt_at }));
+    const { first_attempt_at: _, ...unattempted } = dueRow();
+    const { row } = await deliverOne(put(unattempted));
+    expect(row).toEqual(settledRow({ ...failed, first_attempt_at: NOW.toISOString() }));
   });
 
   it('records how long the provider took, and when it was asked', async () => {
@@ -231,11 +250,7 @@ describe('an attempt', () => {
     const rows = { ...deps.rows, claim: () => Promise.reject(error) };
     const [report] = await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, rows });
     expect(report).toEqual({
-      log_id: 'log-1',
-      tenant_id: 'tenant-1',
-      channel: 'webhook',
-      priority: 'normal',
-      run_id: 'sweep-1',
+      ...REPORTED,
       disposition: { do: 'return', after_seconds: 65 },
       error,
     });
@@ -305,8 +320,10 @@ describe('an attempt that meets a failure', () => {
       const { row } = await setUp(() => refused('UNKNOWN'), { sender }).deliverOne();
       expect(refreshed).toBe(1);
       expect(sends).toHaveLength(2);
-      expect(row).toMatchObject(
-        fate === 'temporary' ? { send_status: 'SUCCESS' } : { send_status: 'RETRY', error_type: 'AUTH_TEMPORARY' },
+      expect(row).toEqual(
+        fate === 'temporary'
+          ? settledRow({ send_status: 'SUCCESS', response_code: '200', sent_at: NOW.toISOString() }, ['work_queue'])
+          : settledRow({ ...saidOf('AUTH_TEMPORARY').row, ...dueAgain(10 * MINUTE) }),
       );
     },
   );
@@ -315,36 +332,44 @@ describe('an attempt that meets a failure', () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
     const row = put(dueRow());
     tables.content.set(row.log_id, { ...CONTENT, tenant_id: 'someone else' });
-    expect((await deliverOne(row)).row).toMatchObject({ send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' });
+    const { row: ended, records } = await deliverOne(row);
+    const said = saidOf('FORMAT_ERROR', 1, 'The encrypted recipient belongs to another notification or tenant.');
+    expect(ended).toEqual(settledRow({ ...said.row, ...deadLetter('FORMAT_ERROR') }));
+    expect(records).toEqual([retryRecord({ ...said.record, failure_reason: 'FORMAT_ERROR' })]);
     expect(deliveries).toEqual([]);
   });
 
   it('costs no retry when the key service or the storage fails before the send', async () => {
     const contents = { read: async () => Promise.reject(new Error('KMS is down')) };
     const { row } = await setUp(() => refused('UNKNOWN'), { contents }).deliverOne();
-    expect(row).toMatchObject({ send_status: 'RETRY', send_attempts: 1, attempts_left: 5 });
+    const { row: said } = saidOf('UNKNOWN', 1, 'The content could not be read: Error');
+    expect(row).toEqual(settledRow({ ...said, ...UNCOUNTED, ...dueAgain(5 * MINUTE) }));
   });
 
   it('is retried as UNKNOWN when the sender breaks, and its error message stays out of the record', async () => {
     const { row, records } = await setUp(() => Promise.reject(new TypeError('to yamada@example.com'))).deliverOne();
-    expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'UNKNOWN' });
-    expect(JSON.stringify(records)).toMatch(/TypeError/);
-    expect(JSON.stringify(records)).not.toMatch(/yamada/);
+    const said = saidOf('UNKNOWN', 1, 'The sender failed: TypeError');
+    const again = dueAgain(10 * MINUTE);
+    expect(row).toEqual(settledRow({ ...said.row, ...again }));
+    const { next_retry_at } = again;
+    const error_details = JSON.stringify({ error: 'TypeError' });
+    expect(records).toEqual([retryRecord({ ...said.record, error_details, ...(next_retry_at && { next_retry_at }) })]);
   });
 
   it('is a network timeout when the provider does not answer in time, even if the sender ignores its signal', async () => {
     const timeout = new AbortController();
     const never = () => new Promise<SendResult>(() => setImmediate(() => timeout.abort()));
     const { row } = await setUp(never, { sendTimeout: () => timeout.signal }).deliverOne();
-    expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'NETWORK_TIMEOUT' });
+    const { row: said } = saidOf('NETWORK_TIMEOUT', 1, 'The provider did not answer in time.');
+    expect(row).toEqual(settledRow({ ...said, ...dueAgain(10 * MINUTE) }));
   });
 
   it('leaves a retry that cannot be queued to the sweep', async () => {
     const retries = { send: async () => Promise.reject(new Error('SQS is down')) };
     const { report, row } = await setUp(() => refused('NETWORK_TIMEOUT'), { retries }).deliverOne();
     expect(report).toMatchObject({ disposition: { do: 'done' }, requeue_error: new Error('SQS is down') });
-    expect(row).toMatchObject({ send_status: 'RETRY', work_queue: workQueueOf('due', 'normal', 'log-1') });
-    expect(row).not.toHaveProperty('queued_for');
+    const again = { ...saidOf('NETWORK_TIMEOUT').row, ...dueAgain(10 * MINUTE) };
+    expect(row).toEqual(settledRow(again, ['queued_for']));
   });
 });
 

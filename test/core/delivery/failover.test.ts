@@ -192,6 +192,9 @@ describe('a successor’s log_id', () => {
   it('is told apart from that of an id with the same beginning', () => {
     const long = 'n'.repeat(50);
     expect(successorId(`${long}1`)).not.toBe(successorId(`${long}2`));
+    // Storage takes no half of a surrogate pair.
+    for (const units of [0, 1, 2])
+      expect(successorId(`${'n'.repeat(units)}${'😀'.repeat(30)}`).isWellFormed()).toBe(true);
     expect(successorId('n'.repeat(41))).toBe(`${'n'.repeat(41)}-fallback`);
     // The hash keeps its leading zeros.
     const ids = Array.from({ length: 300 }, (_, i) => successorId(`${i}-${'n'.repeat(42)}`));

@@ -3,10 +3,22 @@ import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/prov
 import { ContentUnreadableError } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import { INTAKE_API } from '../../../src/core/model/notification.ts';
-import { NOW, refused, setUp } from '../../support/delivering.ts';
+import {
+  deadLetter,
+  dueAgain,
+  MINUTE,
+  NOW,
+  refused,
+  retryRecord,
+  saidOf,
+  settledRow,
+  setUp,
+  UNCOUNTED,
+} from '../../support/delivering.ts';
 import { CONTENT, dueRow } from '../../support/rows.ts';
 
 const ACCEPTED = { ok: true, response_code: '200' } as const;
+const later = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 const plain = { log_id: 'log-1', tenant_id: 'tenant-1', attempt: 1, channel: 'webhook', content: CONTENT, at: NOW };
 
 describe('what the sender gets', () => {
@@ -33,7 +45,7 @@ describe('a credential that is refused for the moment', () => {
     const sender: Sender = { send: async () => refused('AUTH_TEMPORARY', { message: String(sends.push(1)) }) };
     const { row } = await setUp(() => ACCEPTED, { sender }).deliverOne();
     expect(sends).toHaveLength(1);
-    expect(row).toMatchObject({ send_status: 'RETRY', error_type: 'AUTH_TEMPORARY', error_message: '1' });
+    expect(row).toEqual(settledRow({ ...saidOf('AUTH_TEMPORARY', 1, '1').row, ...dueAgain(10 * MINUTE) }));
   });
 
   it.each([
@@ -64,8 +76,9 @@ describe('a credential that is refused for the moment', () => {
     const answers = [refused('AUTH_FAILED'), ACCEPTED];
     const sender: Sender = { send: async () => answers.shift() ?? ACCEPTED, refreshCredential: async () => true };
     const { row, records } = await setUp(() => ACCEPTED, { sender }).deliverOne();
-    expect(row).toMatchObject({ send_status: 'SUCCESS' });
-    expect(records).toHaveLength(1);
+    const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
+    expect(row).toEqual(settledRow(sent, ['work_queue']));
+    expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200' })]);
   });
 
   it('that cannot be read costs no retry', async () => {
@@ -74,12 +87,9 @@ describe('a credential that is refused for the moment', () => {
       refreshCredential: () => Promise.reject(new TypeError('secret of someone@example.com')),
     };
     const { row, records } = await setUp(() => ACCEPTED, { sender }).deliverOne();
-    expect(row).toMatchObject({
-      send_status: 'RETRY',
-      send_attempts: 1,
-      error_message: expect.stringContaining('TypeError'),
-    });
-    expect(JSON.stringify([row, records])).not.toContain('someone');
+    const said = saidOf('UNKNOWN', 1, 'The content could not be read: TypeError');
+    expect(row).toEqual(settledRow({ ...said.row, ...UNCOUNTED, ...dueAgain(5 * MINUTE) }));
+    expect(JSON.stringify(records)).not.toContain('someone');
   });
 
   it('shares one time limit with the send that repeats it', async () => {
@@ -127,12 +137,9 @@ describe('a send that is not made', () => {
     const contents = { read: async () => Promise.reject(new ContentUnreadableError('its content is gone')) };
     const { report, row, records } = await setUp(() => ACCEPTED, { contents }).deliverOne();
     expect(report?.disposition).toEqual({ do: 'dead_letter' });
-    expect(row).toMatchObject({
-      failure_reason: 'FORMAT_ERROR',
-      error_message: 'its content is gone',
-      send_attempts: 2,
-    });
-    expect(records).toMatchObject([{ response_message: 'its content is gone', error_details: '{}' }]);
+    const said = saidOf('FORMAT_ERROR', 1, 'its content is gone');
+    expect(row).toEqual(settledRow({ ...said.row, ...deadLetter('FORMAT_ERROR') }));
+    expect(records).toEqual([retryRecord({ ...said.record, failure_reason: 'FORMAT_ERROR' })]);
   });
 
   it.each([
@@ -141,13 +148,11 @@ describe('a send that is not made', () => {
   ])('because storage fails names %s, and quotes nothing', async (_, thrown, name) => {
     const contents = { read: async () => Promise.reject(thrown) };
     const { row, records } = await setUp(() => ACCEPTED, { contents }).deliverOne();
-    expect(row).toMatchObject({
-      send_status: 'RETRY',
-      error_type: 'UNKNOWN',
-      error_message: `The content could not be read: ${name}`,
-      send_attempts: 1,
-    });
-    expect(records).toMatchObject([{ error_details: JSON.stringify({ error: name }), uncounted: true }]);
+    const said = saidOf('UNKNOWN', 1, `The content could not be read: ${name}`);
+    expect(row).toEqual(settledRow({ ...said.row, ...UNCOUNTED, ...dueAgain(5 * MINUTE) }));
+    const error_details = JSON.stringify({ error: name });
+    const next_retry_at = later(5 * MINUTE);
+    expect(records).toEqual([retryRecord({ ...said.record, error_details, next_retry_at, uncounted: true })]);
   });
 
   it.each([
@@ -155,16 +160,18 @@ describe('a send that is not made', () => {
     ['a value', 'someone@example.com', 'not an Error'],
   ])('because the sender throws %s counts, and its details are its name', async (_, thrown, name) => {
     const { row, records } = await setUp(() => Promise.reject(thrown)).deliverOne();
-    expect(row).toMatchObject({ error_message: `The sender failed: ${name}`, send_attempts: 2 });
-    expect(records).toMatchObject([{ error_details: JSON.stringify({ error: name }) }]);
-    expect(records[0]).not.toHaveProperty('uncounted');
+    const said = saidOf('UNKNOWN', 1, `The sender failed: ${name}`);
+    expect(row).toEqual(settledRow({ ...said.row, ...dueAgain(10 * MINUTE) }));
+    const error_details = JSON.stringify({ error: name });
+    expect(records).toEqual([retryRecord({ ...said.record, error_details, next_retry_at: later(10 * MINUTE) })]);
   });
 
   it('in time says so, and counts', async () => {
     const timeout = new AbortController();
     timeout.abort();
     const { row } = await setUp(() => new Promise(() => {}), { sendTimeout: () => timeout.signal }).deliverOne();
-    expect(row).toMatchObject({ error_message: 'The provider did not answer in time.', send_attempts: 2 });
+    const { row: said } = saidOf('NETWORK_TIMEOUT', 1, 'The provider did not answer in time.');
+    expect(row).toEqual(settledRow({ ...said, ...dueAgain(10 * MINUTE) }));
   });
 });
 

@@ -4,7 +4,7 @@ import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { MINUTE, NOW, refused, retryRecord, saidOf, settledRow, setUp } from '../../support/delivering.ts';
+import { dueAgain, MINUTE, NOW, refused, retryRecord, saidOf, settledRow, setUp } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 describe('an attempt whose worker recorded it and died', () => {
@@ -86,8 +86,9 @@ describe('an attempt whose worker recorded it and died', () => {
     const next = at(MINUTE).toISOString();
     await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
     const { row } = await deliverOne(put(dueRow(claim)));
-    expect(row).toMatchObject({ send_status: 'RETRY', queued_for: next.slice(11, 19) });
-    expect(queued).toEqual([{ message: expect.objectContaining({ due: next }), delay_seconds: expect.any(Number) }]);
+    const { row: said } = saidOf('UNKNOWN', 1, '');
+    expect(row).toEqual(settledRow({ ...said, ...dueAgain(MINUTE - 1_000) }));
+    expect(queued).toEqual([{ message: { ...messageFor(dueRow()), due: next }, delay_seconds: 59 }]);
   });
 
   it('is settled as delivered when an event has shown since then that it arrived', async () => {
@@ -147,7 +148,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
     const row = put(dueRow({ ...lost, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
     const { row: ended, records } = await deliverOne(row);
     const said = saidOf('AUTH_FAILED', 2);
-    expect(deliveries).toMatchObject([{ attempt: 2 }]);
+    expect(deliveries.map(({ attempt }) => attempt)).toEqual([2]);
     expect(ended).toEqual(
       settledRow({
         ...said.row,
@@ -213,12 +214,17 @@ describe('an attempt whose worker died before it recorded anything', () => {
     expect(records).toEqual([DIED, retryRecord({ ...skipped, ...exhausted, remedy })]);
   });
 
-  it('was an operator’s on a dead row: it is dead again, and is not sent by the message that takes over', async () => {
-    const { deliverOne, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
+  it.each<[string, RetryRecord[], number]>([
+    ['the message that takes over', [], 1],
+    ['another one, when the takeover died too', [DIED], 1],
+    ['the takeover’s own, received again when that died', [DIED], 2],
+  ])('was an operator’s on a dead row: it is dead again, and is not sent by %s', async (_, recorded, receive_count) => {
+    const { deliverOne, put, tables, deliveries, queued } = setUp(() => ({ ok: true, response_code: '200' }));
+    for (const record of recorded) await tables.records.put(record);
     const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
     const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
-    const { report, row: ended, records } = await deliverOne(row);
-    expect(deliveries).toEqual([]);
+    const { report, row: ended, records } = await deliverOne(row, { receive_count });
+    expect([deliveries, queued]).toEqual([[], []]);
     expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'its forced attempt died' });
     expect(ended).toEqual({
       ...row,
@@ -230,28 +236,6 @@ describe('an attempt whose worker died before it recorded anything', () => {
     });
     expect(records).toEqual([DIED]);
   });
-
-  it.each([1, 2])(
-    'was an operator’s on a dead row, and so did its takeover: it is dead again (receive %i)',
-    async (n) => {
-      const { deliverOne, put, tables, deliveries, queued } = setUp(() => ({ ok: true, response_code: '200' }));
-      await tables.records.put(DIED);
-      const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
-      const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
-      const { report, row: ended, records } = await deliverOne(row, { receive_count: n });
-      expect([deliveries, queued]).toEqual([[], []]);
-      expect(report).toMatchObject({ disposition: { do: 'done' }, dropped: 'its forced attempt died' });
-      expect(ended).toEqual({
-        ...row,
-        send_status: 'FAILED',
-        work_queue: workQueueOf('dead', 'normal', 'log-1'),
-        work_at: NOW.toISOString(),
-        updated_at: NOW.toISOString(),
-        updated_by: 'notification-retry',
-      });
-      expect(records).toEqual([DIED]);
-    },
-  );
 
   it('is put aside for a moment while others keep changing the row', async () => {
     const { deps, put, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
@@ -373,24 +357,33 @@ describe('a redrive or a forced run of a dead notification that must not be sent
       ...changes,
     });
 
+  const redrive = { message: {}, by: { trigger: 'redrive', run_id: 'sweep-1' } } as const;
+  const forced = {
+    message: { options: { force: true }, run_id: 'manual-9' },
+    by: { trigger: 'manual', run_id: 'manual-9' },
+  } as const;
+
   it.each([
-    ['a redrive', { is_deleted: true }, {}, 'CANCELLED'],
-    ['a forced run', { is_deleted: true }, { options: { force: true }, run_id: 'manual-9' }, 'CANCELLED'],
-    ['a redrive', { give_up: 'FORMAT_ERROR' }, {}, 'FORMAT_ERROR'],
-    ['a forced run', { give_up: 'FORMAT_ERROR' }, { options: { force: true } }, 'FORMAT_ERROR'],
-  ] as const)('%s sends nothing, and takes the row %o out of the index', async (_, why, message, failure_reason) => {
+    ['a redrive', redrive, { is_deleted: true }, 'CANCELLED'],
+    ['a forced run', forced, { is_deleted: true }, 'CANCELLED'],
+    ['a redrive', redrive, { give_up: 'FORMAT_ERROR' }, 'FORMAT_ERROR'],
+    ['a forced run', forced, { give_up: 'FORMAT_ERROR' }, 'FORMAT_ERROR'],
+  ] as const)('%s sends nothing, and takes the row out of the index: %o, %o', async (_, run, why, failure_reason) => {
     const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
     const row = put(dead(why));
-    const redriven = received(messageFor(row, message), { message_id: 'message-7', sent_at: at(500) });
-    const [report] = await deliverBatch([redriven], deps);
+    const message = received(messageFor(row, run.message), { message_id: 'message-7', sent_at: at(500) });
+    const [report] = await deliverBatch([message], deps);
     expect(deliveries).toEqual([]);
     expect(report?.disposition).toEqual({ do: 'done' });
-    const ended = tables.row('log-1');
-    expect(ended).toMatchObject({ send_status: 'FAILED', failure_reason, send_attempts: 3, attempts_left: 3 });
-    for (const gone of ['work_queue', 'give_up', 'dead_message_id', 'dead_run_id'])
-      expect(ended).not.toHaveProperty(gone);
+    const numbers = { send_attempts: 3, attempts_left: 3, retry_count: 2, last_attempt: 3 };
+    const ended = { send_status: 'FAILED', failure_reason, error_type: failure_reason } as const;
+    expect(tables.row('log-1')).toEqual(
+      settledRow({ ...why, ...numbers, ...ended, work_at: NOW.toISOString() }, ['work_queue', 'give_up']),
+    );
+    const { remedy } = policyOf(failure_reason);
+    const attempt = { retry_log_id: 'log-1#3', retry_attempt: 3, retry_status: 'SKIPPED' } as const;
     expect([...tables.retryLog.values()]).toEqual([
-      expect.objectContaining({ retry_attempt: 3, retry_status: 'SKIPPED', failure_reason }),
+      retryRecord({ ...attempt, ...run.by, error_type: failure_reason, failure_reason, remedy }),
     ]);
   });
 });

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
 import type { Priority } from '../../../src/core/model/priorities.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
-import { pacerAt } from '../../support/pacing.ts';
+import { accountGate, pacerAt } from '../../support/pacing.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
@@ -55,19 +52,7 @@ class Lane {
       production: true,
     };
     const pacer = pacerAt(clock, { store: this.memory.store, readLimits: async () => limits });
-    const gate = new PacedGate({
-      inner: PASS_THROUGH,
-      channel: 'email',
-      budgets: {
-        reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? { slots: [], waits: [] },
-        exceeded: (limit) => pacer.exceeded(limit),
-        blocked: (key, until) => pacer.blocked(key, until),
-      },
-      receiver: ACCOUNT,
-      policy: DEFAULT_RETRY_POLICY,
-      clock,
-      pause,
-    });
+    const gate = accountGate(pacer, this.time);
     await pause(number * 13);
     while (this.sent.length < this.#total) {
       const batch = this.#receive();

@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { createSendPacing } from '../../../src/core/newsletter/sending/send-pacing.ts';
-import { ACCOUNT, PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../../src/local/providers/ses/sending-limits.ts';
-import { pacerAt } from '../../support/pacing.ts';
+import { accountGate, pacerAt } from '../../support/pacing.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
@@ -93,19 +90,7 @@ class SharedBudget {
     });
     const received = { message: messageFor(row), message_id: row.log_id, sent_at: START, receive_count: 1 };
     const pacer = this.#pacer();
-    const gate = new PacedGate({
-      inner: PASS_THROUGH,
-      channel: 'email',
-      budgets: {
-        reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? { slots: [], waits: [] },
-        exceeded: (limit) => pacer.exceeded(limit),
-        blocked: (key, until) => pacer.blocked(key, until),
-      },
-      receiver: ACCOUNT,
-      policy: DEFAULT_RETRY_POLICY,
-      clock,
-      pause,
-    });
+    const gate = accountGate(pacer, this.#time);
     for (let delay = WINDOW_MS; ; ) {
       await pause(delay);
       const { later } = await gate.screen([received]);

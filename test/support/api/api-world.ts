@@ -300,7 +300,7 @@ function emailRouteDeps({
     clock,
     newId: randomUUID,
     limits: DEFAULT_JOB_LIMITS,
-    log: { info: () => {}, warn: () => {} },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
   };
   return { deps, queued, scheduled, calls, unverified };
 }

@@ -1,33 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { PROJECT_ROOT } from '../project-root.ts';
-import { STACK } from './deployed-stack.ts';
+import { OPERATOR_COMMANDS, OPERATOR_SECTION } from '../docs/operator-commands.ts';
 import { ACCOUNT } from './ministack.ts';
+import { FIND_STACK, type Outputs, queuesIn, tableOf } from './resources.ts';
 import type { Right } from './users.ts';
 
-export type Outputs = Readonly<Record<string, string>>;
-
-const RUNBOOK = readFileSync(join(PROJECT_ROOT, 'docs', 'runbook.md'), 'utf8');
-const SECTION = RUNBOOK.split('\n## Operator commands\n')[1]?.split('\n## ')[0] ?? '';
-
-/** The actions in the last column of the runbook's table of commands, by command. */
-export const OPERATOR_COMMANDS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...SECTION.matchAll(/^\| `([\w ]+)` \|.*\| ([^|]*) \|$/gm)].map(([, command = '', rights = '']) => [
-    command,
-    [...rights.matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action),
-  ]),
-);
-
-const tableOf = (name = '') => `arn:aws:dynamodb:us-east-1:${ACCOUNT}:table/${name}`;
 const indexesOf = (name = '') => `${tableOf(name)}/index/*`;
-export const queueOf = (url = '') => `arn:aws:sqs:us-east-1:${ACCOUNT}:${url.split('/').at(-1)}`;
-
-/** Queues of an output whose value is a JSON object, at whatever depth. */
-function queuesIn(output = '{}'): string[] {
-  const urls = (value: unknown): string[] =>
-    typeof value === 'string' ? [value] : Object.values(value as object).flatMap(urls);
-  return urls(JSON.parse(output)).map(queueOf);
-}
 
 /** The runbook's second table: actions of some commands, and their resources. */
 interface ResourceRow {
@@ -171,10 +147,9 @@ const WRITES = /:(PutItem|UpdateItem|PartiQLUpdate|BatchWriteItem)$/;
 
 /** What the runbook says below its table that commands need beside the table. */
 function besides(command: string, actions: readonly string[], { DataKey = '', ...outputs }: Outputs): Right[] {
-  const findStack = `arn:aws:cloudformation:us-east-1:${ACCOUNT}:stack/${STACK}/*`;
   const { RecipientKey = '', RecipientHashSecret = '' } = outputs;
   return [
-    { actions: ['cloudformation:DescribeStacks'], resources: [findStack] },
+    FIND_STACK,
     { actions: ['kms:Decrypt'], resources: [DataKey] },
     ...(actions.some((action) => WRITES.test(action))
       ? [{ actions: ['kms:Encrypt', 'kms:GenerateDataKey'], resources: [DataKey] }]
@@ -203,7 +178,7 @@ export function documentedRights(command: string, outputs: Outputs): readonly Ri
   const bound = actions.map((action): Right => {
     const rows = ROWS.filter((row) => row.commands.test(command) && row.actions.test(action));
     for (const { documented } of rows) {
-      if (!SECTION.includes(documented)) throw new Error(`docs/runbook.md no longer says: ${documented}`);
+      if (!OPERATOR_SECTION.includes(documented)) throw new Error(`docs/runbook.md no longer says: ${documented}`);
     }
     return { actions: [action], resources: rows.flatMap(({ resources }) => resources(outputs)) };
   });

@@ -11,6 +11,15 @@ export class Unanswered extends Error {
   override readonly name = 'TimeoutError';
 }
 
+/** Whether a test injected the error; any other one is a defect. */
+export function isFault(error: unknown): boolean {
+  return [Crash, Throttled, Unanswered].some((kind) => error instanceof kind);
+}
+
+export function ignoreFaults(error: unknown): void {
+  if (!isFault(error)) throw error;
+}
+
 export interface FaultPlan {
   /** Dies at this point: 2k before, 2k + 1 after the k-th external call. */
   readonly crash_at?: number;

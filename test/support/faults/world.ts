@@ -1,54 +1,30 @@
 import { RECORD_LIMIT_MS } from '../../../src/adapters/dynamodb/delivery/time-limit.ts';
-import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
-import { createMemoryIntake } from '../../../src/adapters/memory/memory-intake.ts';
 import { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
-import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
-import { successorId } from '../../../src/core/delivery/failover.ts';
-import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
-import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
-import { indexRow } from '../../../src/core/indexing/index-row.ts';
-import { accept } from '../../../src/core/intake/accept.ts';
-import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
-import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import type { Priority } from '../../../src/core/model/priorities.ts';
-import { Problem } from '../../../src/core/model/problem.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { BASE_SHARDS, MOST_SHARDS, shardsForWriting } from '../../../src/core/model/work/index-shards.ts';
+import { BASE_SHARDS, MOST_SHARDS } from '../../../src/core/model/work/index-shards.ts';
 import { parseWorkQueue } from '../../../src/core/model/work-index.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
+import { ChannelFunction } from './channel-function.ts';
 import { Dispatcher, type SweepFaults } from './dispatcher.ts';
-import { gathered } from './gathered.ts';
-import { hostileRow, isHostile } from './hostile-rows.ts';
-import { Provider, type Script } from './provider.ts';
-import { Crash, eventually, type FaultPlan, Throttled, through, Unanswered, Worker } from './worker.ts';
+import { type Given, putHostile, takeIn } from './given.ts';
+import { isHostile } from './hostile-rows.ts';
+import { Producer } from './producer.ts';
+import { Provider } from './provider.ts';
+import { eventually, type FaultPlan, ignoreFaults, isFault, through, Worker } from './worker.ts';
 
-export const CLAIM_MS = 65_000;
 /** So often a worker asks RetryLog and then the row to keep an accepted attempt; if both refuse, it gives up (0074). */
 const TRIES_OF_BOTH = 5;
 const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
-const PROBE_MS = 25_000;
 /** A worker lives no longer. */
 const FUNCTION_MS = 60_000;
 const SLOW_MS = 3_000;
-/** A worker's window lasts one batch here, so a few failures must suffice. */
-const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 2, drain_per_second: 1, most_per_second: 1 };
-
-export interface Given {
-  readonly log_id: string;
-  readonly priority: Priority;
-  readonly script: Script;
-  /** The row names a fallback. */
-  readonly fallback?: boolean;
-}
 
 /** The pipeline on the in-memory twins, with time, queues and deaths under the test's control. */
 export class World {
@@ -60,8 +36,8 @@ export class World {
     visibility_ms: VISIBILITY_MS,
     max_receive_count: MAX_RECEIVE_COUNT,
   });
-  readonly breakers = new MemoryBreakers();
   readonly provider: Provider;
+  readonly channel: ChannelFunction;
   readonly given: readonly Given[];
   /**
    * By notification: number of workers that died between the provider's acceptance and the retry record, or were
@@ -72,19 +48,11 @@ export class World {
   readonly dispatcher: Dispatcher;
   /** While true, RetryLog refuses every call. */
   recordsRefused = false;
-  /** So many attempts are held for a second each, as by a budget that is used up. */
-  holds = 0;
   /** While true, RetryLog answers no call. */
   recordsHang = false;
-  /** While true, SQS refuses the messages of workers. */
-  queueRefused = false;
   /** Worker processes that died. */
   deaths = 0;
-  #runs = 0;
-  /** The newest claim of each row. */
-  readonly #claims = new Map<string, string>();
-  readonly #intake = createMemoryIntake(this.tables);
-  #seed = 42;
+  readonly #producer: Producer;
 
   private constructor(given: readonly Given[]) {
     this.given = given;
@@ -96,10 +64,13 @@ export class World {
       () => this.#now,
       (log_id) => this.#notBefore(log_id),
     );
+    const { tables, queue, clock, provider } = this;
+    this.channel = new ChannelFunction({ tables, queue, clock, provider });
+    this.#producer = new Producer(tables, queue, clock);
     this.dispatcher = new Dispatcher({
-      tables: this.tables,
-      queue: this.queue,
-      clock: this.clock,
+      tables,
+      queue,
+      clock,
       advance: (ms) => this.advance(ms),
       work: () => this.work(),
     });
@@ -111,42 +82,12 @@ export class World {
    */
   static async of(given: readonly Given[], configured = BASE_SHARDS): Promise<World> {
     const world = new World(given);
-    const shards = await shardsForWriting(configured, world.tables.shards)();
-    for (const { log_id, priority, fallback } of given) {
-      const row = {
-        log_id,
-        tenant_id: `tenant-${log_id.length % 2}`,
-        channel: 'webhook',
-        priority,
-        send_status: 'FAILED',
-        send_attempts: 1,
-        // Half of them share one provider.
-        ...(log_id.length % 2 === 0 && { integration_config_id: 'IC1' }),
-        recipient_address: `to ${log_id}`,
-        ...(fallback && { fallback_channel: 'email', fallback_recipient: `to ${successorId(log_id)}` }),
-        message_body: `words for ${log_id}`,
-      };
-      world.tables.log.set(log_id, row);
-      await indexRow(
-        { row, sequence: '1' },
-        {
-          store: world.tables,
-          shards,
-          policy: DEFAULT_RETRY_POLICY,
-          clock: world.clock,
-        },
-      );
-    }
+    await takeIn(given, configured, world);
     return world;
   }
 
-  /** Someone puts a row that breaks a rule into the work index. @param seen whether the stream shows it to the indexer */
-  async putHostile(kind: number, seen: boolean): Promise<void> {
-    const row = hostileRow(kind, this.clock());
-    this.tables.log.set(row.log_id, { ...row });
-    if (!seen) return;
-    const { tables: store, clock } = this;
-    await indexRow({ row, sequence: '1' }, { store, policy: DEFAULT_RETRY_POLICY, clock });
+  putHostile(kind: number, seen: boolean): Promise<void> {
+    return putHostile(kind, seen, this);
   }
 
   advance(ms: number): void {
@@ -160,44 +101,15 @@ export class World {
   }
 
   /** One request of a producer, with the log_id as its key. @returns true when the answer is 202 */
-  async handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
-    const worker = this.#worker(plan);
-    const notification = {
-      channel: 'webhook',
-      priority: 'normal',
-      recipient: `to ${log_id}`,
-      body: `words for ${log_id}`,
-      format: 'PLAIN',
-    } as const;
-    const lanes = through(worker, 'lanes', {
-      send: async ({ message, delay_seconds }: QueuedMessage) => this.queue.send(message, delay_seconds),
-    });
-    try {
-      const { message } = await accept(
-        { tenant_id: 'tenant-1', notification, request_hash: 'hash', logId: () => log_id },
-        {
-          store: through(worker, 'intake', this.#intake),
-          records: through(worker, 'records', this.tables.records),
-          policy: DEFAULT_RETRY_POLICY,
-          shards: shardsForWriting(BASE_SHARDS, this.tables.shards),
-          clock: this.clock,
-          newId: () => String(++this.#runs),
-        },
-      );
-      // The request is answered even if the lane does not take the message.
-      if (message !== undefined) await lanes.send(message).catch(ignoreFaults);
-      return !worker.dead;
-    } catch (error) {
-      if (!(error instanceof Problem)) ignoreFaults(error);
-      return false;
-    }
+  handOver(log_id: string, plan: FaultPlan = {}): Promise<boolean> {
+    return this.#producer.handOver(log_id, this.#worker(plan));
   }
 
   /** One invocation of the channel function on up to ten messages. */
   async work(plan: FaultPlan = {}, messages = this.queue.receive(10)): Promise<Worker> {
     const worker = this.#worker(plan, () => this.#othersWork());
     const before = new Map(messages.map(({ message: { log_id } }) => [log_id, this.#acceptedUnrecorded(log_id)]));
-    const reports = await deliverBatch(messages, this.#deps(worker));
+    const reports = await deliverBatch(messages, this.channel.deps(worker));
     await worker.ended();
     const bothRefused = (worker.refusals.get('rows.settle') ?? 0) >= TRIES_OF_BOTH;
     if (worker.dead || bothRefused) this.#excuse(before);
@@ -228,7 +140,7 @@ export class World {
   async tell(event: DeliveryEvent, plan: FaultPlan = {}): Promise<boolean> {
     const worker = this.#worker(plan);
     try {
-      const { rows: _, records, retries, policy, clock, random } = this.#deps(worker);
+      const { rows: _, records, retries, policy, clock, random } = this.channel.deps(worker);
       const rows = through(worker, 'rows', this.tables.eventRows);
       const report = await applyDeliveryEvent(event, { rows, records, retries, policy, clock, random });
       return report.again_after_seconds === undefined;
@@ -289,12 +201,6 @@ export class World {
     return last?.failure_reason === undefined ? Date.parse(last?.next_retry_at ?? '') || 0 : 0;
   }
 
-  /** Repeatable draws (a linear congruential generator). */
-  #random(): number {
-    this.#seed = (this.#seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return this.#seed / 2 ** 32;
-  }
-
   /** Whether a sweep would find anything. */
   #isDue(): boolean {
     const until = new Date(this.#now + 15 * MINUTE).toISOString();
@@ -310,33 +216,6 @@ export class World {
     const recorded = this.records(log_id).filter(({ retry_status }) => retry_status === 'SUCCESS').length;
     const owed = this.tables.row(log_id)?.record_due === undefined ? 0 : 1;
     return (this.provider.accepted.get(log_id) ?? 0) - recorded - owed;
-  }
-
-  /** NotificationLog, with a note of each claim on a row whose events had shown before that it arrived. */
-  readonly #rows: ClaimStore = {
-    ...this.tables.rows,
-    claim: async (...args) => this.#noted(args[0].log_id, await this.tables.rows.claim(...args)),
-    change: async (row, change) => this.#noted(row.log_id, await this.tables.rows.change(row, change)),
-  };
-
-  #noted<T>(log_id: string, result: T): T {
-    const row = this.tables.row(log_id);
-    if (row?.send_status === 'SENDING' && row.claim_id !== this.#claims.get(log_id)) {
-      this.#claims.set(log_id, row.claim_id ?? '');
-      this.provider.arrivedBefore.set(log_id, arrived(row.delivery_by_attempt));
-    }
-    return result;
-  }
-
-  #held(gate: ProviderGate): ProviderGate {
-    return {
-      admit: async (row, forced) => {
-        if (this.holds <= 0) return gate.admit(row, forced);
-        this.holds -= 1;
-        const until = new Date(this.#now + 1_000).toISOString();
-        return { do: 'hold', until, error_type: 'RATE_LIMITED', by: { budget: row.channel } };
-      },
-    };
   }
 
   /** Seconds pass, in which other workers take what becomes visible. */
@@ -358,48 +237,4 @@ export class World {
       slow,
     });
   }
-
-  #deps(worker: Worker): DeliverBatchDeps {
-    return {
-      ...gathered({
-        rows: through(worker, 'rows', this.#rows),
-        records: through(worker, 'records', this.tables.records),
-        sender: this.provider.senderFor(worker),
-      }),
-      contents: through(worker, 'contents', this.tables.contents),
-      successors: through(worker, 'successors', this.tables.successors),
-      retries: through(worker, 'retries', {
-        send: async (message, delay_seconds) => {
-          if (this.queueRefused) throw new Throttled('SQS is down');
-          this.queue.send(message, delay_seconds);
-        },
-      }),
-      gate: this.#held(
-        new BreakerGate({
-          store: through(worker, 'breakers', this.breakers.store),
-          policy: BREAKER_POLICY,
-          clock: this.clock,
-          pause: eventually,
-          probe_ms: PROBE_MS,
-        }),
-      ),
-      policy: DEFAULT_RETRY_POLICY,
-      clock: this.clock,
-      random: () => this.#random(),
-      pause: async () => {},
-      outOfTime: () => false,
-      claim_ms: CLAIM_MS,
-      sendTimeout: () => new AbortController().signal,
-    };
-  }
-}
-
-function ignoreFaults(error: unknown): void {
-  if (!isFault(error)) throw error;
-}
-
-/** Whether a test injected the error; any other one is a defect. */
-function isFault(error: unknown): boolean {
-  const injected = error instanceof Crash || error instanceof Unanswered;
-  return injected || (error as Error).name === 'ThrottlingException';
 }

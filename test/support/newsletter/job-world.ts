@@ -1,8 +1,10 @@
+import { expect } from 'vitest';
 import { MemoryChunks } from '../../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../../src/adapters/memory/newsletter/memory-emails.ts';
 import type { Email, EmailContent } from '../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../src/core/newsletter/model/job-limits.ts';
+import type { JobEvent } from '../../../src/core/newsletter/model/job-log.ts';
 import type { BulkAnswer, BulkCall } from '../../../src/core/newsletter/model/provider.ts';
 import type { ExclusionReason } from '../../../src/core/newsletter/model/recipient-state.ts';
 import type { CandidatePage, PartSegment, PreparedCandidate } from '../../../src/core/newsletter/preparation/ports.ts';
@@ -36,6 +38,10 @@ export class JobWorld {
   readonly sends: SendMessage[] = [];
   readonly schedules: [string, string | undefined][] = [];
   readonly log: string[] = [];
+  /** What was logged as an error, with its context. */
+  readonly errors: [string, Readonly<Record<string, unknown>>][] = [];
+  /** What operators are alarmed of. */
+  readonly counted: JobEvent[] = [];
   readonly calls: BulkCall[] = [];
   readonly unsubscribed = new Map<string, ExclusionReason>();
   pages: readonly CandidatePage[] = [];
@@ -135,7 +141,17 @@ export class JobWorld {
       newId: () => `id-${++this.#ids}`,
       remaining_ms: () => this.remaining_ms,
       limits: this.limits,
-      log: { info: (text: string) => void this.log.push(text), warn: (text: string) => void this.log.push(text) },
+      log: {
+        info: (text: string) => void this.log.push(text),
+        warn: (text: string) => void this.log.push(text),
+        error: (text: string, fields: Readonly<Record<string, unknown>> = {}) => {
+          // The deployed log drops a field with one of its own names.
+          for (const name of ['level', 'message', 'service', 'timestamp']) expect(fields).not.toHaveProperty(name);
+          this.log.push(text);
+          this.errors.push([text, fields]);
+        },
+        count: (what: JobEvent) => void this.counted.push(what),
+      },
     };
   }
 

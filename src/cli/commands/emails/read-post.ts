@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { unreadableFile } from '../../../terminal/unreadable-file.ts';
 
 const FORMATS: Readonly<Record<string, EmailFormat>> = {
   '.md': 'markdown',
@@ -25,7 +26,7 @@ export async function readPost(path: string): Promise<Post> {
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    throw wrong(`${path} cannot be read: ${cause instanceof Error ? cause.message : 'unknown error'}`);
+    throw wrong(unreadableFile(path, cause));
   }
   return parsePost(text, format, path);
 }

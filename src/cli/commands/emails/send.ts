@@ -50,6 +50,13 @@ function parseAt(text: string): string {
   return time.toISOString();
 }
 
+/** Why SES would refuse a sender. A local runtime without an SES takes any. */
+function senderFaultOf({ local, deployment: { clients } }: Session) {
+  return local && clients.ses === undefined
+    ? async () => undefined
+    : createSenderFault(new SESv2Client(clients.ses ?? {}));
+}
+
 async function send(session: Session, file: string, options: SendOptions): Promise<number> {
   const access = emailAccess(session);
   const raw = {
@@ -65,7 +72,7 @@ async function send(session: Session, file: string, options: SendOptions): Promi
   const { publication } = await toPublication(request, ids, {
     readNewsletter: (newsletter_id) => access.newsletters.read(tenant_id, newsletter_id),
     readEmail: access.emails.read,
-    senderFault: session.local ? async () => undefined : createSenderFault(new SESv2Client({})),
+    senderFault: senderFaultOf(session),
     now: session.clock(),
   });
   const { email_id, status, scheduled_at } = await publishEmail(publication, access);

@@ -1,6 +1,6 @@
 import { type ErrorType, policyOf } from '../../model/error-types.ts';
-import type { Random } from '../../model/random.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
+import type { Random } from './random.ts';
 
 /** Doubling stops here: a longer delay exceeds every retention window by far, and a date would overflow. */
 const MAX_DOUBLINGS = 20;

@@ -99,7 +99,7 @@ async function sendMessages(email: Email, plan: Plan, { queues }: AdvanceDeps): 
 function report({ email_id, status, error }: Email, { log }: AdvanceDeps): void {
   if (status === 'failed') {
     log.count?.('failed');
-    log.warn(`Email ${email_id} failed: ${error}`, { email_id });
+    log.error(`Email ${email_id} failed: ${error}`, { email_id });
   } else log.info(`Email ${email_id} is ${status}`, { email_id });
 }
 

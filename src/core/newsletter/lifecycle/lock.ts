@@ -22,11 +22,25 @@ export interface LockDeps {
  */
 export async function lockEmail(email: Email, claim_id: string, deps: LockDeps): Promise<Email | undefined> {
   if (email.status === 'failed') await resetFailed(email.email_id, deps);
-  const changed = await deps.emails.change(email, lock(email, claim_id, deps));
-  if (changed !== undefined) return changed;
-  // The lock may be this one: its answer was lost, and it was taken again at another time.
-  const found = await deps.emails.read(email.email_id);
-  return found?.claim_id === claim_id ? found : undefined;
+  for (let free: Email | undefined = email; free !== undefined && isAsFree(free, email); ) {
+    const changed = await deps.emails.change(free, lock(free, claim_id, deps));
+    if (changed !== undefined) return changed;
+    free = await deps.emails.read(email.email_id);
+    // The lock may be this one: its answer was lost, and it was taken again at another time.
+    if (free?.claim_id === claim_id) return free;
+  }
+  return undefined;
+}
+
+/** The count pass and late events change the row, too: that is no other start (docs/decisions/0185). */
+function isAsFree(found: Email, decided: Email): boolean {
+  const { status, paused, claim_id, claim_until } = decided;
+  return (
+    found.status === status &&
+    found.paused === paused &&
+    found.claim_id === claim_id &&
+    found.claim_until === claim_until
+  );
 }
 
 function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Change<Email> {

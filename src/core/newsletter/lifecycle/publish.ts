@@ -79,14 +79,21 @@ function newEmail(publication: Publication, { clock, limits }: PublishDeps): Ema
 /** Nobody gets a literal `{nmae}`. @throws Problem */
 function refuseUnknownFields({ subject, body }: EmailContent): void {
   const known = MERGE_FIELDS.map((field) => `{${field}}`).join(', ');
-  const errors = (['subject', 'body'] as const).flatMap((path) =>
+  const right = `The fields are ${known}; doubled braces stand for themselves.`;
+  const unknown = (['subject', 'body'] as const).flatMap((path) =>
     mergeUses({ subject, body }[path])
       .filter(({ field }) => !isMergeField(field))
-      .map(({ field }) => ({
-        path,
-        rule: 'merge-field',
-        message: `{${field}} is no merge field. The fields are ${known}; doubled braces stand for themselves.`,
-      })),
+      .map(({ field }) => ({ path, field })),
   );
-  if (errors.length > 0) throw new Problem('invalid-request', 'The email uses unknown merge fields.', { errors });
+  const errors = unknown.map(({ path, field }) => {
+    return { path, rule: 'merge-field', message: `{${field}} is no merge field. ${right}` };
+  });
+  if (errors.length === 0) return;
+  const named = [...new Set(unknown.map(({ field }) => `{${field}}`))];
+  const what = named.length === 1 ? `${named[0]} is no merge field` : `${inWords(named)} are no merge fields`;
+  throw new Problem('invalid-request', `${what}. ${right}`, { errors });
+}
+
+function inWords(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

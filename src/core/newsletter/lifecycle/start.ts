@@ -27,6 +27,7 @@ export interface StartReport {
  * that are there, and lets the sending begin. A second start while the first one lives is skipped.
  */
 export async function startEmail(email_id: string, deps: StartDeps): Promise<StartReport> {
+  deps.log.info(`Starting email job for email ${email_id}`, { email_id });
   const storage = <T>(what: string, run: () => Promise<T>) =>
     retryStorage(run, { what, tries: deps.limits.storage_before_sending, left_ms: deps.remaining_ms }, deps);
   const email = await storage('read the email', () => deps.emails.read(email_id));
@@ -36,7 +37,6 @@ export async function startEmail(email_id: string, deps: StartDeps): Promise<Sta
     if (email.status === 'submitting' && email.prepared) await storage('advance', () => advance(email_id, deps));
     return { result: 'skipped', reason };
   }
-  deps.log.info(`Starting email job for email ${email_id}`, { email_id });
   const claim_id = deps.newId();
   const locked = await storage('lock the email', () => lockEmail(email, claim_id, deps));
   if (locked === undefined) return { result: 'skipped', reason: 'Another start was faster.' };
@@ -82,7 +82,7 @@ async function prepareLocked(locked: Email, deps: StartDeps): Promise<StartRepor
       case 'refused': {
         await failRefused(prepared.email, prepared.error, deps);
         deps.log.count?.('failed');
-        deps.log.warn(`Email ${email_id} failed: ${prepared.error}`, { email_id });
+        deps.log.error(`Email ${email_id} failed: ${prepared.error}`, { email_id });
         return { result: 'failed', reason: prepared.error };
       }
     }

@@ -13,7 +13,7 @@ export interface Tries {
   readonly within_ms: number;
 }
 
-/** The numbers of the job. Each may be overridden by configuration. */
+/** The numbers of the job. The stage sets the retries and the concurrency. */
 export interface JobLimits {
   readonly storage_before_sending: Tries;
   readonly storage_after_sending: Tries;

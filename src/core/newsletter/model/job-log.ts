@@ -2,6 +2,8 @@
 export interface JobLog {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** What an operator has to look at (エラーログ). */
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Counts what operators are alarmed of. */
   count?(what: JobEvent): void;
 }

@@ -29,6 +29,8 @@ export class BatchWork {
   judges_alone: boolean;
   /** Refusals of whole calls in a row. */
   provider_failures: number;
+  /** The provider has answered a call, since the batch has its slot or since the last pause. */
+  was_answered = false;
   #checked_at: number;
   #saved_at: number;
   /** The recipients of this chunk and of some that follow it. */

@@ -54,6 +54,7 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
   const stopped = keep(await record(judgement.outcomes), work);
   if (stopped !== undefined) return stopped;
   work.provider_failures = judgement.provider_failures;
+  if (answer.kind === 'answered') work.was_answered = true;
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
   return { kind: 'made', judgement, entries };

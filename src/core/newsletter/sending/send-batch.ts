@@ -53,9 +53,12 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
     for (;;) {
       const halted = await sendPass(work);
       const stop = halted ?? (await finishBatch(work));
-      const givesWay = halted === undefined && stop?.kind === 'wait' && (await canGiveWay(stop.until, work));
+      // Others fare better where single recipients are waited for, or where a call was refused among ones that were not.
+      const isAlone = stop?.kind === 'wait' && !stop.everyone && (halted === undefined || work.was_answered);
+      const givesWay = isAlone && (await canGiveWay(stop.until, work));
       if (stop?.kind === 'wait' && !givesWay && canPause(stop.until, work)) {
         await pauseUntil(stop.until, work);
+        work.was_answered = false;
         if (await work.isWanted()) continue;
         return await leave({ kind: 'halt' }, work);
       }
@@ -119,7 +122,7 @@ async function sendPass(work: BatchWork): Promise<Stop | undefined> {
   return undefined;
 }
 
-/** Whether another batch can use the slot while single recipients are waited for (docs/decisions/0141). */
+/** Whether another batch can use the slot during a pause (docs/decisions/0141). */
 async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
   const { batches, clock } = work.deps;
   if (msUntil(until, clock()) < SHORT_PAUSE_MS) return false;
@@ -166,11 +169,19 @@ async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
       await work.save({ set: { status: 'pending', not_before: stop.until }, remove });
       await passOn({ slot, batch_id, ...(stop.everyone && { hold_until: stop.until }) }, email_id, deps);
       return { result: 'waiting', counts: counts(), until: stop.until };
-    case 'fail':
+    case 'fail': {
+      const { message: said, ...why } = stop.refusal;
       await work.save(failed(stop.refusal));
-      deps.log.warn(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, { ...stop.refusal });
+      deps.log.error(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, {
+        email_id,
+        batch_id,
+        ...why,
+        // `message` is the log's own field, and would be dropped.
+        said,
+      });
       await passOn({ slot, batch_id }, email_id, deps);
       return { result: 'failed', counts: counts() };
+    }
   }
 }
 

@@ -37,11 +37,12 @@ export async function retryStorage<T>(
       return await run();
     } catch (error) {
       if (error instanceof StopRetrying) throw error.cause;
-      const wait = pauseAfter(made, tries);
-      const late = clock().getTime() + wait - begun > tries.within_ms;
+      const rest = tries.within_ms - (clock().getTime() - begun);
+      // The last pause ends with the time: a whole one would leave much of it unused (docs/decisions/0184).
+      const wait = Math.min(pauseAfter(made, tries), rest);
       const name = error instanceof Error ? error.name : 'unknown error';
-      if (made > tries.tries || late || wait > left_ms()) {
-        log.warn(`[BULK_EMAIL_DB_RETRY] Gave up: could not ${what} in ${made} tries`, { error: name });
+      if (made > tries.tries || rest <= 0 || wait > left_ms()) {
+        log.error(`[BULK_EMAIL_DB_RETRY] Gave up: could not ${what} in ${made} tries`, { error: name });
         throw new StorageUnavailableError(`Storage was unavailable: could not ${what} in ${made} tries.`, {
           cause: error,
         });

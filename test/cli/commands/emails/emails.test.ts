@@ -7,6 +7,7 @@ import { parsePost } from '../../../../src/cli/commands/emails/read-post.ts';
 import { requestStart } from '../../../../src/core/newsletter/lifecycle/request-start.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { type Operations, startOperations } from '../../../support/cli/operations.ts';
+import { startLoopback } from '../../../support/loopback.ts';
 import { batchRow, recipient } from '../../../support/newsletter/job-rows.ts';
 
 let ops: Operations;
@@ -69,7 +70,7 @@ describe('ops emails', () => {
   });
 
   it.each([
-    ['an unknown newsletter', ['--newsletter', 'nobody'], 'There is no newsletter'],
+    ['an unknown newsletter', ['--newsletter', 'nobody'], 'There is no newsletter nobody: PUT /v1/newsletters/nobody'],
     ['a bad segment', ['--newsletter', 'weekly', '--segment', 'colour:red'], 'colour'],
     ['a time that has passed', ['--newsletter', 'weekly', '--scheduled-at', '2020-01-01T00:00:00Z'], 'has passed'],
   ])('refuse %s with a sentence', async (_, more, sentence) => {
@@ -77,6 +78,45 @@ describe('ops emails', () => {
     const { code, err } = await ops.run(['emails', 'send', post, '--tenant', 'T1', '--local', ...more]);
     expect(code).toBe(1);
     expect(err).toContain(sentence);
+  });
+
+  it('refuse a merge field that does not exist, by its name, and store nothing', async () => {
+    const before = await ops.json<object[]>('emails', 'list', '--tenant', 'T1');
+    const post = file('wrong.md', '# Hello {nmae}\n\nDear {nmae}, {foo}');
+    const { code, err } = await ops.run([
+      'emails',
+      'send',
+      post,
+      '--tenant',
+      'T1',
+      '--newsletter',
+      'weekly',
+      '--local',
+    ]);
+    expect(code).toBe(1);
+    expect(err).toContain('{nmae} and {foo} are no merge fields. The fields are {name},');
+    expect(await ops.json<object[]>('emails', 'list', '--tenant', 'T1')).toEqual(before);
+  });
+
+  it('refuse a file that is not there, without the words of the system', async () => {
+    const { code, err } = await ops.run(['emails', 'send', 'nope.md', '--tenant', 'T1', '--newsletter', 'weekly']);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/There is no file nope\.md\.\n$/) });
+  });
+
+  it('refuse a sender that SES has not verified, on the local runtime, too', async () => {
+    const ses = await startLoopback();
+    ses.answer = (response) => {
+      response.writeHead(404, { 'x-amzn-errortype': 'NotFoundException' }).end('{"message":"no identity"}');
+    };
+    Object.assign(ops.deployment.clients, { ses: { ...ops.deployment.clients.sqs, endpoint: ses.url } });
+    try {
+      const post = file('post.md', '# Hello\n\nText');
+      const sent = await ops.run(['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', '--local']);
+      expect(sent).toMatchObject({ code: 1, err: expect.stringContaining('SES has not verified example.com') });
+    } finally {
+      Object.assign(ops.deployment.clients, { ses: undefined });
+      await ses.close();
+    }
   });
 
   it('list and show them, with a bar for people', async () => {
@@ -152,8 +192,13 @@ describe('the job by hand', () => {
     });
     await change(email_id, { paused: false, status: 'failed', error: 'x' });
     expect(await requestStart(email_id, access)).toEqual({ result: 'started' });
-    await change(email_id, { status: 'submitted' });
-    expect(await requestStart(email_id, access)).toMatchObject({ result: 'skipped' });
+    for (const status of ['submitting', 'submitted'] as const) {
+      await change(email_id, { status });
+      expect(await requestStart(email_id, access)).toEqual({
+        result: 'skipped',
+        reason: `The email is ${status} already.`,
+      });
+    }
     await expect(requestStart('nobody', access)).rejects.toThrow('There is no email nobody');
   });
 });

@@ -136,7 +136,15 @@ describe('members import', () => {
       '9  max_length',
     ]);
     expect(err).toMatch(/Line 3: email must be one address/);
+    expect(err).toContain('Line 6: it has 2 values; the header has 4 columns.');
     expect(readFileSync(rejects, 'utf8') + err).not.toMatch(/example\.com,|not an address/);
+  });
+
+  it('names lines of JSONL that are no object', async () => {
+    const path = file('bad.jsonl', '{"email":"a@example.com"}\n{bad\n[]\n"x"\nnull\n');
+    const { out, err } = await run(path);
+    expect(JSON.parse(out)).toMatchObject({ created: 1, bad: 4 });
+    for (const line of [2, 3, 4, 5]) expect(err).toContain(`Line ${line}: it must be a JSON object.`);
   });
 
   it('shows twenty bad lines at most, and keeps all', async () => {
@@ -152,11 +160,14 @@ describe('members import', () => {
     ['a.csv', 'name\nAnn\n', /lacks the column email/],
     ['a.csv', 'email,name,email\n', /the column email twice/],
     ['a.csv', '', /is empty/],
+    ['a.csv', '\uFFFDe\0m\0a\0i\0l\0', /is not UTF-8: save it as CSV in UTF-8/],
     ['a.txt', 'email\n', /must end in \.csv or \.jsonl/],
     ['a.jsonl', '[{"email":"a@example.com"}]', /one JSON list/],
   ])('refuses %s with %j', async (name, content, message) => {
     const { code, err } = await run(file(name, content));
     expect([code, err]).toEqual([2, expect.stringMatching(message)]);
+    // To run it again would help nobody.
+    expect(err).not.toContain('Run the same command again');
   });
 
   it('refuses a newsletter that does not exist, and a file that is not there', async () => {
@@ -166,7 +177,10 @@ describe('members import', () => {
       code: 1,
       err: expect.stringMatching(/no newsletter nightly: it has daily, weekly/),
     });
-    expect(await run(`${path}.gone.csv`)).toMatchObject({ code: 2, err: expect.stringMatching(/cannot be read/) });
+    expect(await run(`${path}.gone.csv`)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^✗ There is no file .*\.gone\.csv\.\n$/),
+    });
   });
 
   it('only adds to a member: labels, subscriptions and decisions stay', async () => {

@@ -27,6 +27,8 @@ const secret = 'hanako@example.com';
 const { work_queue: _, ...done } = storedRow('done-1', {
   sent_at: '2026-03-01T10:00:00.000Z',
   send_status: 'SUCCESS',
+  // Of an earlier attempt.
+  error_type: 'SERVER_OVERLOAD',
   tenant_id: 'T1',
   recipient_hash: recipientHash(HASH_KEY, 'T1', secret),
 });
@@ -175,6 +177,12 @@ describe('list', () => {
   it('lists the dead urgent first', async () => {
     const { notifications } = await ops.json<List>('list', '--status', 'dead');
     expect(notifications.map(({ log_id }) => log_id)).toEqual(['dead-3', 'dead-1', 'dead-2']);
+  });
+
+  it('shows no reason of an earlier attempt for a delivered notification', async () => {
+    const { out } = await ops.run(['list', '--tenant', 'T1']);
+    expect(out).toContain('done-1');
+    expect(out).not.toContain('SERVER_OVERLOAD');
   });
 
   it('reads a recipient from stdin, so that the address is not in the shell history', async () => {

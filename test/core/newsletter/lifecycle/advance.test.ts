@@ -140,6 +140,21 @@ describe('the end of an email', () => {
         'The email was partially sent: 1 of 2 recipients in 1 batch were not sent. The provider refused it. ' +
         'Mend the cause, then retry the email: only what is missing is sent.',
     });
+    expect(await world.email()).not.toHaveProperty('submitted_at');
+    expect(world.counted).toEqual(['failed']);
+    expect(world.errors).toEqual([
+      [expect.stringMatching(/^Email email-1 failed: The email was partially/), { email_id: 'email-1' }],
+    ]);
+  });
+
+  it('is submitted when the rest was sent by a retry, without the error', async () => {
+    const world = await sending([{ status: 'submitted' }], { error: 'The email was partially sent', error_code: 'X' });
+    expect(await advance('email-1', world.deps())).toMatchObject({
+      status: 'submitted',
+      submitted_at: world.now.toISOString(),
+    });
+    for (const column of ['error', 'error_code']) expect(await world.email()).not.toHaveProperty(column);
+    expect(world.counted).toEqual([]);
   });
 
   it('does not say that nothing was sent where recipients are uncertain', async () => {
@@ -220,10 +235,52 @@ describe('the lock', () => {
     expect(await world.batches()).toHaveLength(1);
   });
 
-  it.each(['submitted', 'cancelled'] as const)('is never taken of an email that is %s', async (status) => {
+  it.each([
+    ['pending', {}],
+    ['submitting', { claim_id: 'dead', claim_until: '2026-03-01T09:00:00.000Z' }],
+  ] as const)('is taken although the count is written at the same moment: %s', async (status, claim) => {
+    const world = await JobWorld.of({ status, ...claim });
+    world.give([candidate(0)]);
+    const deps = world.deps();
+    let counted = false;
+    const change: typeof deps.emails.change = async (email, next) => {
+      if (!counted) await deps.emails.change(email, { set: { email_count: 1 } });
+      counted = true;
+      return deps.emails.change(email, next);
+    };
+    const emails = { ...deps.emails, change };
+    expect(await startEmail('email-1', { ...deps, emails })).toEqual({ result: 'started' });
+    expect(world.sends).toHaveLength(1);
+  });
+
+  it('is not taken of an email that was paused at the same moment', async () => {
+    const world = await JobWorld.of();
+    world.give([candidate(0)]);
+    const deps = world.deps();
+    const change: typeof deps.emails.change = async (email, next) => {
+      if (!email.paused) await deps.emails.change(email, { set: { paused: true } });
+      return deps.emails.change(email, next);
+    };
+    const emails = { ...deps.emails, change };
+    expect(await startEmail('email-1', { ...deps, emails })).toMatchObject({ result: 'skipped' });
+    expect(await world.email()).toMatchObject({ status: 'pending', paused: true });
+  });
+
+  it('is not taken of an email that is being sent: its batches are used again', async () => {
+    const world = await sending([{}]);
+    const reason = 'The email is being sent already.';
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'skipped', reason });
+    expect(await world.email()).toMatchObject({ slots: { 0: { batch_id: '00000' } } });
+    expect(await world.email()).not.toHaveProperty('claim_id');
+    expect(await world.batches()).toHaveLength(1);
+  });
+
+  it.each(['submitted', 'cancelled', 'failed'] as const)('is never taken of an email that is %s', async (status) => {
     const world = await JobWorld.of({ status });
     expect(await startEmail('email-1', world.deps())).toMatchObject({ result: 'skipped', reason: expect.any(String) });
     expect(await world.email()).toMatchObject({ status, version: 1 });
+    // The source logs it before it looks at the lock.
+    expect(world.log).toEqual(['Starting email job for email email-1']);
   });
 
   it('is taken over when its holder died in the preparation', async () => {

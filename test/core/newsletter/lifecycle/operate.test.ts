@@ -52,6 +52,7 @@ describe('the publication of an email', () => {
     const content = emailContent({ body: '{nmae} {{literal}} {name}' });
     await expect(publishEmail(publication({ content }), world.deps())).rejects.toMatchObject({
       problem: 'invalid-request',
+      message: expect.stringMatching(/^{nmae} is no merge field\. The fields are {name}, /),
       extras: { errors: [{ path: 'body', rule: 'merge-field', message: expect.stringContaining('{nmae}') }] },
     });
     expect(await world.tables.emails.read('email-1')).toBeUndefined();

@@ -33,7 +33,10 @@ async function held() {
   const { emails } = new MemoryEmails(clock);
   const email = await emails.create(EMAIL, { subject: '', body: '', format: 'text', newsletter: NEWSLETTER });
   const deps = { emails, clock, pause: async () => {}, remaining_ms: () => 600_000, limits: DEFAULT_JOB_LIMITS };
-  const lease = new PreparationLease(email, { ...deps, log: { info() {}, warn() {} } } as unknown as PrepareDeps);
+  const lease = new PreparationLease(email, {
+    ...deps,
+    log: { info() {}, warn() {}, error() {} },
+  } as unknown as PrepareDeps);
   return { emails, email, lease };
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { retryEmail } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import { EXCLUDED_BATCH } from '../../../../src/core/newsletter/model/batch.ts';
+import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import { batchRow, emailContent } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 
@@ -31,6 +32,35 @@ describe('the preparation of an email', () => {
       'Starting email job for email email-1',
       'Creating batches for email email-1',
     ]);
+  });
+
+  it('takes 1,000 recipients per batch and 50 per chunk by default', async () => {
+    const { batch_size, chunk_size } = DEFAULT_JOB_LIMITS;
+    const world = await JobWorld.of({}, {}, { batch_size, chunk_size });
+    world.give(Array.from({ length: 1_001 }, (_, n) => candidate(n)));
+    await startEmail('email-1', world.deps());
+    expect((await world.batches()).map(({ chunks, counts }) => [chunks, counts.pending])).toEqual([
+      [20, 1_000],
+      [1, 1],
+    ]);
+  });
+
+  it('leaves nothing of a batch whose recipients were not stored, and sends nothing', async () => {
+    const world = await JobWorld.of();
+    world.give(ten);
+    const deps = world.deps();
+    const put: typeof deps.chunks.put = async (chunks) => {
+      if (chunks.some(({ chunk }) => chunk.batch_id === '00001')) throw new Error('down');
+      return deps.chunks.put(chunks);
+    };
+    await startEmail('email-1', { ...deps, chunks: { ...deps.chunks, put } }).catch(() => undefined);
+    expect((await world.batches()).map(({ batch_id }) => batch_id)).toEqual(['00000']);
+    expect(await world.email()).not.toHaveProperty('prepared');
+    expect(world.sends).toEqual([]);
+    // Storage is back: the same batches are made again, under the same numbers.
+    world.advance(world.limits.claim_ms + 1);
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    expect((await world.batches()).map(({ batch_id }) => batch_id)).toEqual(['00000', '00001', '00002']);
   });
 
   it('freezes whom it excludes, with the reason', async () => {
@@ -98,6 +128,7 @@ describe('the preparation of an email', () => {
       expect(report.count_was).toBe(reported ? email_count : undefined);
       expect((await world.email()).email_count).toBe(found);
       expect(world.log.some((line) => line.includes('off by 1 %'))).toBe(reported);
+      expect(world.counted).toEqual(reported ? ['count_off'] : []);
     },
   );
 
@@ -107,6 +138,8 @@ describe('the preparation of an email', () => {
     const email = await world.email();
     expect(email).toMatchObject({ status: 'failed', error: expect.stringMatching(/^No member subscribes/) });
     expect(email).not.toHaveProperty('next_at');
+    expect(world.counted).toEqual(['failed']);
+    expect(world.errors).toEqual([[`Email email-1 failed: ${email.error}`, { email_id: 'email-1' }]]);
   });
 
   it('fails, too, when the count is written at the same moment', async () => {

@@ -219,6 +219,29 @@ describe('a batch in its slot', () => {
     expect(await world.states()).toBe('ssss');
   });
 
+  it('gives its slot away after a refused call among answered ones, and counts it when it goes on', async () => {
+    const world = await sending(['....', '....']);
+    world.answer = (call) => (world.calls.length === 2 ? refuse('overloaded') : accept(call));
+    const until = isoAfter(world.now, 10_000);
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'waiting', until });
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+    expect((await world.batches())[0]).toMatchObject({ status: 'pending', not_before: until, provider_failures: 1 });
+    await sendBatch({ ...MESSAGE, batch_id: '00001' }, world.deps());
+    world.advance(10_000);
+    await advance('email-1', world.deps());
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(await world.states()).toBe('ssssssss');
+  });
+
+  it('keeps its slot while the provider refuses every call: another batch would be refused, too', async () => {
+    const world = await sending(['....', '....']);
+    world.answer = (call) => (world.calls.length > 2 ? accept(call) : refuse('overloaded'));
+    const begun = world.now.getTime();
+    expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'submitted' });
+    expect(world.now.getTime() - begun).toBe(10_000 + 20_000);
+    expect(world.sends).toEqual([{ ...MESSAGE, batch_id: '00001' }]);
+  });
+
   it('tries a recipient again within the batch that the provider refused for the time being', async () => {
     const world = await sending(['....']);
     await world.tables.batches.remove('email-1', ['00001']);
@@ -238,15 +261,26 @@ describe('a batch in its slot', () => {
 
   it('fails where an operator has to mend something, and its recipients stay to be sent', async () => {
     const world = await sending(['....']);
-    world.answer = () => refuse('settings');
+    const { kind, refusal } = refuse('settings');
+    world.answer = () => ({ kind, refusal: { ...refusal, status_code: 403 } });
     expect(await sendBatch(MESSAGE, world.deps())).toMatchObject({ result: 'failed' });
     expect((await world.batches())[0]).toMatchObject({
       status: 'failed',
       counts: { pending: 4 },
+      error_status_code: 403,
       error_message: 'The provider refused the batch: No.',
       error_data: JSON.stringify({ code: 'BULK_EMAIL_SEND_FAILED', reason: 'because_settings' }),
     });
-    expect(world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED'))).toBe(true);
+    const context = {
+      email_id: 'email-1',
+      batch_id: '00000',
+      reason: 'because_settings',
+      said: 'No.',
+      status_code: 403,
+    };
+    expect(world.errors).toEqual([
+      ['BULK_EMAIL_SEND_FAILED: batch 00000 for email email-1', expect.objectContaining(context)],
+    ]);
   });
 
   it('stops between two calls when the email is paused', async () => {

@@ -18,7 +18,11 @@ async function failFor(times: number, tries = storage_before_sending, left_ms = 
   const deps = {
     clock: time.clock,
     pause: time.pause,
-    log: { info: () => {}, warn: (text: string) => void lines.push(text) },
+    log: {
+      info: () => {},
+      warn: (text: string) => void lines.push(text),
+      error: (text: string) => void lines.push(`error: ${text}`),
+    },
   };
   const run = async () => {
     at.push(time.clock().getTime() - begun);
@@ -42,15 +46,22 @@ describe('a storage call that fails', () => {
   });
 
   it.each([
-    ['before sending', storage_before_sending, 10, 10 * MINUTE],
-    ['after sending', storage_after_sending, 20, 30 * MINUTE],
-  ])('is given up in time %s', async (_, tries, most, within_ms) => {
+    ['before sending', storage_before_sending, [0, 2, 6, 14, 30, 62, 126, 254, 510, 600]],
+    ['after sending', storage_after_sending, [0, 2, 6, 14, 30, 62, 126, 254, 510, 1_022, 1_800]],
+  ])('is tried until the end of its time %s, and no later', async (_, tries, seconds) => {
     const { result, at, lines } = await failFor(Number.POSITIVE_INFINITY, tries);
     expect(result).toBeInstanceOf(StorageUnavailableError);
-    expect(at.length).toBeLessThanOrEqual(most + 1);
-    expect(at.at(-1)).toBeLessThanOrEqual(within_ms);
-    expect(at.at(-1)).toBeGreaterThan(within_ms / 4);
-    expect(lines.at(-1)).toMatch(/Gave up/);
+    expect(at).toEqual(seconds.map((second) => second * 1_000));
+    expect(lines.at(-1)).toBe(`error: [BULK_EMAIL_DB_RETRY] Gave up: could not write a row in ${seconds.length} tries`);
+  });
+
+  it.each([
+    ['before sending', storage_before_sending, 10, 10 * MINUTE],
+    ['after sending', storage_after_sending, 20, 30 * MINUTE],
+  ])('has the numbers of the source %s', async (_, tries, repetitions, within_ms) => {
+    expect(tries).toMatchObject({ tries: repetitions, first_ms: 2_000, within_ms });
+    const { at } = await failFor(Number.POSITIVE_INFINITY, { ...tries, within_ms: Number.POSITIVE_INFINITY }, 1e12);
+    expect(at).toHaveLength(repetitions + 1);
   });
 
   it('is given up before the invocation ends', async () => {
@@ -59,7 +70,11 @@ describe('a storage call that fails', () => {
   });
 
   it('is not repeated for what is no failure of storage', async () => {
-    const deps = { clock: () => new Date(), pause: async () => {}, log: { info: () => {}, warn: () => {} } };
+    const deps = {
+      clock: () => new Date(),
+      pause: async () => {},
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+    };
     const lost = new Error('lost');
     const run = async () => {
       throw new StopRetrying(lost);

@@ -134,6 +134,20 @@ describe('an alarm', () => {
     expect(alarmNamed('rows-missed')).toMatchObject({ MetricName: 'RowsMissed', Threshold: 0 });
   });
 
+  it.each([
+    ['newsletter-failed', 'NewslettersFailed', 'an email that was not, or only partially sent'],
+    ['newsletter-count-off', 'NewsletterCountsOff', 'a count that is off by 1 %'],
+  ])('%s rings at the first %s: %s', (name, metric) => {
+    const { Metrics: read, ...alarm } = alarmNamed(name);
+    expect(alarm).toMatchObject({
+      Threshold: 0,
+      ComparisonOperator: 'GreaterThanThreshold',
+      EvaluationPeriods: 1,
+      TreatMissingData: 'notBreaching',
+    });
+    expect(JSON.stringify(read ?? alarm)).toContain(metric);
+  });
+
   it.each(['complaints', 'bounces'])('newsletter-%s needs a minimum of recipients for a rate', (name) => {
     expect(JSON.stringify(alarmNamed(`newsletter-${name}`))).toContain('IF(all >= 1000, 100 * ');
     expect(JSON.stringify(alarmNamed(`newsletter-${name}`, changed))).toContain('IF(all >= 77, 100 * ');

@@ -199,7 +199,11 @@ export class NewsletterWorld {
       newId: () => `id-${++this.#ids}`,
       remaining_ms: process.remaining_ms,
       limits: LIMITS,
-      log: { info: (text: string) => void this.log.push(text), warn: (text: string) => void this.log.push(text) },
+      log: {
+        info: (text: string) => void this.log.push(text),
+        warn: (text: string) => void this.log.push(text),
+        error: (text: string) => void this.log.push(text),
+      },
     };
   }
 

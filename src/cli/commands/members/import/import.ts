@@ -8,6 +8,7 @@ import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../../terminal/err
 import { parseId } from '../../../../terminal/option-values.ts';
 import { printResult } from '../../../../terminal/output.ts';
 import { showProgress } from '../../../../terminal/progress.ts';
+import { unreadableFile } from '../../../../terminal/unreadable-file.ts';
 import { type MemberAccess, memberAccess } from '../../../session/member-access.ts';
 import { opsCommand } from '../../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../../session/session.ts';
@@ -94,9 +95,12 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
     }
   } catch (error) {
     progress.end();
-    session.terminal.say(
-      `The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`,
-    );
+    // A file that is wrong as a whole has to be mended first; its error says so.
+    if (state.line > 0 || !(error instanceof OperatorError)) {
+      session.terminal.say(
+        `The import stopped after line ${state.line}. Run the same command again: it goes on there.\n`,
+      );
+    }
     throw error;
   } finally {
     progress.end();
@@ -121,7 +125,7 @@ function statOf(file: string) {
   try {
     return statSync(file);
   } catch (cause) {
-    throw new OperatorError(`${file} cannot be read: ${cause instanceof Error ? cause.message : cause}.`, EXIT_USAGE);
+    throw new OperatorError(unreadableFile(file, cause), EXIT_USAGE);
   }
 }
 

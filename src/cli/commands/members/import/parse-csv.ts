@@ -21,7 +21,9 @@ export function createCsvParser(header: Line): (lines: readonly Line[]) => LineR
 
   const toRecord = ({ number }: Line, cells: readonly string[]): LineRecord => {
     if (cells.length !== names.length) {
-      return faultOf(number, 'columns', `has ${cells.length} values; the header has ${names.length} columns`);
+      const count = (n: number, thing: string) => `${n} ${thing}${n === 1 ? '' : 's'}`;
+      const message = `has ${count(cells.length, 'value')}; the header has ${count(names.length, 'column')}`;
+      return faultOf(number, 'columns', message);
     }
     const fields = names.flatMap((name, i) => {
       const cell = cells[i]?.trim() ?? '';

@@ -28,6 +28,9 @@ export async function* readRecords(
   let window: Line[] = [];
   for await (const line of readLines(bytes)) {
     if (parse === undefined) {
+      if (/[\uFFFD\0]/.test(line.text)) {
+        throw new OperatorError('The file is not UTF-8: save it as CSV in UTF-8.', EXIT_USAGE);
+      }
       parse = createCsvParser(line);
       continue;
     }
@@ -57,10 +60,16 @@ function recordsOf(lines: readonly Line[], parse: (lines: readonly Line[]) => Li
 
 function parseJson(lines: readonly Line[]): LineRecord[] {
   return lines.map(({ number, text }) => {
-    try {
-      return { line: number, fields: JSON.parse(text) };
-    } catch {
-      return faultOf(number, 'json', 'must be a JSON object');
-    }
+    const fields = jsonOf(text);
+    const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
+    return isObject ? { line: number, fields } : faultOf(number, 'json', 'must be a JSON object');
   });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

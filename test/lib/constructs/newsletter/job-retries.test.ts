@@ -1,0 +1,44 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import * as v from 'valibot';
+import { expect, it } from 'vitest';
+import { retriesFromJson } from '../../../../src/adapters/deployment/newsletter-retries-config.ts';
+import { SOURCE_RETRIES } from '../../../../src/core/newsletter/model/job-retries.ts';
+import { resourcesOf, templateOf } from '../../../support/lib/synthesize.ts';
+
+/** The retries that each function of the job gets. */
+function retriesIn(template: Template): unknown[] {
+  return resourcesOf(template, 'AWS::Lambda::Function').flatMap(({ properties }) => {
+    const { NEWSLETTER_RETRIES: text } = (properties['Environment'] as { Variables: Record<string, string> }).Variables;
+    return text === undefined ? [] : [v.parse(retriesFromJson, text)];
+  });
+}
+
+it('the job retries as the source says, in each of its functions', () => {
+  const found = retriesIn(templateOf({ stage: 'dev' }));
+  expect(found.length).toBeGreaterThanOrEqual(4);
+  for (const retries of found) expect(retries).toEqual(SOURCE_RETRIES);
+});
+
+it('a stage changes them', () => {
+  const given = {
+    storageRetriesBeforeSending: 3,
+    storageMinutesBeforeSending: 4,
+    storageRetriesAfterSending: 5,
+    storageMinutesAfterSending: 6,
+    storagePauseSeconds: 7,
+    providerRetries: 8,
+    overloadedRetries: 9,
+    providerPauseSeconds: 11,
+  };
+  const context = Object.entries(given).map(([key, value]) => [`notification-retry.newsletter.${key}`, value]);
+  expect(retriesIn(templateOf(Object.fromEntries(context)))[0]).toEqual({
+    storage_before_sending: 3,
+    storage_before_minutes: 4,
+    storage_after_sending: 5,
+    storage_after_minutes: 6,
+    storage_pause_seconds: 7,
+    provider: 8,
+    provider_overloaded: 9,
+    provider_pause_seconds: 11,
+  });
+});
