@@ -53,7 +53,7 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     const everything = Object.values(request).every((option) => option === undefined);
     const { short_lanes, ...rest } = deps;
     const bound = scheduled && everything && { short_lanes };
-    const { result, next } = await sweep(
+    const { result, next, refused } = await sweep(
       request,
       { run_id, ...(from && { from }) },
       { ...rest, ...bound, sweeps: deps.log, outOfTime, onSetAside, onSetAsideFailed },
@@ -66,6 +66,14 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
         cursor: { ...next, after: [...next.after], busy: [...next.busy] },
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
+    const started_at = from?.started ?? started.toISOString();
+    if (request.express_minutes !== undefined && next === undefined && refused === 0) {
+      await deps.log
+        .recordExpress(started_at)
+        .catch((error: unknown) =>
+          logger.warn('the express run could not be recorded', { run_id, error: error as Error }),
+        );
+    }
     if (result.dry_run || isBetweenSweeps(request)) return result;
     const duration_ms = deps.clock().getTime() - started.getTime();
     count(metrics, 'SweepDue', result.due);
@@ -74,7 +82,6 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
     count(metrics, 'SweepDuration', duration_ms);
     if (scheduled && complete && (from === undefined || !isWalked(from))) count(metrics, 'Sweeps');
     const { due, dispatched, skipped } = result;
-    const started_at = from?.started ?? started.toISOString();
     await deps.log
       .record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete, everything })
       // A failure here would repeat the whole sweep; without the record, the next sweep only skips less.

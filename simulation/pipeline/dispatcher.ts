@@ -25,6 +25,7 @@ const ATTRIBUTES_MS = 10;
 export class Dispatcher {
   readonly #world: World;
   #lastCompleted: string | undefined;
+  #lastExpress: string | undefined;
   #runs = 0;
 
   constructor(world: World) {
@@ -56,10 +57,17 @@ export class Dispatcher {
     try {
       do {
         const deadline = time.now + TIMEOUT_MS - RESERVE_MS;
-        const { next } = await sweep(request, { run_id, ...(from && { from }) }, this.#deps(deadline, request));
+        const { next, refused } = await sweep(
+          request,
+          { run_id, ...(from && { from }) },
+          this.#deps(deadline, request),
+        );
         if (!recorded && isWalked(next)) {
           this.#lastCompleted = from?.started ?? started;
           recorded = true;
+        }
+        if (request.express_minutes !== undefined && next === undefined && refused === 0) {
+          this.#lastExpress = from?.started ?? started;
         }
         from = next;
       } while (from !== undefined);
@@ -93,7 +101,7 @@ export class Dispatcher {
     return {
       index: world.index,
       lanes,
-      sweeps: { lastCompleted: async () => this.#lastCompleted },
+      sweeps: { lastCompleted: async () => this.#lastCompleted, lastExpress: async () => this.#lastExpress },
       clock: time.clock,
       interval_ms: 60 * MINUTE,
       policy: DEFAULT_RETRY_POLICY,

@@ -38,6 +38,7 @@ const ANSWERS: Readonly<Record<string, SendResult>> = {
 
 let emitted: Record<'send-webhook' | 'dispatcher' | 'monitor' | 'due-indexer', Emitted[]>;
 let sweeps: SweepRecord[];
+let expressRuns: string[];
 let server: FauxqsServer;
 
 beforeAll(async () => {
@@ -64,6 +65,7 @@ beforeAll(async () => {
     }),
   });
   sweeps = [];
+  expressRuns = [];
   emitted = {
     'send-webhook': await channelFunction(),
     dispatcher: await dispatcher(),
@@ -127,12 +129,15 @@ async function channelFunction(): Promise<Emitted[]> {
 async function dispatcher(): Promise<Emitted[]> {
   const { createHandler } = await import('../../functions/dispatcher/handler.ts');
   const tables = new MemoryTables(() => T0);
-  for (const log_id of ['a', 'b', 'c']) tables.log.set(log_id, { ...dueRow({ log_id }) });
+  for (const log_id of ['a', 'b']) tables.log.set(log_id, { ...dueRow({ log_id }) });
+  const work_queue = workQueueOf('due', 'urgent', 'c');
+  tables.log.set('c', { ...dueRow({ log_id: 'c', priority: 'urgent', work_queue }) });
+  let lanesRefuse = false;
   return emittedBy('dispatcher', {}, async (observability) => {
     const handle = createHandler(
       {
         index: tables.dueIndex,
-        lanes: { backlog: async () => 0, send: async () => [] },
+        lanes: { backlog: async () => 0, send: async (messages) => (lanesRefuse ? [...messages] : []) },
         clock: () => T0,
         interval_ms: 3_600_000,
         policy: DEFAULT_RETRY_POLICY,
@@ -141,6 +146,10 @@ async function dispatcher(): Promise<Emitted[]> {
         continueWith: async () => {},
         log: {
           lastCompleted: async () => undefined,
+          lastExpress: async () => undefined,
+          recordExpress: async (started_at) => {
+            expressRuns.push(started_at);
+          },
           record: async (part) => {
             sweeps.push(part);
           },
@@ -151,6 +160,10 @@ async function dispatcher(): Promise<Emitted[]> {
     await handle({ source: 'aws.events' }, PATIENT);
     await handle({ channel: 'webhook' }, PATIENT);
     await handle({ ahead: true }, PATIENT);
+    await handle({ express_minutes: 5 }, PATIENT);
+    lanesRefuse = true;
+    await handle({ express_minutes: 5 }, PATIENT);
+    lanesRefuse = false;
     await handle({ dry_run: true }, PATIENT);
   });
 }
@@ -277,6 +290,10 @@ describe('the dispatcher', () => {
       { ...record, run_id: 'sweep-id', everything: true },
       { ...record, run_id: 'manual-id', everything: false },
     ]);
+  });
+
+  it('records an express run that sent all it found', () => {
+    expect(expressRuns).toEqual([T0.toISOString()]);
   });
 });
 

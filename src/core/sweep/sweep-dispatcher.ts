@@ -134,6 +134,7 @@ export class Dispatcher {
     const refused = new Set(await this.#deps.lanes.send(outgoing));
     const sent = outgoing.filter((message) => !refused.has(message));
     this.#tally.sent(sent);
+    this.#tally.refused += refused.size;
     this.#tally.skippedDue([...refused].filter(({ delay_seconds }) => delay_seconds === 0).length);
     this.#deps.onDispatched?.(sent);
   }

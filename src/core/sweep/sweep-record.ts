@@ -20,9 +20,12 @@ export interface SweepRecord {
 export interface SweepHistory {
   /** When the last sweep began that walked the whole work index to its end, ISO-8601 UTC; undefined when none is known. */
   lastCompleted(): Promise<string | undefined>;
+  /** When the last express run began that sent all it found; undefined when none is known. */
+  lastExpress(): Promise<string | undefined>;
 }
 
 export interface SweepLog extends SweepHistory {
   /** Adds the counts of one invocation to its sweep. */
   record(part: SweepRecord): Promise<void>;
+  recordExpress(started_at: string): Promise<void>;
 }

@@ -26,6 +26,8 @@ export class Tally {
   #dispatchedDue = 0;
   #skipped = 0;
   #ahead = 0;
+  /** Messages that the lanes did not take. */
+  refused = 0;
 
   constructor(run_id: string, dry_run: boolean) {
     this.#run_id = run_id;

@@ -52,20 +52,22 @@ const PAGE_SIZE = 250;
  * One run of BATCH-952: finds what is due and sends it to the lanes, urgent first, oldest first (design §6.1). It
  * writes nothing but the reason of a malformed row: a crash loses nothing, and a notification that is sent twice is
  * claimed once.
- * @returns the counts, and a cursor when time ran out before the end.
+ * @returns the counts, a cursor when time ran out before the end, and how many messages the lanes refused.
  */
 export async function sweep(
   request: SweepRequest,
   run: { readonly run_id: string; readonly from?: SweepCursor },
   deps: SweepDeps,
-): Promise<{ result: SweepResult; next?: SweepCursor }> {
+): Promise<{ result: SweepResult; next?: SweepCursor; refused: number }> {
   const { from } = run;
   const now = from ? new Date(from.started) : deps.clock();
   const tally = new Tally(run.run_id, request.dry_run ?? false);
   const { unmet, rooms } = from ? lanesAt(from, deps) : await lanesNow(request, now, deps);
   const busy = from?.busy ?? [...unmet].flatMap(([lane, messages]) => (messages > 0 ? [lane] : []));
   const last_sweep =
-    from || busy.length === 0 || isBetweenSweeps(request) ? from?.last_sweep : await lastCompleted(deps);
+    from || busy.length === 0 || isBetweenSweeps(request)
+      ? from?.last_sweep
+      : await lastKnown(deps.sweeps.lastCompleted());
   const known = last_sweep === undefined ? {} : { last_sweep };
   const began = { run_id: run.run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
   const dispatcher = new Dispatcher(request, began, tally, deps);
@@ -75,7 +77,8 @@ export async function sweep(
     ...(rooms && { rooms: rooms.state() }),
   });
   const queues = queuesOf(request, await deps.index.shards());
-  const window = windowOf(now, request);
+  const last = request.express_minutes === undefined ? undefined : await lastKnown(deps.sweeps.lastExpress());
+  const window = windowOf(now, request, { last, interval_ms: deps.interval_ms });
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
     const each = async (items: readonly DueItem[]) => {
@@ -86,13 +89,13 @@ export async function sweep(
       { partitions: queues[queue] ?? [], after, window, writes: !request.dry_run, each },
       deps,
     );
-    if (stopped) return { result: tally.result(), next: cursor(queue, stopped) };
+    if (stopped) return { result: tally.result(), next: cursor(queue, stopped), refused: tally.refused };
   }
   if (rooms !== undefined && (await refill({ rooms, unmet, queues, now }, dispatcher, deps))) {
-    return { result: tally.result(), next: cursor(queues.length, []) };
+    return { result: tally.result(), next: cursor(queues.length, []), refused: tally.refused };
   }
   tally.skippedDue(rooms?.held ?? 0);
-  return { result: tally.result() };
+  return { result: tally.result(), refused: tally.refused };
 }
 
 interface Lanes {
@@ -153,9 +156,9 @@ async function refill(
   return false;
 }
 
-/** Without this knowledge a busy lane gets everything that is due, which costs a failed claim per message. */
-function lastCompleted({ sweeps }: SweepDeps): Promise<string | undefined> {
-  return sweeps.lastCompleted().catch(() => undefined);
+/** Without this knowledge a lane gets more second messages, each of which costs a failed claim. */
+function lastKnown(read: Promise<string | undefined>): Promise<string | undefined> {
+  return read.catch(() => undefined);
 }
 
 /** The partitions in the order to walk them; those of one priority and state together. */

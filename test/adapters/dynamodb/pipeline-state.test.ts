@@ -48,6 +48,17 @@ describe('the log of sweeps', () => {
   });
 });
 
+describe('the last express run', () => {
+  it('is known once one has been recorded, and is no sweep', async () => {
+    const log = createSweepLog(dynamodb.client, table);
+    const sweeps = await lastSweeps(dynamodb.client, table, 9);
+    expect(await log.lastExpress()).toBeUndefined();
+    for (const ms of [1_000, 2_000]) await log.recordExpress(at(ms).toISOString());
+    expect(await log.lastExpress()).toBe(at(2_000).toISOString());
+    expect(await lastSweeps(dynamodb.client, table, 9)).toEqual(sweeps);
+  });
+});
+
 describe('the last completed sweep', () => {
   it('is the newest that was completed and took everything', async () => {
     const log = createSweepLog(dynamodb.client, table);

@@ -29,7 +29,8 @@ function setUp(
       return refused;
     },
   };
-  const sweeps = { lastCompleted: async () => at(-HOUR).toISOString() };
+  const lastExpress = async () => at(-5 * MINUTE).toISOString();
+  const sweeps = { lastCompleted: async () => at(-HOUR).toISOString(), lastExpress };
   const policy = DEFAULT_RETRY_POLICY;
   const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, policy, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
@@ -133,6 +134,43 @@ describe('a sweep', () => {
     expect(result).toMatchObject({ due: 3, dispatched: 3, skipped: 0, ahead: 0 });
   });
 
+  it.each([
+    ['since the last one that sent all it found, and a minute before', 20, ['of-21-minutes', 'of-7-minutes']],
+    ['since the run before at least', 2, []],
+    [
+      'no more than what a sweep has not met yet',
+      300,
+      ['of-61-minutes', 'of-22-minutes', 'of-21-minutes', 'of-7-minutes'],
+    ],
+    [
+      'all of an interval when none is known',
+      undefined,
+      ['of-61-minutes', 'of-22-minutes', 'of-21-minutes', 'of-7-minutes'],
+    ],
+  ])('between two sweeps takes %s', async (_, minutes, expected) => {
+    const rows = [62, 61, 22, 21, 7].map((age) =>
+      row(`of-${age}-minutes`, { priority: 'urgent', work_at: at(-age * MINUTE).toISOString() }),
+    );
+    const { deps, ids } = setUp(rows);
+    const lastExpress = async () => (minutes === undefined ? undefined : at(-minutes * MINUTE).toISOString());
+    const known = { ...deps, sweeps: { ...deps.sweeps, lastExpress } };
+    await sweep({ express_minutes: 5 }, { run_id: 'sweep-1' }, known);
+    expect(ids()).toEqual(expected);
+  });
+
+  it('between two sweeps goes on without knowing the last one, and says what the lanes refused', async () => {
+    const rows = [row('a', { priority: 'urgent' }), row('b', { priority: 'urgent' })];
+    const { deps, ids } = setUp(rows, { refuse: ({ message }) => message.log_id === 'b' });
+    const lastExpress = () => Promise.reject(new Error('throttled'));
+    const { refused } = await sweep(
+      { express_minutes: 5 },
+      { run_id: 'sweep-1' },
+      { ...deps, sweeps: { ...deps.sweeps, lastExpress } },
+    );
+    expect(ids()).toEqual(['a']);
+    expect(refused).toBe(1);
+  });
+
   describe('between two sweeps, of rows whose message is expected', () => {
     const due = at(-2 * MINUTE);
     const urgent = (log_id: string, changes: Partial<NotificationRow> = {}) =>
@@ -226,6 +264,7 @@ describe('a sweep', () => {
   it('skips nothing in a busy lane that became due after the start of the last sweep that was completed', async () => {
     const items = [row('missed', { work_at: at(-HOUR - 30 * MINUTE).toISOString() })];
     const at_start = (started: number | undefined) => ({
+      lastExpress: async () => undefined,
       lastCompleted: async () => (started === undefined ? undefined : at(started).toISOString()),
     });
     for (const [started, expected] of [
@@ -385,7 +424,7 @@ describe('a sweep', () => {
     const { deps } = setUp([row('a')], { backlog: backlog as Record<string, number> });
     let reads = 0;
     const lastCompleted = async () => at(-HOUR * ++reads).toISOString();
-    const stopping = { ...deps, sweeps: { lastCompleted }, outOfTime: () => true };
+    const stopping = { ...deps, sweeps: { ...deps.sweeps, lastCompleted }, outOfTime: () => true };
     const { next } = await sweep(request, { run_id: 'sweep-1' }, stopping);
     expect(reads).toBe(expected);
     const from = JSON.parse(JSON.stringify(next));
@@ -398,7 +437,7 @@ describe('a sweep', () => {
       backlog: { 'webhook-standard': 7 },
     });
     const lastCompleted = () => Promise.reject(new Error('throttled'));
-    await sweep({}, { run_id: 'sweep-1' }, { ...deps, sweeps: { lastCompleted } });
+    await sweep({}, { run_id: 'sweep-1' }, { ...deps, sweeps: { ...deps.sweeps, lastCompleted } });
     expect(ids()).toEqual(['old']);
   });
 

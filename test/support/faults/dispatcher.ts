@@ -43,6 +43,7 @@ export class Dispatcher {
   load: LaneLoad = { others: 0, short: false };
   readonly #world: Surroundings;
   #lastSweep: string | undefined;
+  #lastExpress: string | undefined;
   #runs = 0;
 
   constructor(world: Surroundings) {
@@ -59,8 +60,9 @@ export class Dispatcher {
     for (let part = 0; part < MOST_PARTS; part++) {
       let looks = 0;
       const outOfTime = () => ++looks > (faults.looks ?? Number.POSITIVE_INFINITY);
-      const { next } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
+      const { next, refused } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
       if (scheduled && isWalked(next)) this.#lastSweep = started;
+      if (request.express_minutes !== undefined && next === undefined && refused === 0) this.#lastExpress = started;
       if (next === undefined) return;
       // The cursor is in the event of the next function.
       from = JSON.parse(JSON.stringify(next)) as SweepCursor;
@@ -95,7 +97,7 @@ export class Dispatcher {
       index: through(worker, 'index', tables.dueIndex),
       lanes: through(worker, 'lanes', lanes),
       malformed: through(worker, 'malformed', tables.malformed),
-      sweeps: { lastCompleted: async () => this.#lastSweep },
+      sweeps: { lastCompleted: async () => this.#lastSweep, lastExpress: async () => this.#lastExpress },
       clock,
       interval_ms: SWEEP_INTERVAL_MS,
       policy: DEFAULT_RETRY_POLICY,

@@ -5,6 +5,8 @@ import type { SweepLog, SweepRecord } from '../../../core/sweep/sweep-record.ts'
 import { toValue } from '../table/item.ts';
 
 const KIND = 'sweep';
+/** The last express run: one item, as nobody asks for those before it. */
+const EXPRESS = 'express';
 /** Days until the record of a sweep expires. */
 const KEPT_DAYS = 30;
 
@@ -50,6 +52,30 @@ export function createSweepLog(client: DynamoDBClient, table: string): SweepLog 
         }),
       );
       return Items.find(({ complete, everything }) => complete?.BOOL && everything?.BOOL)?.['started_at']?.S;
+    },
+
+    async recordExpress(started_at) {
+      await client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { kind: { S: EXPRESS }, id: { S: 'last' } },
+          UpdateExpression: 'SET started_at = :started_at',
+          ExpressionAttributeValues: { ':started_at': toValue(started_at) },
+        }),
+      );
+    },
+
+    async lastExpress() {
+      const { Items: [last] = [] } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          KeyConditionExpression: 'kind = :kind',
+          ExpressionAttributeValues: { ':kind': { S: EXPRESS } },
+          ConsistentRead: true,
+          Limit: 1,
+        }),
+      );
+      return last?.['started_at']?.S;
     },
   };
 }
