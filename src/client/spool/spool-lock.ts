@@ -47,6 +47,7 @@ export async function lockSpool(
     }
     await takeAway(fs, path, seen);
   }
+  await removeLeftovers(fs, directory).catch(() => {});
   const heartbeat = setInterval(() => {
     const now = new Date();
     fs.utimes(path, now, now).catch(() => {});
@@ -106,6 +107,19 @@ async function takeAway(fs: FileSystem, path: string, seen: Seen): Promise<void>
   const moved = await look(fs, aside);
   if (moved !== undefined && moved.text !== seen.text) await create(fs, path, moved.text);
   await fs.unlink(aside).catch(() => {});
+}
+
+/**
+ * Removes what a process left that died while it moved an abandoned lock away. A lock whose holder lives was moved by
+ * mistake, and is about to be put back.
+ */
+async function removeLeftovers(fs: FileSystem, directory: string): Promise<void> {
+  for (const name of await fs.readdir(directory)) {
+    if (!name.startsWith('.lock-')) continue;
+    const path = join(directory, name);
+    const holder = parseIdentity((await look(fs, path))?.text ?? '');
+    if (holder !== undefined && isRunning(holder) === false) await fs.unlink(path);
+  }
 }
 
 async function look(fs: FileSystem, path: string): Promise<Seen | undefined> {

@@ -85,6 +85,22 @@ describe('the lock of a spool', () => {
     clearInterval(heart);
   });
 
+  it('takes away what a process left that died while it moved an abandoned one, and nothing of a living holder', async () => {
+    const leave = (name: string, text: string) => writeFileSync(join(directory, name), text);
+    leave('.lock-of-a-dead-holder', JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
+    leave('.lock-moved-by-mistake', JSON.stringify({ ...ownIdentity(), token: 'alive' }));
+    leave('.lock-unreadable', '{');
+    await (await lock())();
+    expect(readdirSync(directory).sort()).toEqual(['.lock-moved-by-mistake', '.lock-unreadable']);
+  });
+
+  it('is taken though the folder cannot be looked through', async () => {
+    const blind = faultyFs((_, name) => (name === 'readdir' ? errno('EIO') : undefined));
+    const release = await lockSpool(directory, { fs: blind, heartbeatMs: 20 });
+    await expect(lock()).rejects.toThrow(SpoolLockedError);
+    await release();
+  });
+
   it('is put back when another process took it after it was found abandoned', async () => {
     held(JSON.stringify({ ...ownIdentity(), started: '1', token: 'dead' }));
     const faster = JSON.stringify({ ...ownIdentity(), token: 'faster' });

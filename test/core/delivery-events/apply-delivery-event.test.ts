@@ -181,8 +181,8 @@ describe('events about a notification', () => {
       }),
       { numRuns: 500 },
     );
-    expect(arrivals).toBeGreaterThan(10);
-    expect(bounces).toBeGreaterThan(10);
+    expect(arrivals).toBeGreaterThan(0);
+    expect(bounces).toBeGreaterThan(0);
   });
 });
 

@@ -168,7 +168,7 @@ describe('what is sent and received', () => {
       }),
       { numRuns: Number(process.env['FAULT_RUNS'] ?? 200) },
     );
-    expect(binary).toBeGreaterThan(5);
+    expect(binary).toBeGreaterThan(0);
   }, 60_000);
 
   /** Bytes are the same whether they are a Buffer or not. */

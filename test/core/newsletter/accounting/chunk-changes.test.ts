@@ -162,7 +162,7 @@ describe('any changes in any order', () => {
         }
       }),
     );
-    expect(reached).toBeGreaterThan(10);
+    expect(reached).toBeGreaterThan(0);
 
     function nextOf(state: ChunkState, action: typeof step extends fc.Arbitrary<infer T> ? T : never) {
       switch (action.do) {
