@@ -414,6 +414,7 @@ describe('the outputs', () => {
       'ReconcilerFunction',
       'RetryPolicy',
       'SweepIntervalSeconds',
+      'UncertainMinutes',
     ]);
   });
 
