@@ -1,5 +1,4 @@
-import type { RefObject } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 /** In rem, as `.table-row` of the styles has them: between columns, and at both ends of a row. */
 const GAP = 0.875;
@@ -31,17 +30,19 @@ function leastOf(width: string): number {
   return Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0);
 }
 
-/** The width of an element in rem, followed as the window changes. */
-export function useRoom(element: RefObject<HTMLElement | null>): number {
-  const [room, setRoom] = useState(Number.POSITIVE_INFINITY);
-  useLayoutEffect(() => {
-    const shown = element.current;
-    if (shown === null) return;
-    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const measure = () => setRoom(shown.clientWidth / rem);
-    measure();
-    addEventListener('resize', measure);
-    return () => removeEventListener('resize', measure);
-  }, [element]);
+/** The width of the screen's content in rem. It is known before the first drawing, so nothing is drawn twice. */
+export function useRoom(): number {
+  const [room, setRoom] = useState(measure);
+  useEffect(() => {
+    const update = () => setRoom(measure());
+    addEventListener('resize', update);
+    return () => removeEventListener('resize', update);
+  }, []);
   return room;
+}
+
+function measure(): number {
+  const content = document.querySelector<HTMLElement>('.screen');
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return (content?.clientWidth ?? innerWidth) / rem;
 }

@@ -37,9 +37,8 @@ interface TableProps<T> {
  */
 export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, onEnd }: TableProps<T>) {
   const narrow = useNarrow();
-  const table = useRef<HTMLTableElement>(null);
   const body = useRef<HTMLTableSectionElement>(null);
-  const room = useRoom(table);
+  const room = useRoom();
   const [active, setActive] = useState(-1);
   // Beside the state, because keys that repeat fast come before the next rendering.
   const position = useRef(-1);
@@ -65,7 +64,7 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf, more = false, on
     if (!inner && hrefOf !== undefined && getSelection()?.isCollapsed !== false) navigate(hrefOf(row));
   };
   return (
-    <table ref={table} class="table" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
+    <table class="table" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1}>
       <thead class="table-head">
         <tr class="table-row" aria-rowindex={1} style={grid}>
           {shown.map(({ title, align }) => (

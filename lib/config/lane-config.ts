@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { sectionOf, wholeBetween } from './config-checks.ts';
 
-/** A value for both lanes of each channel. */
-function same(value: number): PerLane<number> {
-  const both = { express: value, standard: value };
+/** The same values for each channel. */
+function everyChannel(express: number, standard: number): PerLane<number> {
+  const both = { express, standard };
   return { email: both, slack: both, teams: both, webhook: both };
 }
 
@@ -38,8 +38,9 @@ const perLane = (schema: v.GenericSchema<number>, standard: PerLane<number>) =>
 export const LANE_KEYS = {
   concurrency: perLane(wholeBetween(2, 1000, 'concurrent batches'), DEFAULT_CONCURRENCY),
   // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side (docs/decisions/0148).
-  batchSize: perLane(wholeBetween(1, 100, 'notifications'), same(RECEIVED_AT_ONCE)),
-  batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), same(1)),
+  batchSize: perLane(wholeBetween(1, 100, 'notifications'), everyChannel(RECEIVED_AT_ONCE, RECEIVED_AT_ONCE)),
+  // Urgent and important notifications wait for no others (docs/decisions/0191).
+  batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), everyChannel(0, 1)),
 };
 
 /** The first lane whose batch Lambda would refuse, because it takes several receives and thus a window. */

@@ -3,11 +3,10 @@ import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { createRandom } from '../engine/random.ts';
 import { EventSource } from '../models/event-source.ts';
 import { channelFunction } from './channel-worker.ts';
-import type { World } from './world.ts';
+import { WINDOW_MS, type World } from './world.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
 const TIMEOUT_MS = 60_000;
-const WINDOW_MS = 1_000;
 const BATCH = 10;
 
 /** Puts the function of each channel on its lanes. */
@@ -33,7 +32,7 @@ function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMe
     {
       concurrency: concurrency[channel][lane],
       batch: BATCH,
-      window_ms: WINDOW_MS,
+      window_ms: WINDOW_MS[lane],
       timeout_ms: TIMEOUT_MS,
       deaths: scenario.deaths ?? 0,
     },

@@ -21,8 +21,10 @@ import { Tables, type TableWatcher } from '../twins/tables.ts';
 import { type Cohort, Observer } from './observer.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
+const SIX_TIMEOUTS_MS = 360_000;
+/** How long a lane's function waits for a full batch. */
+export const WINDOW_MS: Readonly<Record<Lane, number>> = { express: 0, standard: 1_000 };
 const QUEUE_OPTIONS = {
-  visibility_ms: 361_000,
   max_receives: 5,
   groupOf: ({ tenant_id }: QueueMessage) => tenant_id,
 };
@@ -76,7 +78,9 @@ export class World {
     this.concurrency = perChannel(
       (channel, lane) => scenario.concurrency?.[channel]?.[lane] ?? CONCURRENCY[channel][lane],
     );
-    this.queues = perChannel(() => new SimulatedQueue(time, QUEUE_OPTIONS));
+    this.queues = perChannel(
+      (_, lane) => new SimulatedQueue(time, { ...QUEUE_OPTIONS, visibility_ms: SIX_TIMEOUTS_MS + WINDOW_MS[lane] }),
+    );
   }
 
   /** A new notification; its cohort names those whose waits are counted with its own. */

@@ -121,6 +121,9 @@ it('/ searches from anywhere, g with a letter goes, ? explains', async () => {
 it('a link opens in a new tab, and shows the same', async () => {
   const { page } = await openTab(browser, served.url);
   await page.goto('/notifications');
+  // A click in the first milliseconds of a page, which no person makes, now and then opened no tab.
+  await page.getByRole('link', { name: id(2) }).waitFor();
+  await page.waitForLoadState('networkidle');
   const [other] = await Promise.all([
     page.context().waitForEvent('page'),
     page.getByRole('link', { name: id(2) }).click({ modifiers: ['Control'] }),

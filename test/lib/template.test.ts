@@ -100,7 +100,9 @@ describe('every lane', () => {
       const queue = queueNamed(`notification-retry-dev-${channel}-${lane}`);
       const [sender] = functionsNamed(`send-${channel}`);
 
-      expect(queue['VisibilityTimeout']).toBeGreaterThanOrEqual(6 * Number(sender?.['Timeout']) + 1);
+      expect(queue['VisibilityTimeout']).toBeGreaterThanOrEqual(
+        6 * Number(sender?.['Timeout']) + (lane === 'express' ? 0 : 1),
+      );
       expect(queue['MessageRetentionPeriod']).toBe(4 * 86_400);
       expect(queue['RedrivePolicy']).toEqual({
         maxReceiveCount: 5,
@@ -116,6 +118,18 @@ describe('every lane', () => {
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       ScalingConfig: { MaximumConcurrency: Match.anyValue() },
     });
+  });
+
+  it.each(CHANNELS)('lets %s wait for a full batch in its standard lane only', (channel) => {
+    for (const [lane, seconds] of [
+      ['express', 0],
+      ['standard', 1],
+    ] as const) {
+      template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+        EventSourceArn: { 'Fn::GetAtt': [idOf(`notification-retry-dev-${channel}-${lane}`), 'Arn'] },
+        MaximumBatchingWindowInSeconds: seconds,
+      });
+    }
   });
 
   it('fills its batches as configured, and waits for the window before it shows a message again', () => {

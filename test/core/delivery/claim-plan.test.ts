@@ -192,6 +192,13 @@ describe('a dead notification', () => {
     expect(plan(dead(), messageFor(dead()), { message_id: 'message-0' })).toEqual({ do: 'dead_letter' });
   });
 
+  it('bounces that message though the row’s writer has changed the channel since, unless the row is due again', () => {
+    const carrying = messageFor(dueRow());
+    expect(plan(dead({ channel: 'slack' }), carrying, { message_id: 'message-0' })).toEqual({ do: 'dead_letter' });
+    const due = dueRow({ channel: 'slack', dead_message_id: 'message-0' });
+    expect(plan(due, carrying, { message_id: 'message-0' })).toEqual(MOVED_ON);
+  });
+
   it('starts again for an operator’s redrive: same run, another message, queued after the death', () => {
     expect(plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(1) })).toEqual({
       do: 'claim',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordOf } from '../../../src/core/delivery/retry-record.ts';
+import { isStored, recordOf } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { giveUp, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
@@ -110,5 +110,19 @@ describe('the record of an attempt', () => {
       `${'m'.repeat(119)}…`,
       `${'p'.repeat(99)}…`,
     ]);
+  });
+});
+
+describe('a stored record', () => {
+  const record = retryRecord({ retry_status: 'SUCCESS' });
+
+  it.each([
+    ['there is none', undefined, false],
+    ['it is the same', { ...record }, true],
+    ['it has columns of others, too', { ...record, delivered_at: T0.toISOString() }, true],
+    ['another worker says something else', { ...record, retry_status: 'FAILED' }, false],
+    ['a column is missing', { ...record, duration_ms: undefined }, false],
+  ] as const)('is one’s own or not: %s', (_, stored, own) => {
+    expect(isStored(record, stored as typeof record | undefined)).toBe(own);
   });
 });

@@ -300,6 +300,26 @@ describe('an operator’s attempt on a dead notification', () => {
     ]);
   });
 
+  it.each<[string, Partial<RetryRecord>, object]>([
+    ['succeeded', { retry_status: 'SUCCESS' }, { send_status: 'SUCCESS' }],
+    ['ended', { failure_reason: 'AUTH_FAILED' }, { send_status: 'FAILED', failure_reason: 'AUTH_FAILED' }],
+    ['was taken over, and its taker died', {}, { send_status: 'FAILED', failure_reason: 'EXPIRED' }],
+  ])('whose worker died after its record is settled by it: %s', async (_, changes, settled) => {
+    const { deliveries, deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
+    const row = put({
+      ...dead,
+      send_status: 'SENDING',
+      claim_until: at(500).toISOString(),
+      work_queue: workQueueOf('due', 'normal', 'log-1'),
+    });
+    await deps.records.put(
+      retryRecord({ retry_log_id: 'log-1#2', retry_attempt: 2, retry_at: T0.toISOString(), ...changes }),
+    );
+    await deliverBatch([received(messageFor(row))], deps);
+    expect(deliveries).toEqual([]);
+    expect(tables.row('log-1')).toMatchObject(settled);
+  });
+
   it('that succeeds leaves nothing of the death', async () => {
     const { deps, put, tables } = setUp(() => ({ ok: true, response_code: '200' }));
     await deliverBatch([received(messageFor(put(dead), force))], deps);
