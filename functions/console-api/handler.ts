@@ -109,6 +109,7 @@ function deploymentOf(env: Env): Omit<Deployment, 'recipientHashKey' | 'sealer'>
     newsletter_queues: { prepare: env.NEWSLETTER_PREPARE_QUEUE, send: env.NEWSLETTER_SEND_QUEUE },
     sweep_interval_seconds: 0,
     retry_policy: env.RETRY_POLICY,
+    uncertain_minutes: env.UNCERTAIN_MINUTES,
     metricHistory: async () =>
       (await import('../shared/runtime/clients/cloudwatch.ts')).openMetricHistory(env.POWERTOOLS_METRICS_NAMESPACE),
     clients: { dynamodb: {}, sqs: {} },

@@ -30,8 +30,8 @@ export function createHandler(
   const run = async (message: SendMessage, remaining_ms: () => number): Promise<void> => {
     const { email_id } = message;
     if (message.kind === 'resolve') {
-      const { resolved = 0, continued = false } = (await continueResolve(message, deps)) ?? {};
-      logger.info('decision', { email_id, action: message.action, resolved, continued });
+      const { resolved = 0, waiting = 0, continued = false } = (await continueResolve(message, deps)) ?? {};
+      logger.info('decision', { email_id, action: message.action, resolved, waiting, continued });
       return;
     }
     const { batch_id } = message;

@@ -7,6 +7,7 @@ import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../src/core/model/retr
 import { isTimeZone } from '../../src/core/model/time.ts';
 import { BASE_SHARDS, MOST_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { EMAIL_CONCURRENCY } from '../../src/core/newsletter/model/email.ts';
+import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 import { SOURCE_RETRIES } from '../../src/core/newsletter/model/job-retries.ts';
 import { DEFAULT_PACING_POLICY as PACING } from '../../src/core/pacing/pacing-policy.ts';
 import { explain, list, numberBetween, section, sectionOf, wholeBetween } from './config-checks.ts';
@@ -63,6 +64,7 @@ const newsletter = section({
   providerRetries: v.optional(retries, SOURCE_RETRIES.provider),
   overloadedRetries: v.optional(retries, SOURCE_RETRIES.provider_overloaded),
   providerPauseSeconds: v.optional(retryPause, SOURCE_RETRIES.provider_pause_seconds),
+  uncertainMinutes: v.optional(wholeBetween(0, 1440, 'minutes; 0: at once'), DEFAULT_JOB_LIMITS.uncertain_ms / 60_000),
   clockSchedule: scheduleExpression('rate(1 minute)'),
   senders: v.optional(
     list(v.pipe(v.string(senderPattern), v.regex(/^(\*|[^@\s*]+)@[A-Za-z0-9.-]+$/, senderPattern)), 'addresses'),

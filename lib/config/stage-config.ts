@@ -131,6 +131,8 @@ export interface NewsletterSettings {
   readonly overloadedRetries: number;
   /** Seconds before the first retry of a call to SES, 1 to 300; each further pause is twice as long; 10. */
   readonly providerPauseSeconds: number;
+  /** Minutes for which events may still resolve an uncertain recipient before `resend` takes it, 0 to 1,440; 15. */
+  readonly uncertainMinutes: number;
   /** When the clock looks for emails whose time has come: EventBridge cron or rate, UTC; every minute. */
   readonly clockSchedule: string;
   /** From addresses of newsletters, or `*@domain`. Empty: every address at the domain of senderAddress. */

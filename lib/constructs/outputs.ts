@@ -90,6 +90,11 @@ export class Outputs extends Construct {
     this.output('ReconcilerFunction', reconciler.function.functionName, 'Function that ops reconcile invokes');
     this.output('SweepIntervalSeconds', String(sweepIntervalSeconds(config.schedule)), 'Longest pause between sweeps');
     this.output('RetryPolicy', retryPolicyJson(config), 'JSON: base interval, limits and windows by priority');
+    this.output(
+      'UncertainMinutes',
+      String(config.newsletter.uncertainMinutes),
+      'Minutes before an uncertain recipient of a newsletter may be sent to again',
+    );
     this.output('MetricNamespace', metricNamespace(config), 'CloudWatch namespace of the metrics');
     this.output('AlertsTopic', alerts.topic.topicArn, 'ARN of the SNS topic of alarms and notices');
     this.output('DataKey', encryption.dataKey.keyArn, "Key of the tables; a row's writer needs it");

@@ -58,4 +58,8 @@ export interface ResolveAnswer extends EmailActionAnswer {
   readonly continued?: boolean;
   /** Batches that are being sent just now: resolve again afterwards. */
   readonly busy?: number;
+  /** Recipients left uncertain, because SES's events may still tell of them. */
+  readonly waiting?: number;
+  /** When all of these may be decided about. */
+  readonly waiting_until?: string;
 }

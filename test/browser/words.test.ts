@@ -20,6 +20,12 @@ describe('a decision about uncertain recipients', () => {
     ['one', { resolved: 1 }, 'status', /^1 recipient is sent again\.$/],
     ['some', { resolved: 3, continued: true }, 'status', /^3 recipients are sent again\. More follow/],
     ['none of a busy batch', { resolved: 0, busy: 2 }, 'alert', /^0 recipients .* 2 batches are being sent .* again/],
+    [
+      'those that wait',
+      { resolved: 2, waiting: 1, waiting_until: '2026-03-01T10:10:00.000Z' },
+      'alert',
+      /^2 recipients are sent again\. SES may still tell of 1 recipient: decide again at .*10:00/,
+    ],
     ['those of a failed e-mail', { resolved: 4, status: 'failed' }, 'status', /“Send the rest” sends/],
   ])('says what it reached: %s', async (_, answer, role, words) => {
     served.answer({

@@ -5,7 +5,7 @@ import type { RouteKey } from '../../src/console-api/routes.ts';
 import type { Email } from '../../src/core/newsletter/model/email.ts';
 import { type Operations, startOperations } from '../support/cli/operations.ts';
 import { startTestConsole, type TestConsole } from '../support/console.ts';
-import { batchFor, chunkOf, chunkState, emailContent, emailRow } from '../support/newsletter/job-rows.ts';
+import { batchFor, chunkOf, chunkState, emailContent, emailRow, lostAt } from '../support/newsletter/job-rows.ts';
 
 let ops: Operations;
 let page: TestConsole;
@@ -104,6 +104,19 @@ describe('newsletters in the console', () => {
     expect(answer).toEqual({ email_id, status: 'submitting', resolved: 0, busy: 1 });
     const { entries } = await page.ok('GET /api/audit', { query: { target: email_id } });
     expect(entries[0]?.result).toEqual({ resolved: 0, busy: 1 });
+  });
+
+  it('say which uncertain recipients a decision left out, because events may still tell of them', async () => {
+    const email_id = await email('T-YOUNG', { status: 'submitted', submitted_at: at });
+    const [state] = await access.chunks.states(email_id, '00000');
+    const uncertain_at = new Date().toISOString();
+    expect(state && (await access.chunks.change(state, lostAt(state, uncertain_at)))).toBeDefined();
+    const body = { request_id: request_id(), action: 'resend' };
+    const answer = await page.ok('POST /api/emails/{email_id}/resolve', { path: { email_id }, body });
+    const waiting_until = new Date(Date.parse(uncertain_at) + 20 * 60_000).toISOString();
+    expect(answer).toEqual({ email_id, status: 'submitted', resolved: 0, waiting: 1, waiting_until });
+    const { entries } = await page.ok('GET /api/audit', { query: { target: email_id } });
+    expect(entries[0]?.result).toEqual({ resolved: 0, waiting: 1 });
   });
 
   it.each<[RouteKey, object]>([

@@ -157,9 +157,10 @@ function chunkSuite(chunks: () => ChunkStore): void {
       await chunks().put([{ chunk: chunkOf(2, { email_id }), state }]);
       const call = { call_id: 'a', entries: [0], until: '2026-03-01T10:00:00.000Z' };
       const { email_id: _, batch_id: __, chunk: ___, version: ____, ...columns } = state;
-      const claimed = await chunks().change(state, { ...columns, states: '>.', call });
-      expect(claimed).toEqual({ ...state, version: 2, states: '>.', call });
-      expect(await chunks().change(state, { ...columns, states: '>.', call })).toEqual(claimed);
+      const open = { states: '>.', call, uncertain_at: call.until };
+      const claimed = await chunks().change(state, { ...columns, ...open });
+      expect(claimed).toEqual({ ...state, version: 2, ...open });
+      expect(await chunks().change(state, { ...columns, ...open })).toEqual(claimed);
       const other = { ...call, call_id: 'b' };
       expect(await chunks().change(state, { ...columns, states: '>.', call: other })).toBeUndefined();
       const recorded = { ...columns, states: 's.', tries: {}, message_ids: { 0: 'id' }, processed_at: call.until };

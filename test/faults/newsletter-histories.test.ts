@@ -53,11 +53,12 @@ const moods = fc
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
 
 const step = fc.record({
-  seconds: fc.constantFrom(0, 1, 2, 5, 20, 60, 240, 480),
+  seconds: fc.constantFrom(0, 1, 2, 5, 20, 60, 240, 480, 540),
   do: fc.constantFrom(
     'pause',
     'resume',
     'retry',
+    'resend',
     'resend',
     'resend',
     'leave',
@@ -87,7 +88,7 @@ async function take(world: NewsletterWorld, auditor: Auditor, action: Step): Pro
       return;
     case 'resend':
       await auditor.allowResend();
-      await world.operate((deps) => resolveEmail(email_id, 'resend', deps));
+      await world.resend();
       return;
     case 'leave':
       await world.operate((deps) => resolveEmail(email_id, 'leave', deps));
@@ -143,6 +144,7 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
       failed_batches: 0,
       storage_retries: 0,
       resent: 0,
+      waiting: 0,
       late_unsubscriptions: 0,
       late_records: 0,
       continued_decisions: 0,
@@ -167,7 +169,8 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
           seen.unanswered += world.provider.unanswered;
           seen.failed_batches += world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED')) ? 1 : 0;
           seen.storage_retries += world.log.some((line) => line.startsWith('[BULK_EMAIL_DB_RETRY]')) ? 1 : 0;
-          seen.resent += auditor.resent;
+          seen.resent += world.resent;
+          seen.waiting += world.waiting;
           seen.late_records += world.late_records;
           seen.continued_decisions += world.continued_decisions;
           seen.late_unsubscriptions += await auditor.lateUnsubscriptions();

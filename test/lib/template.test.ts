@@ -428,6 +428,7 @@ describe('the outputs', () => {
       'ReconcilerFunction',
       'RetryPolicy',
       'SweepIntervalSeconds',
+      'UncertainMinutes',
     ]);
   });
 

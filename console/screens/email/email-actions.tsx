@@ -6,6 +6,7 @@ import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Shell } from '../../parts/shell-command.tsx';
 import { Problem } from '../../parts/states.tsx';
+import { localTime } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../parts/words.ts';
 
@@ -35,7 +36,7 @@ const WORDS: Readonly<Record<Decision, Words>> = {
   cancel: { name: 'Cancel', does: 'It is not sent to anybody.', done: 'It is cancelled.', command: 'emails cancel' },
   resend: {
     name: 'Resend to uncertain',
-    does: 'Sends to recipients whose outcome nobody knows. Some of them may get it twice.',
+    does: 'Sends to recipients whose outcome nobody knows. Some of them may get it twice. Those of the last minutes wait, as SES may still tell of them.',
     done: 'are sent again',
     command: 'emails resolve',
   },
@@ -85,7 +86,8 @@ export function EmailActions({ email_id, detail: { actions, email }, onDone }: E
 }
 
 /** Says what the decision reached; what it left out stays on the page until it is read. */
-function tellResolved(decision: 'resend' | 'leave', { status, resolved, continued, busy = 0 }: ResolveAnswer): void {
+function tellResolved(decision: 'resend' | 'leave', answer: ResolveAnswer): void {
+  const { status, resolved, continued, busy = 0, waiting = 0, waiting_until } = answer;
   const waits = decision === 'resend' && status === 'failed' && resolved > 0;
   const one = decision === 'resend' ? 'recipient is sent again' : 'recipient is left as it is';
   const sentences = [
@@ -95,8 +97,11 @@ function tellResolved(decision: 'resend' | 'leave', { status, resolved, continue
     ...(busy > 0
       ? [`${plural(busy, 'batch is', 'batches are')} being sent just now: decide again when they are done.`]
       : []),
+    ...(waiting_until !== undefined
+      ? [`SES may still tell of ${plural(waiting, 'recipient')}: decide again at ${localTime(waiting_until)}.`]
+      : []),
   ];
-  showToast(busy > 0 ? 'failed' : 'done', sentences.join(' '));
+  showToast(busy + waiting > 0 ? 'failed' : 'done', sentences.join(' '));
 }
 
 interface AskProps {

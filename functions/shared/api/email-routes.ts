@@ -26,7 +26,7 @@ import {
   retryEmail,
 } from '../../../src/core/newsletter/lifecycle/operate.ts';
 import { publishEmail } from '../../../src/core/newsletter/lifecycle/publish.ts';
-import { type ResolveDeps, resolveEmail } from '../../../src/core/newsletter/lifecycle/resolve.ts';
+import { type ResolveDeps, resolveEmail, shownResolved } from '../../../src/core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../../../src/core/newsletter/model/email.ts';
 import type { EmailStore, EventStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
 import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/sending/test-mail.ts';
@@ -146,15 +146,9 @@ export function emailRoutes(deps: EmailRouteDeps): Routes {
   async function resolve(request: ApiRequest): Promise<ApiAnswer> {
     const { action } = checkedBody(request, resolveSchema);
     const { email_id } = await find(request);
-    const { email, resolved, continued, busy } = await resolveEmail(email_id, action, deps);
-    const body = {
-      email_id,
-      status: email.status,
-      resolved,
-      ...(continued && { continued }),
-      ...(busy > 0 && { busy }),
-    };
-    return { status: 202, body, log: { email_id, resolved } };
+    const { email, ...answer } = await resolveEmail(email_id, action, deps);
+    const body = { email_id, status: email.status, ...shownResolved(answer) };
+    return { status: 202, body, log: { email_id, resolved: answer.resolved } };
   }
 
   const read = (handle: Route['handle']): Route => ({ scope: 'newsletters:read', max_bytes: MAX_BYTES, handle });

@@ -17,6 +17,7 @@ interface NewsletterEnv {
   readonly NEWSLETTER_SEND_QUEUE: string;
   readonly BATCH_CONCURRENCY: number;
   readonly NEWSLETTER_RETRIES: JobRetries;
+  readonly UNCERTAIN_MINUTES: number;
   readonly NEWSLETTER_PATIENCE_SECONDS: number;
 }
 
@@ -43,6 +44,7 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
     limits: {
       ...withRetries(DEFAULT_JOB_LIMITS, env.NEWSLETTER_RETRIES),
       concurrency: env.BATCH_CONCURRENCY,
+      uncertain_ms: 60_000 * env.UNCERTAIN_MINUTES,
       claim_ms: patience_ms,
       message_ms: 2.5 * patience_ms,
     },

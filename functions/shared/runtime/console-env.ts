@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
-import { allQueueUrls, type Deployed, localOnly, name } from './env-values.ts';
+import { allQueueUrls, type Deployed, localOnly, minutes, name } from './env-values.ts';
 
 const words = v.pipe(
   v.string(),
@@ -26,6 +26,7 @@ export const consoleApiEnv = v.object({
   NEWSLETTER_PREPARE_QUEUE: v.pipe(v.string(), v.url()),
   NEWSLETTER_SEND_QUEUE: v.pipe(v.string(), v.url()),
   RETRY_POLICY: retryPolicyFromJson,
+  UNCERTAIN_MINUTES: minutes,
   /** Its messages make a function work on a bulk operation. */
   OPERATIONS_QUEUE: v.pipe(v.string(), v.url()),
   STACK_NAME: name,

@@ -5,10 +5,12 @@ import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
 
 export const name = v.pipe(v.string(), v.minLength(1));
 export const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole number of seconds'), v.transform(Number));
+export const minutes = v.pipe(v.string(), v.digits('must be a whole number of minutes'), v.transform(Number));
 export const queueUrl = v.pipe(v.string(), v.url());
 const queueUrls = v.object(v.entriesFromList(LANES, queueUrl));
 /** Queue URLs as JSON: `{"email":{"express":url,"standard":url},…}`. */
 export const allQueueUrls = v.pipe(v.string(), v.parseJson(), v.object(v.entriesFromList(CHANNELS, queueUrls)));
+
 export const wholeNumber = v.pipe(
   v.string(),
   v.regex(/^[1-9]\d*$/, 'must be a whole number above 0'),

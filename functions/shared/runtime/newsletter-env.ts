@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { retriesFromJson } from '../../../src/adapters/deployment/newsletter-retries-config.ts';
 import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
-import { type Deployed, localOnly, name, queueUrl, wholeNumber } from './env-values.ts';
+import { type Deployed, localOnly, minutes, name, queueUrl, wholeNumber } from './env-values.ts';
 
 /** The environment of the functions that send newsletters, as env.ts declares those of the others. */
 
@@ -30,6 +30,8 @@ const newsletterJob = {
   /** Batches of one email that are sent at once. */
   BATCH_CONCURRENCY: wholeNumber,
   NEWSLETTER_RETRIES: retriesFromJson,
+  /** How long a recipient must have been uncertain before an operator's `resend` takes it. */
+  UNCERTAIN_MINUTES: minutes,
   ...localOnly,
 };
 

@@ -51,6 +51,7 @@ export function consoleApiFunction(
       NEWSLETTER_PREPARE_QUEUE: prepare.queueUrl,
       NEWSLETTER_SEND_QUEUE: send.queueUrl,
       RETRY_POLICY: retryPolicyJson(config),
+      UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
       OPERATIONS_QUEUE: operations.queueUrl,
       STACK_NAME: Stack.of(scope).stackName,
       POWERTOOLS_METRICS_NAMESPACE: metricNamespace(config),

@@ -18,6 +18,7 @@ export function jobEnvironment({
     NEWSLETTER_SEND_QUEUE: queues.send.queueUrl,
     BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
     NEWSLETTER_RETRIES: retriesJson(config.newsletter),
+    UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
   } satisfies NewsletterClockEnv;
 }
 

@@ -100,6 +100,10 @@ export const resolvedEmail = v.strictObject({
   busy: v.exactOptional(
     v.pipe(count, v.description('Batches that are being sent just now, where there are any: resolve again afterwards')),
   ),
+  waiting: v.exactOptional(
+    v.pipe(count, v.description('Recipients left uncertain, where there are any: events may still tell of them')),
+  ),
+  waiting_until: v.exactOptional(v.pipe(time, v.description('When all that wait may be sent to again: resolve then'))),
 });
 export const emailList = v.strictObject({ emails: v.array(v.strictObject(summaryEntries)), next_cursor: nextCursor });
 export const emailState = v.strictObject({

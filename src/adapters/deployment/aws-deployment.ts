@@ -28,6 +28,8 @@ const outputs = v.object({
   NewsletterQueues: json(v.object({ prepare: text, send: text })),
   SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
   RetryPolicy: retryPolicyFromJson,
+  /** Absent from stacks that were deployed before a resend waited. */
+  UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
   DataKeysTable: text,
   RecipientKey: text,
   /** Absent from stacks that were deployed before operators could search by recipient. */
@@ -76,6 +78,7 @@ export async function findAwsDeployment(env: NodeJS.ProcessEnv): Promise<Deploym
     dead_letter_queues: rest.DeadLetterQueues,
     sweep_interval_seconds: rest.SweepIntervalSeconds,
     retry_policy: rest.RetryPolicy,
+    uncertain_minutes: rest.UncertainMinutes,
     recipientHashKey: () => readHashKey(stack, rest.RecipientHashSecret),
     ...(rest.ReconcilerFunction !== undefined && { reconciler: rest.ReconcilerFunction }),
     metricHistory: () => openHistory(stack, rest.MetricNamespace),

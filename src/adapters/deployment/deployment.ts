@@ -25,6 +25,8 @@ export interface Deployment {
   readonly sweep_interval_seconds: number;
   /** The policy as deployed. A local runtime may run with a shorter base interval. */
   readonly retry_policy: RetryPolicy;
+  /** How long a recipient must have been uncertain before `resend` takes it. Absent: deployed before it was set. */
+  readonly uncertain_minutes?: number | undefined;
   /**
    * Reads the key of recipientHash.
    * @throws Error that says why the key cannot be read

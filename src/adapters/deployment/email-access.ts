@@ -24,7 +24,7 @@ export interface EmailAccessDeps {
 
 /** What commands need that work on emails: the use cases of the API, on the deployment's tables and queues. */
 export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAccessDeps) {
-  const { tables, newsletter_queues } = deployment;
+  const { tables, newsletter_queues, uncertain_minutes } = deployment;
   const sealer = deployment.sealer(dynamodb);
   return {
     emails: createEmailStore(dynamodb, tables.emails, clock),
@@ -38,7 +38,10 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAc
     schedules: { create: async () => {}, remove: async () => {} },
     clock,
     newId,
-    limits: DEFAULT_JOB_LIMITS,
+    limits: {
+      ...DEFAULT_JOB_LIMITS,
+      ...(uncertain_minutes !== undefined && { uncertain_ms: 60_000 * uncertain_minutes }),
+    },
     log: { info: () => {}, warn: () => {}, error: () => {} },
   };
 }

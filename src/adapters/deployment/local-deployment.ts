@@ -37,6 +37,8 @@ const endpointsFile = v.object({
   stack: v.object({
     SweepIntervalSeconds: v.pipe(v.string(), v.digits(), v.transform(Number)),
     RetryPolicy: retryPolicyFromJson,
+    /** Absent in the file of an older runtime. */
+    UncertainMinutes: v.optional(v.pipe(v.string(), v.digits(), v.transform(Number))),
     NewsletterQueues: v.pipe(text, v.parseJson(), v.object({ prepare: text, send: text })),
   }),
   /** Absent in the file of an older runtime. */
@@ -89,6 +91,7 @@ function deploymentOf(file: v.InferOutput<typeof endpointsFile>): Deployment {
     newsletter_queues: file.stack.NewsletterQueues,
     sweep_interval_seconds: file.stack.SweepIntervalSeconds,
     retry_policy: file.stack.RetryPolicy,
+    uncertain_minutes: file.stack.UncertainMinutes,
     secrets_file: file.secrets_file,
     metricHistory: async () => {
       if (file.logs !== undefined) return createLogHistory(file.logs);

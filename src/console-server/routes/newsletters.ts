@@ -22,7 +22,7 @@ import {
 import { shellCommand } from '../../console-api/shell-command.ts';
 import { Problem } from '../../core/model/problem.ts';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../core/newsletter/lifecycle/operate.ts';
-import { resolveEmail } from '../../core/newsletter/lifecycle/resolve.ts';
+import { resolveEmail, shownResolved } from '../../core/newsletter/lifecycle/resolve.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
 import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
 import { type EmailPhase, emailSummary, emailView } from '../../core/newsletter/views/email-view.ts';
@@ -126,12 +126,9 @@ export function newsletterRoutes(deps: ConsoleDeps): RouteTable {
         const { action } = request.input;
         const decision = { what: `email.resolve.${action}`, on: [email_id] };
         const { answer } = await decide('POST /api/emails/{email_id}/resolve', request, decision, deps, async () => {
-          const { email, resolved, continued, busy } = await resolveEmail(email_id, action, access);
-          const counts = { resolved, ...(busy > 0 && { busy }) };
-          return {
-            answer: { email_id, status: email.status, ...counts, ...(continued && { continued }) },
-            result: counts,
-          };
+          const { email, ...reached } = await resolveEmail(email_id, action, access);
+          const { continued: _, waiting_until: __, ...result } = shownResolved(reached);
+          return { answer: { email_id, status: email.status, ...shownResolved(reached) }, result };
         });
         return answer;
       },

@@ -22,6 +22,7 @@ const ENV: ConsoleApiEnv = {
   LANE_QUEUES: JSON.stringify(Object.fromEntries(CHANNELS.map((name) => [name, { express: queue, standard: queue }]))),
   NEWSLETTER_PREPARE_QUEUE: queue,
   NEWSLETTER_SEND_QUEUE: queue,
+  UNCERTAIN_MINUTES: '15',
   RETRY_POLICY: JSON.stringify({
     base_interval_seconds: 300,
     max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },

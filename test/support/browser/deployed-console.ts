@@ -92,6 +92,7 @@ async function apiOf(issuer: Issuer, ops: Operations) {
     LANE_QUEUES: JSON.stringify(lane_queues),
     NEWSLETTER_PREPARE_QUEUE: newsletter_queues.prepare,
     NEWSLETTER_SEND_QUEUE: newsletter_queues.send,
+    UNCERTAIN_MINUTES: '15',
     RETRY_POLICY: JSON.stringify({
       base_interval_seconds: 300,
       max_retries: { urgent: 1, important: 1, normal: 1, info: 1 },

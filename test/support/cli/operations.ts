@@ -69,6 +69,7 @@ export async function startOperations(engine?: DynamodbEngine) {
     newsletter_queues: { prepare: await queue('newsletter-prepare'), send: await queue('newsletter-send') },
     sweep_interval_seconds: 3600,
     retry_policy: DEFAULT_RETRY_POLICY,
+    uncertain_minutes: 20,
     recipientHashKey: async () => HASH_KEY,
     sealer: (given) => sealerOn(given, tables, masterKey),
     metricHistory: async () => createLogHistory(directory),

@@ -82,6 +82,11 @@ export function chunkState(states: string, changes: Partial<ChunkState> = {}): C
   };
 }
 
+/** The next state of a chunk that became uncertain at this time. */
+export function lostAt({ email_id: _, batch_id: __, chunk: ___, version: ____, ...rest }: ChunkState, at: string) {
+  return { ...rest, uncertain_at: at };
+}
+
 /** A batch whose counts fit the states of its chunks. */
 export function batchFor(states: readonly ChunkState[], changes: Partial<Batch> = {}): Batch {
   const counts = countStates(states.map(({ states: codes }) => codes).join(''));

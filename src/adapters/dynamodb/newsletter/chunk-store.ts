@@ -12,7 +12,8 @@ import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';
 
 /** Columns of a state that are absent while they are empty: most states are small for most of their life. */
 const MAPS = ['reasons', 'tries', 'unanswered', 'message_ids'] as const;
-const OPTIONAL = [...MAPS, 'call', 'processed_at'] as const;
+const SINGLE = ['call', 'processed_at', 'uncertain_at'] as const;
+const OPTIONAL = [...MAPS, ...SINGLE] as const;
 
 /** ChunkStore on the table email_recipients: two items per chunk, so that its state changes for little. */
 export function createChunkStore(
@@ -93,7 +94,7 @@ export function createChunkStore(
         table,
         key: stateKeyOf(state),
         was: state,
-        change: { set: next, remove: (['call', 'processed_at'] as const).filter((name) => next[name] === undefined) },
+        change: { set: next, remove: SINGLE.filter((name) => next[name] === undefined) },
         stored: storedColumns(next),
         fromItem: toState,
       }),

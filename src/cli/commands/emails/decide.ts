@@ -45,7 +45,12 @@ export function addEmailsDecisions(emails: Command, context: CliContext): void {
   const command = emails
     .command('resolve')
     .argument('<ID>', 'the email_id', parseId)
-    .addOption(new Option('--resend', 'send to them again, at the risk of a second mail').conflicts('leave'))
+    .addOption(
+      new Option(
+        '--resend',
+        'send to them again, at the risk of a second mail; SES may still tell of the last: they wait',
+      ).conflicts('leave'),
+    )
     .addOption(new Option('--leave', 'leave it at that'))
     .description('decide about uncertain recipients, of whom nobody knows whether they got the mail');
   onDeployment<ResolveOptions>(command, context, resolve);
@@ -57,19 +62,19 @@ async function resolve(
   [id = '']: readonly string[],
 ): Promise<number> {
   if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
-  const { email, resolved, busy, continued } = await resolveEmail(
-    id,
-    resend ? 'resend' : 'leave',
-    emailAccess(session),
-  );
+  const { email, ...reached } = await resolveEmail(id, resend ? 'resend' : 'leave', emailAccess(session));
   const { email_id, status } = email;
-  printResult(session, { email_id, status, resolved, busy, continued }, () => {
+  const { resolved, busy, continued, waiting, waiting_until } = reached;
+  printResult(session, { email_id, status, ...reached }, () => {
     const done = resend ? 'are sent again' : 'are left as they are';
     return `${[
       `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.`,
       ...(continued ? ['There are more: the functions go on with the decision.'] : []),
       ...(busy > 0
         ? [`Batches that are being sent just now: ${busy}. Resolve the email again when they are done.`]
+        : []),
+      ...(waiting > 0
+        ? [`Recipients of whom SES's events may still tell: ${waiting}. Resolve the email again at ${waiting_until}.`]
         : []),
     ].join('\n')}\n`;
   });

@@ -49,7 +49,10 @@ export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallO
     if (entry !== undefined) entries.set(n, entry);
   }
   const changed = withEntries(state, entries);
-  return changed && { ...changed, processed_at: at };
+  if (changed === undefined) return undefined;
+  const { uncertain_at = '' } = state;
+  const lost = [...entries.values()].some(({ code }) => code === CODE.uncertain);
+  return { ...changed, processed_at: at, ...(lost && { uncertain_at: at > uncertain_at ? at : uncertain_at }) };
 }
 
 function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {
@@ -123,15 +126,20 @@ export function rejectSubmitted(state: ChunkState, reasons: ReadonlyMap<number, 
 
 /** An operator's decision about uncertain recipients that no one has decided about yet. */
 export function resolveUncertain(state: ChunkState, action: 'resend' | 'leave'): NextState | undefined {
-  const open = placesOf(state.states, CODE.uncertain).filter((n) => state.reasons[n] !== LEFT);
+  const open = undecidedIn(state);
   const entry: Entry =
     action === 'leave' ? { reason: LEFT } : { code: CODE.pending, tries: undefined, unanswered: undefined };
   return withEntries(state, new Map(open.map((n) => [n, entry])));
 }
 
+/** Uncertain recipients that no one has decided about yet, by place in the chunk. */
+export function undecidedIn({ states, reasons }: ChunkState): number[] {
+  return placesOf(states, CODE.uncertain).filter((n) => reasons[n] !== LEFT);
+}
+
 function withEntries(state: ChunkState, entries: ReadonlyMap<number, Entry>): NextState | undefined {
   if (entries.size === 0) return undefined;
-  const { email_id: _, batch_id: __, chunk: ___, version: ____, call, ...rest } = state;
+  const { email_id: _, batch_id: __, chunk: ___, version: ____, call, uncertain_at, ...rest } = state;
   const codes = [...state.states];
   for (const [n, { code }] of entries) if (code !== undefined) codes[n] = code;
   const states = codes.join('');
@@ -143,7 +151,11 @@ function withEntries(state: ChunkState, entries: ReadonlyMap<number, Entry>): Ne
     unanswered: withValues(state.unanswered, entries, 'unanswered'),
     message_ids: withValues(state.message_ids, entries, 'message_id'),
   };
-  return { ...changed, ...(call && states.includes(CODE.claimed) && { call }) };
+  return {
+    ...changed,
+    ...(call && states.includes(CODE.claimed) && { call }),
+    ...(uncertain_at && states.includes(CODE.uncertain) && { uncertain_at }),
+  };
 }
 
 function withValues<T>(

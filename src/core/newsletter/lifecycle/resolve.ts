@@ -1,7 +1,7 @@
 import { Problem } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
 import { changeState } from '../accounting/change-state.ts';
-import { acceptUncertain, type NextState, resolveUncertain } from '../accounting/chunk-changes.ts';
+import { acceptUncertain, type NextState, resolveUncertain, undecidedIn } from '../accounting/chunk-changes.ts';
 import { countChunks, sentBatches } from '../accounting/counts.ts';
 import { refreshBatch } from '../accounting/refresh-batch.ts';
 import type { Batch } from '../model/batch.ts';
@@ -10,7 +10,6 @@ import { hasBit } from '../model/delivery-bits.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
-import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import { groupsOf } from '../storage/in-groups.ts';
 import type { AdvanceDeps } from './advance.ts';
 import { wrongState } from './operate.ts';
@@ -29,8 +28,23 @@ export interface Resolved {
   readonly resolved: number;
   /** Batches that are being sent just now: their uncertain recipients can be resolved afterwards. */
   readonly busy: number;
+  /** Recipients that were left uncertain because they are so for too short a time: SES's events may still tell. */
+  readonly waiting: number;
+  /** When all of these may be decided about; absent where there are none. */
+  readonly waiting_until?: string;
   /** There is more than a request can wait for: a message goes on with the decision. */
   readonly continued: boolean;
+}
+
+/** What a decision reached, and of what it did not reach only what there is, as interfaces show it. */
+export function shownResolved({ resolved, continued, busy, waiting, waiting_until }: Omit<Resolved, 'email'>) {
+  return {
+    resolved,
+    ...(continued && { continued }),
+    ...(busy > 0 && { busy }),
+    ...(waiting > 0 && { waiting }),
+    ...(waiting_until !== undefined && { waiting_until }),
+  };
 }
 
 export type ResolveMessage = Extract<SendMessage, { kind: 'resolve' }>;
@@ -41,13 +55,27 @@ interface Decision {
   readonly seen_at: string;
 }
 
+/** A batch, and the chunks of it that the decision concerns. */
+interface Looked {
+  readonly batch: Batch;
+  readonly meant: readonly ChunkState[];
+  /** The batch counts others: it is being sent, or a decision was interrupted before it counted. */
+  readonly stale: boolean;
+  /** Undecided recipients of the chunks that were not uncertain for long enough. */
+  readonly waiting: number;
+  /** When the last of them became uncertain. */
+  readonly since: string;
+}
+
 /** A write that was begun has ended after so long. */
 const WRITE_MS = 20_000;
 
 /**
  * An operator's decision about the uncertain recipients of an email: send to them again, at the risk of a second mail,
- * or leave it at that. Those whom events have shown to be accepted meanwhile are submitted instead. A submitted email
- * whose recipients are resent is submitting again; a failed one sends them with its `retry`.
+ * or leave it at that. Only who has been uncertain for `uncertain_ms` is sent to, because events may come; to leave them
+ * waits for nothing, because an event that comes later still wins. Those whom events have shown to be accepted meanwhile
+ * are submitted instead. A submitted email whose recipients are resent is submitting again; a failed one sends them with
+ * its `retry`.
  * @throws Problem
  */
 export async function resolveEmail(email_id: string, action: Resolution, deps: ResolveDeps): Promise<Resolved> {
@@ -76,27 +104,58 @@ async function resolveFrom(decision: Decision, after: string, deps: ResolveDeps)
   const open = sentBatches(await batches.list(email_id)).filter(
     ({ batch_id, counts }) => counts.uncertain > 0 && batch_id > after,
   );
-  let [resolved, busy, last] = [0, 0, after];
+  let taken = false;
+  let [resolved, busy, waiting, since, last] = [0, 0, 0, '', after];
   for (const group of groupsOf(open, limits.resolve_group)) {
     if (last !== after && clock().getTime() - begun >= limits.resolve_ms) {
       await queues.send({ version: 1, kind: 'resolve', email_id, action, seen_at, after: last });
       break;
     }
-    const decided = action === 'resend' ? await resend(group, decision, deps) : await leave(group, decision, deps);
+    const looked = await Promise.all(group.map((batch) => look(batch, decision, deps)));
+    const decided = action === 'resend' ? await resend(looked, decision, deps) : await leave(looked, decision, deps);
+    waiting += looked.reduce((sum, batch) => sum + batch.waiting, 0);
+    since = looked.reduce((latest, batch) => (batch.since > latest ? batch.since : latest), since);
     resolved += decided.reduce((sum: number, count) => sum + (count ?? 0), 0);
     busy += decided.filter((count) => count === undefined).length;
+    taken ||= action === 'resend' && decided.some((count) => count !== undefined);
     last = group.at(-1)?.batch_id ?? last;
   }
-  if (action === 'resend') await reopen(email_id, deps);
+  if (taken) await reopen(email_id, deps);
   const continued = last !== (open.at(-1)?.batch_id ?? after);
-  return { email: (await deps.emails.read(email_id)) ?? email, resolved, busy, continued };
+  const until = waiting > 0 && { waiting_until: isoAfter(new Date(since), limits.uncertain_ms) };
+  return { email: (await deps.emails.read(email_id)) ?? email, resolved, busy, waiting, ...until, continued };
+}
+
+async function look(batch: Batch, decision: Decision, deps: ResolveDeps): Promise<Looked> {
+  const { email_id, batch_id, chunks } = batch;
+  const states = (await deps.chunks.states(email_id, batch_id)).slice(0, chunks);
+  const open = states.filter((state) => undecidedIn(state).length > 0);
+  const young = open.filter((state) => !isMeant(state, decision, deps) && sinceOf(state) <= decision.seen_at);
+  return {
+    batch,
+    meant: open.filter((state) => isMeant(state, decision, deps)),
+    stale: batch.counts.uncertain !== countChunks(states).counts.uncertain,
+    waiting: young.reduce((sum, state) => sum + undecidedIn(state).length, 0),
+    since: young.map(sinceOf).sort().at(-1) ?? '',
+  };
+}
+
+/** The age is that at the decision: what became uncertain later has been seen by nobody. */
+function isMeant(state: ChunkState, { action, seen_at }: Decision, { limits }: ResolveDeps): boolean {
+  const age_ms = action === 'resend' ? limits.uncertain_ms : 0;
+  return sinceOf(state) <= isoAfter(new Date(seen_at), -age_ms);
+}
+
+/** States that were stored before the time was kept have that of their last call, which was no earlier. */
+function sinceOf({ uncertain_at, processed_at = '' }: ChunkState): string {
+  return uncertain_at ?? processed_at;
 }
 
 /** Nothing is sent because of it, so it may be repeated where it was interrupted. */
-function leave(group: readonly Batch[], decision: Decision, deps: ResolveDeps): Promise<readonly number[]> {
+function leave(group: readonly Looked[], decision: Decision, deps: ResolveDeps): Promise<readonly number[]> {
   return Promise.all(
-    group.map(async (batch) => {
-      const resolved = await decide(batch, decision, deps, () => {});
+    group.map(async ({ batch, meant }) => {
+      const resolved = await decide(batch, meant, decision, deps, () => {});
       await refreshBatch(batch.email_id, batch.batch_id, deps);
       return resolved;
     }),
@@ -106,16 +165,18 @@ function leave(group: readonly Batch[], decision: Decision, deps: ResolveDeps): 
 /**
  * Takes the batches as a sender would, so that neither their end nor the end of the email can come between the change of a
  * chunk and its report: the claims come first, the mark on the email next, the chunks then. Where this is interrupted, the
- * claims end and senders find what was decided. Undefined for a batch that a sender has.
+ * claims end and senders find what was decided. Undefined for a batch that a sender has; those that have nobody to send to are
+ * not touched.
  */
 async function resend(
-  group: readonly Batch[],
+  group: readonly Looked[],
   decision: Decision,
   deps: ResolveDeps,
 ): Promise<readonly (number | undefined)[]> {
-  const claimed = await Promise.all(group.map((batch) => claimIdle(batch, deps)));
+  const wanted = group.filter(({ meant, stale }) => meant.length > 0 || stale);
+  const claimed = await Promise.all(wanted.map(({ batch }) => claimIdle(batch, deps)));
   if (claimed.some((batch) => batch !== undefined)) await markOpen(decision.email.email_id, deps, deps.limits.claim_ms);
-  return Promise.all(claimed.map((batch) => batch && resendClaimed(batch, decision, deps)));
+  return Promise.all(claimed.map((batch, i) => batch && resendClaimed(batch, wanted[i]?.meant ?? [], decision, deps)));
 }
 
 async function claimIdle(batch: Batch, { batches, clock, limits, newId }: ResolveDeps): Promise<Batch | undefined> {
@@ -125,10 +186,15 @@ async function claimIdle(batch: Batch, { batches, clock, limits, newId }: Resolv
   return batches.change(batch, { set: { status: 'submitting', ...claim }, remove: ['not_before'] });
 }
 
-async function resendClaimed(claimed: Batch, decision: Decision, deps: ResolveDeps): Promise<number> {
+async function resendClaimed(
+  claimed: Batch,
+  meant: readonly ChunkState[],
+  decision: Decision,
+  deps: ResolveDeps,
+): Promise<number> {
   const { email_id, batch_id, chunks, claim_id, claim_until = '' } = claimed;
   const { batches, clock } = deps;
-  const resolved = await decide(claimed, decision, deps, () => {
+  const resolved = await decide(claimed, meant, decision, deps, () => {
     if (epochMs(claim_until) - clock().getTime() > WRITE_MS) return;
     throw new Problem('unavailable', 'The decision took too long. Resolve the email again: nothing was sent twice.');
   });
@@ -145,18 +211,16 @@ async function resendClaimed(claimed: Batch, decision: Decision, deps: ResolveDe
 }
 
 async function decide(
-  { email_id, batch_id, chunks }: Batch,
-  { action, seen_at }: Decision,
+  { email_id, batch_id }: Batch,
+  meant: readonly ChunkState[],
+  decision: Decision,
   deps: ResolveDeps,
   check: () => void,
 ): Promise<number> {
   let resolved = 0;
-  // A chunk that was recorded after the decision may hold what nobody has seen yet.
-  const isMeant = ({ processed_at = '' }: ChunkState) => processed_at <= seen_at;
-  const states = (await deps.chunks.states(email_id, batch_id)).slice(0, chunks).filter(isUncertain).filter(isMeant);
-  if (states.length === 0) return 0;
+  if (meant.length === 0) return 0;
   const { bits } = await deps.events.read(email_id, batch_id);
-  for (const state of states) {
+  for (const state of meant) {
     const accepted = (n: number) => hasBit(bits.accepted, state.chunk * deps.limits.chunk_size + n);
     const known = await changeState(state, (found) => acceptUncertain(found, accepted), deps);
     let decided = 0;
@@ -164,7 +228,7 @@ async function decide(
       known,
       (found) => {
         check();
-        const next = isMeant(found) ? resolveUncertain(found, action) : undefined;
+        const next = isMeant(found, decision, deps) ? resolveUncertain(found, decision.action) : undefined;
         decided = next === undefined ? 0 : differences(found, next);
         return next;
       },
@@ -173,10 +237,6 @@ async function decide(
     resolved += decided;
   }
   return resolved;
-}
-
-function isUncertain({ states }: ChunkState): boolean {
-  return states.includes(RECIPIENT_STATES.uncertain);
 }
 
 /** Recipients whose state or reason differs. */

@@ -49,4 +49,6 @@ export interface ChunkState extends ChunkKey {
   readonly call?: Call;
   /** Time of the last recorded call (the source's processed_at). */
   readonly processed_at?: string;
+  /** When a call last left a recipient uncertain; present while there are uncertain ones. */
+  readonly uncertain_at?: string;
 }

@@ -44,6 +44,8 @@ export interface JobLimits {
   readonly quota_ms: number;
   /** How often a sender looks whether the email was paused. */
   readonly email_check_ms: number;
+  /** Recipients are not sent to again before they were uncertain for so long: SES's events may tell of them. */
+  readonly uncertain_ms: number;
   /** A request that resolves an email begins no further group of batches after so long; a message goes on. */
   readonly resolve_ms: number;
   /** Batches that are resolved at once. */
@@ -74,6 +76,7 @@ export const DEFAULT_JOB_LIMITS: JobLimits = {
   throttled_ms: 2_000,
   quota_ms: 15 * MINUTE,
   email_check_ms: 3_000,
+  uncertain_ms: 15 * MINUTE,
   resolve_ms: 6_000,
   resolve_group: 10,
   suspects: 3,

@@ -8,7 +8,7 @@ import { requestStart } from '../../../../src/core/newsletter/lifecycle/request-
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { type Operations, startOperations } from '../../../support/cli/operations.ts';
 import { startLoopback } from '../../../support/loopback.ts';
-import { batchRow, recipient } from '../../../support/newsletter/job-rows.ts';
+import { batchRow, lostAt, recipient } from '../../../support/newsletter/job-rows.ts';
 
 let ops: Operations;
 let access: ReturnType<typeof emailAccess>;
@@ -163,8 +163,15 @@ describe('ops emails', () => {
     expect(batch && (await access.batches.change(batch, { set: claim }))).toBeDefined();
     const busy = await ops.run(['emails', 'resolve', email_id, '--resend', '--local']);
     expect(busy.out).toContain('Batches that are being sent just now: 1. Resolve the email again');
+    const [state] = await access.chunks.states(email_id, batch_id);
+    expect(state && (await access.chunks.change(state, lostAt(state, at)))).toBeDefined();
+    const until = new Date(Date.parse(at) + 20 * 60_000).toISOString();
+    const waits = await ops.run(['emails', 'resolve', email_id, '--resend', '--local']);
+    expect(waits.out).toContain(`of whom SES's events may still tell: 1. Resolve the email again at ${until}.`);
+    const waiting = { email_id, status: 'submitting', resolved: 0, busy: 0, waiting: 1, waiting_until: until };
+    expect(await ops.json('emails', 'resolve', email_id, '--resend')).toEqual({ ...waiting, continued: false });
     const left = await ops.json('emails', 'resolve', email_id, '--leave');
-    expect(left).toEqual({ email_id, status: 'submitting', resolved: 1, busy: 0, continued: false });
+    expect(left).toEqual({ email_id, status: 'submitting', resolved: 1, busy: 0, waiting: 0, continued: false });
   });
 
   it('watch one until it is over', async () => {

@@ -133,6 +133,36 @@ describe('uncertain recipients', () => {
   });
 });
 
+describe('since when recipients are uncertain', () => {
+  const claimed = (states: string, changes: Partial<ChunkState> = {}) =>
+    chunkState(states, { call: { call_id: 'b', entries: [0], until: LATER }, ...changes });
+  const lost = (at: string, call_id = 'b') => ({ call_id, at, outcomes: [{ n: 0, state: 'uncertain' as const }] });
+
+  it('is the end of the call that left them so', () => {
+    expect(applyOutcome(claimed('>'), lost('2026-03-01T09:00:00.000Z'))).toMatchObject({
+      uncertain_at: '2026-03-01T09:00:00.000Z',
+    });
+    expect(expireCall(claimed('>'), LATER)).toMatchObject({ states: 'u', uncertain_at: LATER });
+  });
+
+  it('is the later time where a chunk has two, and no outcome of others moves it', () => {
+    const older = { uncertain_at: '2026-03-01T08:00:00.000Z', unanswered: { 1: 'a' } };
+    const both = changed(claimed('>u.', older), applyOutcome(claimed('>u.', older), lost('2026-03-01T09:00:00.000Z')));
+    expect(both.uncertain_at).toBe('2026-03-01T09:00:00.000Z');
+    const again = { ...lost('2026-03-01T08:30:00.000Z', 'a'), outcomes: [{ n: 1, state: 'uncertain' as const }] };
+    expect(applyOutcome(both, again)?.uncertain_at).toBe('2026-03-01T09:00:00.000Z');
+    const told = { call_id: 'c', at: LATER, outcomes: [{ n: 2, state: 'submitted' as const }] };
+    expect(applyOutcome(both, told)?.uncertain_at).toBe('2026-03-01T09:00:00.000Z');
+  });
+
+  it('is forgotten with the last of them', () => {
+    const uncertain = chunkState('uu', { uncertain_at: LATER });
+    expect(acceptUncertain(uncertain, (n) => n > 0)).toHaveProperty('uncertain_at', LATER);
+    expect(acceptUncertain(uncertain, () => true)).not.toHaveProperty('uncertain_at');
+    expect(resolveUncertain(uncertain, 'resend')).not.toHaveProperty('uncertain_at');
+  });
+});
+
 describe('any changes in any order', () => {
   it('never take back what was submitted, but by an event that rejected it', () => {
     const entry = fc.record({

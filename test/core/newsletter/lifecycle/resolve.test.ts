@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { type ApplyDeps, applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { continueResolve, resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { batchId } from '../../../../src/core/newsletter/model/batch.ts';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
-import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';
+import { batchFor, chunkOf, chunkState, lostAt } from '../../../support/newsletter/job-rows.ts';
 import { JobWorld } from '../../../support/newsletter/job-world.ts';
 
 const AT = '2026-03-01T09:00:00.000Z';
@@ -96,6 +97,20 @@ describe('a decision about more uncertain recipients than a request can wait for
     }
   });
 
+  it('goes on to its end though some of each part are too young', async () => {
+    const world = await uncertainWorld(4, 2, { resolve_ms: 0, resolve_group: 1 });
+    for (const batch of ['00001', '00003']) await loseAt(world, '2026-03-01T09:50:00.000Z', batch);
+    const first = await resolveEmail('email-1', 'resend', world.deps());
+    expect(first).toMatchObject({ resolved: 4, waiting: 0, continued: true });
+    expect(await runMessages(world)).toBe(8);
+    expect(await Promise.all([0, 1, 2, 3].map((i) => world.states(batchId(i))))).toEqual([
+      '....',
+      'uu..',
+      '....',
+      'uu..',
+    ]);
+  });
+
   it('answers for 100,000 recipients within the time of a request, at 10 ms per call of storage', async () => {
     const world = await uncertainWorld(100, 20, { resolve_ms: DEFAULT_JOB_LIMITS.resolve_ms });
     const deps = world.deps();
@@ -120,5 +135,88 @@ describe('a decision about more uncertain recipients than a request can wait for
     expect(world.now.getTime() - begun).toBeLessThan(10_000);
     expect(answer.resolved + (await runMessages(world))).toBe(4_000);
     expect(await world.email()).toMatchObject({ status: 'submitting' });
+  });
+});
+
+/** The first chunk of a batch became uncertain at this time; others of it were sent later. */
+async function loseAt(world: JobWorld, uncertain_at: string, batch_id = '00000'): Promise<void> {
+  const [state] = await world.chunks.store.states('email-1', batch_id);
+  if (state === undefined) throw new Error('no state');
+  await world.chunks.store.change(state, { ...lostAt(state, uncertain_at), processed_at: world.now.toISOString() });
+}
+
+describe('a resend while events may still tell', () => {
+  it.each([
+    ['a second too young', '2026-03-01T09:45:01.000Z', 'uu', { resolved: 0, waiting: 2 }],
+    ['old enough', '2026-03-01T09:45:00.000Z', '..', { resolved: 2, waiting: 0 }],
+  ])('looks at how long they have been uncertain, 15 minutes by default: %s', async (_, at, states, answer) => {
+    const world = await uncertainWorld(1, 1);
+    await loseAt(world, at);
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject(answer);
+    expect(await world.states()).toBe(states);
+  });
+
+  it('leaves the young alone, and says how many there are and until when they wait', async () => {
+    const world = await uncertainWorld(2, 2);
+    await loseAt(world, '2026-03-01T09:50:00.000Z');
+    await loseAt(world, '2026-03-01T09:55:00.000Z', '00001');
+    const answer = await resolveEmail('email-1', 'resend', world.deps());
+    expect(answer).toMatchObject({ resolved: 4, waiting: 4, waiting_until: '2026-03-01T10:10:00.000Z' });
+    expect(await world.states()).toBe('uu..');
+    world.now = new Date('2026-03-01T10:10:00.000Z');
+    const { resolved, waiting_until } = await resolveEmail('email-1', 'resend', world.deps());
+    expect([resolved, waiting_until]).toEqual([4, undefined]);
+    expect(await world.states()).toBe('....');
+  });
+
+  it('writes nothing where all are too young', async () => {
+    const world = await uncertainWorld(2, 1);
+    for (const batch of ['00000', '00001']) await loseAt(world, '2026-03-01T09:50:00.000Z', batch);
+    const before = [await world.email(), ...(await world.batches())];
+    const answer = await resolveEmail('email-1', 'resend', world.deps());
+    expect(answer).toMatchObject({ resolved: 0, busy: 0, waiting: 4, email: { status: 'submitted' } });
+    expect([await world.email(), ...(await world.batches())]).toEqual(before);
+  });
+
+  it('counts anew where an earlier one was interrupted before it did', async () => {
+    const world = await uncertainWorld(1, 1);
+    const [state] = await world.chunks.store.states('email-1', '00000');
+    const email = await world.email();
+    await world.tables.emails.change(email, { set: { status: 'failed' } });
+    if (state !== undefined) await world.chunks.store.change(state, { ...lostAt(state, AT), states: '..' });
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({ resolved: 0, waiting: 0 });
+    expect((await world.batches())[0]).toMatchObject({ status: 'failed', counts: { uncertain: 0, pending: 2 } });
+  });
+
+  it('takes them at once where the stage does not wait', async () => {
+    const world = await uncertainWorld(1, 1, { uncertain_ms: 0 });
+    await loseAt(world, world.now.toISOString());
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({ resolved: 2, waiting: 0 });
+  });
+
+  it('judges a state that was stored without the time by its last call', async () => {
+    const world = await uncertainWorld(1, 2, { uncertain_ms: 60_000 });
+    const [state] = await world.chunks.store.states('email-1', '00000');
+    if (state === undefined) throw new Error('no state');
+    await world.chunks.store.change(state, { ...state, processed_at: world.now.toISOString() });
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({ resolved: 2, waiting: 2 });
+  });
+
+  it('does not count those that an operator left', async () => {
+    const world = await uncertainWorld(1, 1);
+    await loseAt(world, '2026-03-01T09:50:00.000Z');
+    expect(await resolveEmail('email-1', 'leave', world.deps())).toMatchObject({ resolved: 2, waiting: 0 });
+    expect(await resolveEmail('email-1', 'resend', world.deps())).toMatchObject({ resolved: 0, waiting: 0 });
+  });
+
+  it('finds an event that came after `leave`, which does not wait', async () => {
+    const world = await uncertainWorld(1, 1);
+    await loseAt(world, world.now.toISOString());
+    expect(await resolveEmail('email-1', 'leave', world.deps())).toMatchObject({ resolved: 2 });
+    const event = { email_id: 'email-1', batch_id: '00000', chunk: 0, n: 1, kinds: ['accepted'] } as const;
+    const deps = { ...world.deps(), members: {}, sealing: {}, warming: {} } as unknown as ApplyDeps;
+    expect(await applyEvents('email-1', '00000', [event], deps)).toMatchObject({ reconciled: 1 });
+    expect(await world.states()).toBe('us');
+    expect((await world.batches())[0]).toMatchObject({ counts: { submitted: 1, uncertain: 1 }, uncertain_left: 1 });
   });
 });

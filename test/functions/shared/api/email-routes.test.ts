@@ -46,12 +46,17 @@ async function change(email_id: string, set: Partial<Email>): Promise<void> {
 }
 
 /** A prepared email: one batch with the states, and two excluded recipients. */
-async function prepared(email_id: string, states: string, reasons: Record<string, string> = {}): Promise<void> {
+async function prepared(
+  email_id: string,
+  states: string,
+  reasons: Record<string, string> = {},
+  more = {},
+): Promise<void> {
   const { batches, chunks } = world.emails.deps as never as {
     batches: { put(batch: unknown): Promise<void> };
     chunks: { put(chunks: unknown): Promise<void> };
   };
-  const base = { version: 1, tries: {}, unanswered: {}, message_ids: {} };
+  const base = { version: 1, tries: {}, unanswered: {}, message_ids: {}, ...more };
   const put = async (batch_id: string, codes: string, why: Record<string, string>, first: number) => {
     const place = { email_id, batch_id, chunk: 0 };
     const recipients = [...codes].map((_, n) => recipient(first + n));
@@ -290,7 +295,14 @@ describe('decisions about an email', () => {
 
   it('resolve its uncertain recipients', async () => {
     const email_id = await published();
-    await prepared(email_id, 'su');
+    const uncertain_at = new Date().toISOString();
+    await prepared(email_id, 'su', {}, { uncertain_at });
+    await change(email_id, { status: 'submitted' });
+    const waiting_until = new Date(Date.parse(uncertain_at) + 15 * 60_000).toISOString();
+    expect(await post(`${email_id}/resolve`, { action: 'resend' })).toMatchObject({
+      status: 202,
+      body: { email_id, status: 'submitted', resolved: 0, waiting: 1, waiting_until },
+    });
     expect(await post(`${email_id}/resolve`, { action: 'leave' })).toMatchObject({
       status: 202,
       body: { resolved: 1 },

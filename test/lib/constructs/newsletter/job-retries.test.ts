@@ -19,6 +19,28 @@ it('the job retries as the source says, in each of its functions', () => {
   for (const retries of found) expect(retries).toEqual(SOURCE_RETRIES);
 });
 
+it.each([
+  ['15 minutes', {}, '15'],
+  ['as long as the stage says', { 'notification-retry.newsletter.uncertainMinutes': 0 }, '0'],
+])('a resend waits, wherever an operator decides: %s', (_, context, expected) => {
+  const template = templateOf({
+    stage: 'dev',
+    'notification-retry.console': { cognito: { domainPrefix: 'nr-ops' } },
+    ...context,
+  });
+  const given = resourcesOf(template, 'AWS::Lambda::Function').flatMap(({ properties }) => {
+    const { Variables } = properties['Environment'] as { Variables: Record<string, string> };
+    const { POWERTOOLS_SERVICE_NAME: name, UNCERTAIN_MINUTES: minutes } = Variables;
+    return minutes === undefined ? [] : [[name, minutes]];
+  });
+  expect(Object.fromEntries(given)).toMatchObject({
+    'api-emails': expected,
+    'newsletter-send': expected,
+    'console-api': expected,
+  });
+  expect(template.findOutputs('UncertainMinutes')['UncertainMinutes']?.['Value']).toBe(expected);
+});
+
 it('a stage changes them', () => {
   const given = {
     storageRetriesBeforeSending: 3,

@@ -21,6 +21,8 @@ export interface AcceptedEventsDeps {
 export class AcceptedEvents {
   /** Events on their way. */
   busy = 0;
+  /** Mails of which no event will ever tell. */
+  readonly lost = new Set<Receipt>();
   readonly #deps: AcceptedEventsDeps;
 
   constructor(deps: AcceptedEventsDeps) {
@@ -29,7 +31,8 @@ export class AcceptedEvents {
 
   emit(receipt: Receipt): void {
     const { random, lost } = this.#deps;
-    if (random() >= lost) void this.#apply(receipt);
+    if (random() < lost) this.lost.add(receipt);
+    else void this.#apply(receipt);
   }
 
   async #apply({ tags: { email_id, chunk: tag, n: place } }: Receipt): Promise<void> {

@@ -43,11 +43,6 @@ export class Auditor {
     }
   }
 
-  /** Recipients that an operator sent to again. */
-  get resent(): number {
-    return this.#allowed.size;
-  }
-
   /** Recipients that were frozen, and unsubscribed before their chunk went out. */
   async lateUnsubscriptions(): Promise<number> {
     return [...(await this.recipients()).values()].filter(({ reason }) => reason === 'unsubscribed').length;
@@ -68,11 +63,17 @@ export class Auditor {
     expect(running, 'batches at once').toBeLessThanOrEqual(2);
   }
 
-  /** Nobody got a mail twice, but whom an operator sent to again. */
+  /** Nobody got a mail twice, but whom an operator sent to again, and only if no event told of the mail before. */
   checkReceipts(): void {
     const { receipts } = this.#world.provider;
     const got = new Map<string, number>();
-    for (const { to } of receipts) got.set(to, (got.get(to) ?? 0) + 1);
+    const told = new Set<string>();
+    for (const receipt of receipts) {
+      const { to } = receipt;
+      got.set(to, (got.get(to) ?? 0) + 1);
+      expect(told.has(to), `${to} got another mail, although SES told of the one before`).toBe(false);
+      if (this.#world.hasEvent(receipt)) told.add(to);
+    }
     for (const [address, count] of got) {
       expect(count, `mails to ${address}`).toBeLessThanOrEqual(1 + (this.#allowed.get(address) ?? 0));
     }

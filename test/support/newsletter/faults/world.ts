@@ -4,7 +4,7 @@ import { Problem } from '../../../../src/core/model/problem.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { countEmail } from '../../../../src/core/newsletter/lifecycle/count.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';
-import { continueResolve } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
+import { continueResolve, type Resolved, resolveEmail } from '../../../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../../src/core/newsletter/model/email-message.ts';
@@ -18,7 +18,7 @@ import { emailContent } from '../job-rows.ts';
 import { AcceptedEvents } from './accepted-events.ts';
 import { candidatePages, type GivenMember } from './given-members.ts';
 import { Died, Process, through } from './process.ts';
-import { Provider } from './provider.ts';
+import { Provider, type Receipt } from './provider.ts';
 import { FaultyQueue } from './queue.ts';
 
 const EMAIL = 'email-1';
@@ -29,6 +29,8 @@ const LIMITS = {
   batch_size: 6,
   chunk_size: 3,
   cut_recipients: 8,
+  /** Shorter, so that more histories get that far; events come within seven minutes of a lost call here. */
+  uncertain_ms: 8 * 60_000,
   resolve_ms: 0,
   resolve_group: 1,
 };
@@ -63,6 +65,9 @@ export class NewsletterWorld {
   deaths = 0;
   late_records = 0;
   continued_decisions = 0;
+  /** Uncertain recipients that an operator's resend reached, and those that it found too young. */
+  resent = 0;
+  waiting = 0;
   healed = false;
   readonly #faults: Faults;
   readonly #begun = this.clock().getTime();
@@ -153,6 +158,21 @@ export class NewsletterWorld {
     return { email, batches: await this.tables.batches.list(EMAIL) };
   }
 
+  /** Whether an event tells of the mail, within minutes. */
+  hasEvent(receipt: Receipt): boolean {
+    return !this.#events.lost.has(receipt);
+  }
+
+  /** What an operator does about uncertain recipients. */
+  resend(): Promise<unknown> {
+    return this.operate(async (deps) => this.#count(await resolveEmail(EMAIL, 'resend', deps)));
+  }
+
+  #count({ resolved, waiting }: Pick<Resolved, 'resolved' | 'waiting'>): void {
+    this.resent += resolved;
+    this.waiting += waiting;
+  }
+
   get email_id(): string {
     return EMAIL;
   }
@@ -229,7 +249,8 @@ export class NewsletterWorld {
       const deps = this.deps(process);
       if (message.kind === 'resolve') {
         this.continued_decisions += 1;
-        await continueResolve(message, deps);
+        const more = await continueResolve(message, deps);
+        if (more !== undefined && message.action === 'resend') this.#count(more);
       } else if (message.kind === 'record') {
         this.late_records += 1;
         await recordLate(message, deps);
