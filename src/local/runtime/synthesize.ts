@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pinnedNode } from '../processes/pinned-node.ts';
-import { isObject, type JsonObject, objectAt } from '../support/json.ts';
+import { isObject, type Json, type JsonObject, objectAt } from '../support/json.ts';
 import { PROJECT_ROOT } from './paths.ts';
 
 /** The sources of the synthesized app and of its bundles. */
@@ -50,7 +50,10 @@ export async function synthesize(
   return directory;
 }
 
-/** The context of cdk.json, with the stage `local` added and selected. */
+/**
+ * The context of cdk.json, with the stage `local` added and selected. The local SES reports at once or never, so a resend
+ * to uncertain recipients waits for nothing.
+ */
 export function localContext(cdkJson: JsonObject): JsonObject {
   const context = objectAt(cdkJson['context'] ?? {}, 'context in cdk.json');
   const root = context['notification-retry'];
@@ -59,8 +62,14 @@ export function localContext(cdkJson: JsonObject): JsonObject {
   return {
     ...context,
     stage: 'local',
-    'notification-retry': { ...root, stages: { ...stages, local: stages['local'] ?? stages['dev'] } },
+    'notification-retry': { ...root, stages: { ...stages, local: stages['local'] ?? withoutWait(stages['dev']) } },
   };
+}
+
+function withoutWait(stage: Json | undefined): Json {
+  if (!isObject(stage)) return stage ?? {};
+  const newsletter = isObject(stage['newsletter']) ? stage['newsletter'] : {};
+  return { ...stage, newsletter: { uncertainMinutes: 0, ...newsletter } };
 }
 
 function hashOfSources(): string {
