@@ -66,9 +66,11 @@ async function resolve(
   const { email_id, status } = email;
   const { resolved, busy, continued, waiting, waiting_until } = reached;
   printResult(session, { email_id, status, ...reached }, () => {
-    const done = resend ? 'are sent again' : 'are left as they are';
+    const toSend = status === 'failed' ? 'are to be sent again' : 'are sent again';
+    const done = resend ? toSend : 'are left as they are';
     return `${[
       `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.`,
+      ...(resend && status === 'failed' ? [`Send what is missing: emails retry ${email_id}`] : []),
       ...(continued ? ['There are more: the functions go on with the decision.'] : []),
       ...(busy > 0
         ? [`Batches that are being sent just now: ${busy}. Resolve the email again when they are done.`]

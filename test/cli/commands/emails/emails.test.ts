@@ -172,6 +172,9 @@ describe('ops emails', () => {
     expect(await ops.json('emails', 'resolve', email_id, '--resend')).toEqual({ ...waiting, continued: false });
     const left = await ops.json('emails', 'resolve', email_id, '--leave');
     expect(left).toEqual({ email_id, status: 'submitting', resolved: 1, busy: 0, waiting: 0, continued: false });
+    await change(email_id, { status: 'failed' });
+    const unsent = await ops.run(['emails', 'resolve', email_id, '--resend', '--local']);
+    expect(unsent.out).toContain(`Send what is missing: emails retry ${email_id}`);
   });
 
   it('watch one until it is over', async () => {
