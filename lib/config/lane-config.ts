@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
 import { sectionOf, wholeBetween } from './config-checks.ts';
 
-/** The same values for each channel. */
-function everyChannel(express: number, standard: number): PerLane<number> {
-  const both = { express, standard };
+/** A value for both lanes of each channel. */
+function same(value: number): PerLane<number> {
+  const both = { express: value, standard: value };
   return { email: both, slack: both, teams: both, webhook: both };
 }
 
@@ -19,6 +19,9 @@ const DEFAULT_CONCURRENCY: PerLane<number> = {
   teams: { express: 2, standard: 2 },
   webhook: { express: 20, standard: 10 },
 };
+
+/** Seconds. Urgent mail waits for no other; elsewhere a batch also shows sooner that its receiver is down (docs/decisions/0191). */
+const DEFAULT_WINDOW: PerLane<number> = { ...same(1), email: { express: 0, standard: 1 } };
 
 /** A batch that Lambda receives at once (facts: 10 messages per call of SQS). */
 const RECEIVED_AT_ONCE = 10;
@@ -38,9 +41,8 @@ const perLane = (schema: v.GenericSchema<number>, standard: PerLane<number>) =>
 export const LANE_KEYS = {
   concurrency: perLane(wholeBetween(2, 1000, 'concurrent batches'), DEFAULT_CONCURRENCY),
   // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side (docs/decisions/0148).
-  batchSize: perLane(wholeBetween(1, 100, 'notifications'), everyChannel(RECEIVED_AT_ONCE, RECEIVED_AT_ONCE)),
-  // Urgent and important notifications wait for no others (docs/decisions/0191).
-  batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), everyChannel(0, 1)),
+  batchSize: perLane(wholeBetween(1, 100, 'notifications'), same(RECEIVED_AT_ONCE)),
+  batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), DEFAULT_WINDOW),
 };
 
 /** The first lane whose batch Lambda would refuse, because it takes several receives and thus a window. */

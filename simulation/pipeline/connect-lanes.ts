@@ -3,7 +3,7 @@ import type { QueueMessage } from '../../src/core/model/queue-message.ts';
 import { createRandom } from '../engine/random.ts';
 import { EventSource } from '../models/event-source.ts';
 import { channelFunction } from './channel-worker.ts';
-import { WINDOW_MS, type World } from './world.ts';
+import { type World, windowOf } from './world.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
 const TIMEOUT_MS = 60_000;
@@ -32,7 +32,7 @@ function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMe
     {
       concurrency: concurrency[channel][lane],
       batch: BATCH,
-      window_ms: WINDOW_MS[lane],
+      window_ms: windowOf(channel, lane),
       timeout_ms: TIMEOUT_MS,
       deaths: scenario.deaths ?? 0,
     },

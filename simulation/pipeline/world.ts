@@ -23,7 +23,9 @@ import { type Cohort, Observer } from './observer.ts';
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
 const SIX_TIMEOUTS_MS = 360_000;
 /** How long a lane's function waits for a full batch. */
-export const WINDOW_MS: Readonly<Record<Lane, number>> = { express: 0, standard: 1_000 };
+export function windowOf(channel: Channel, lane: Lane): number {
+  return channel === 'email' && lane === 'express' ? 0 : 1_000;
+}
 const QUEUE_OPTIONS = {
   max_receives: 5,
   groupOf: ({ tenant_id }: QueueMessage) => tenant_id,
@@ -79,7 +81,8 @@ export class World {
       (channel, lane) => scenario.concurrency?.[channel]?.[lane] ?? CONCURRENCY[channel][lane],
     );
     this.queues = perChannel(
-      (_, lane) => new SimulatedQueue(time, { ...QUEUE_OPTIONS, visibility_ms: SIX_TIMEOUTS_MS + WINDOW_MS[lane] }),
+      (channel, lane) =>
+        new SimulatedQueue(time, { ...QUEUE_OPTIONS, visibility_ms: SIX_TIMEOUTS_MS + windowOf(channel, lane) }),
     );
   }
 
