@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
@@ -58,7 +59,7 @@ export const dispatcherCpu: Benchmark = {
   },
 };
 
-/** A sweep writes nothing, so the same rows are due in the next sweep. */
+/** A sweep writes nothing, so the same rows are due in the next sweep, which must find the lanes empty to send them again. */
 async function deployed(world: World): Promise<number[]> {
   const now = new Date();
   const items = Array.from({ length: DUE }, (_, i) => {
@@ -67,7 +68,10 @@ async function deployed(world: World): Promise<number[]> {
   });
   await putAll(world, tableNames(world).notification_log, items);
   const dispatcher = await world.start('dispatcher');
+  const lanes = JSON.parse(world.functionPlan('dispatcher').environment['LANE_QUEUES'] ?? '{}');
+  const urls: string[] = Object.values(lanes.webhook ?? {});
   const sweep = async () => {
+    for (const QueueUrl of urls) await world.clients.sqs.send(new PurgeQueueCommand({ QueueUrl }));
     const { cpu_us, results } = await dispatcher.run([{}]);
     const { dispatched } = results[0] as SweepResult;
     if (dispatched !== DUE) throw new Error(`A sweep dispatched ${dispatched} of ${DUE}`);
