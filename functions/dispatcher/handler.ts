@@ -67,7 +67,8 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
     const started_at = from?.started ?? started.toISOString();
-    if (request.express_minutes !== undefined && next === undefined && refused === 0) {
+    const { express_minutes, ...part } = request;
+    if (express_minutes !== undefined && Object.keys(part).length === 0 && next === undefined && refused === 0) {
       await deps.log
         .recordExpress(started_at)
         .catch((error: unknown) =>

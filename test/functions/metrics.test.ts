@@ -161,6 +161,9 @@ async function dispatcher(): Promise<Emitted[]> {
     await handle({ channel: 'webhook' }, PATIENT);
     await handle({ ahead: true }, PATIENT);
     await handle({ express_minutes: 5 }, PATIENT);
+    for (const part of [{ tenant: 'T1' }, { limit: 1 }, { dry_run: true }]) {
+      await handle({ express_minutes: 5, ...part }, PATIENT);
+    }
     lanesRefuse = true;
     await handle({ express_minutes: 5 }, PATIENT);
     lanesRefuse = false;
@@ -292,7 +295,7 @@ describe('the dispatcher', () => {
     ]);
   });
 
-  it('records an express run that sent all it found', () => {
+  it('records an express run that sent all it found, and none of a part', () => {
     expect(expressRuns).toEqual([T0.toISOString()]);
   });
 });
