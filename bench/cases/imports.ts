@@ -11,7 +11,7 @@ import { deployedFunctions } from '../setup/deployed-functions.ts';
 import { median } from '../statistics.ts';
 
 const run = promisify(execFile);
-const ROUNDS = 9;
+const ROUNDS = 11;
 /**
  * A text, because for a TypeScript file Node would load its type stripper beside the import. It prints CPU time, of
  * which a cold start has little, and which other work of the machine does not lengthen.
@@ -21,6 +21,12 @@ const PROGRAM =
 /** An import calls no service, so the endpoints lead nowhere. */
 const NOWHERE = 'http://127.0.0.1:9';
 const SERVICES = { dynamodb: NOWHERE, sqs: NOWHERE, ses: NOWHERE, lambda: NOWHERE, simulator: NOWHERE };
+
+interface Imported {
+  readonly ms: number;
+  /** To the client's imports right before and after, because the speed of a machine changes within seconds. */
+  readonly ratio: number;
+}
 
 /** Design §9: the CPU time that a cold start needs to load code. Each import runs in its own process; the bundles take turns. */
 export const imports: Benchmark = {
@@ -36,7 +42,6 @@ export const imports: Benchmark = {
     const environmentOf = (service: string) => functionEnvironment(deployed.planOf(service), SERVICES, { secretsFile });
     const services = deployed.services();
     const candidates = [
-      { name: 'client', path: client, environment: environmentOf('send-webhook') },
       { name: 'plain', path: plain, environment: environmentOf('send-webhook') },
       ...services.map((service) => ({
         name: service,
@@ -44,17 +49,20 @@ export const imports: Benchmark = {
         environment: environmentOf(service),
       })),
     ];
-    const times = new Map<string, number[]>();
+    const importClient = () => importTime(client, environmentOf('send-webhook'));
+    const imported = new Map<string, Imported[]>();
+    const clientTimes = [await importClient()];
     for (let round = 0; round < ROUNDS; round++) {
       context.step(`imports: round ${round + 1} of ${ROUNDS}`);
       for (const { name, path, environment } of candidates) {
-        times.set(name, [...(times.get(name) ?? []), await importTime(path, environment)]);
+        const before = clientTimes.at(-1) ?? Number.NaN;
+        const ms = await importTime(path, environment);
+        const after = await importClient();
+        clientTimes.push(after);
+        imported.set(name, [...(imported.get(name) ?? []), { ms, ratio: ms / ((before + after) / 2) }]);
       }
     }
-    const clientTimes = times.get('client') ?? [];
-    // Against the client's import of the same round, so that a slow minute of the machine counts for both.
-    const againstClient = (name: string) =>
-      median((times.get(name) ?? []).map((time, round) => time / (clientTimes[round] ?? Number.NaN)));
+    const againstClient = (name: string) => median((imported.get(name) ?? []).map(({ ratio }) => ratio));
     return services.map((service) => ({
       id: `import_time.${service.replace(/^send-/, '')}`,
       what: `import of ${service}, against the DynamoDB client alone`,
@@ -63,7 +71,10 @@ export const imports: Benchmark = {
       budget: { max: 1.4 },
       plain: againstClient('plain'),
       note: `median of ${ROUNDS} rounds`,
-      details: { ms: median(times.get(service) ?? []), 'ms of the client alone': median(clientTimes) },
+      details: {
+        ms: median((imported.get(service) ?? []).map(({ ms }) => ms)),
+        'ms of the client alone': median(clientTimes),
+      },
     }));
   },
 };
