@@ -1,10 +1,13 @@
-import { useMemo } from 'preact/hooks';
+import { useContext, useMemo } from 'preact/hooks';
+import { quoted } from '../../src/console-api/shell-command.ts';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
 import { Select } from '../parts/select.tsx';
+import { ShellCommands } from '../parts/shell-command.tsx';
 import { Empty, Loading, Problem } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { count, Time } from '../parts/time.tsx';
@@ -87,6 +90,13 @@ function Result({ result }: { readonly result: AuditRecord['result'] }) {
   return <span class="truncate">{words.join(', ') || 'done'}</span>;
 }
 
+/** The command that lists the same. */
+function auditCommand(filter: Readonly<Record<'days' | 'who' | 'what' | 'target', string | undefined>>): string {
+  const { days, ...conditions } = filter;
+  const options = Object.entries({ from: days && `${days}d`, ...conditions });
+  return ['audit', ...options.flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []))].join(' ');
+}
+
 /** Who did what when, on what, and what came of it. */
 export function AuditScreen() {
   const { query } = usePlace();
@@ -98,6 +108,7 @@ export function AuditScreen() {
     () => (days === undefined ? undefined : new Date(Date.now() - Number(days) * 86_400_000).toISOString()),
     [days],
   );
+  const session = useContext(SessionContext);
   const list = useList({
     route: 'GET /api/audit',
     query: { who, what, target, from, limit: '100' } as Record<string, string>,
@@ -155,6 +166,9 @@ export function AuditScreen() {
           onEnd={list.loadMore}
         />
       )}
+      <ShellCommands
+        commands={[{ label: 'The same list', command: opsCommand(auditCommand({ days, who, what, target }), session) }]}
+      />
     </ScreenFrame>
   );
 }

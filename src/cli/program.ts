@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addSpoolCommands } from '../client/spool/commands/program.ts';
 import { runCommand, writingTo } from '../terminal/run-command.ts';
+import { addAudit } from './commands/console/audit.ts';
 import { addConsole } from './commands/console/console.ts';
 import { addDlqDrop } from './commands/dead-letters/drop.ts';
 import { addDlqList } from './commands/dead-letters/list.ts';
@@ -54,6 +55,7 @@ Examples:
   npm run ops -- dlq redrive --channel slack`,
     );
   addConsole(program, context);
+  addAudit(program, context);
   addStatus(program, context);
   addSweeps(program, context);
   addList(program, context);

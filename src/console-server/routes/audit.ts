@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type AuditList, auditQuery } from '../../console-api/audit.ts';
+import { fitsAudit } from '../../core/operator/audit/audit.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';
@@ -15,7 +16,7 @@ const WEEK_MS = 7 * 86_400_000;
 export function auditRoutes({ audit, clock }: ConsoleDeps): RouteTable {
   return {
     'GET /api/audit': route('GET /api/audit', auditQuery, async ({ input }): Promise<AuditList> => {
-      const { who, what, target, limit } = input;
+      const { limit } = input;
       const after = fromCursor(place, input.cursor);
       const to = input.to ?? clock().toISOString();
       const from = input.from ?? new Date(Date.parse(to) - WEEK_MS).toISOString();
@@ -24,10 +25,7 @@ export function auditRoutes({ audit, clock }: ConsoleDeps): RouteTable {
         to,
         limit,
         ...(after && { after }),
-        fits: (record) =>
-          (who === undefined || record.who === who) &&
-          (what === undefined || record.what === what) &&
-          (target === undefined || record.on.includes(target)),
+        fits: (record) => fitsAudit(input, record),
       });
       return { entries: records, next_cursor: toCursor(next) };
     }),

@@ -41,6 +41,22 @@ export interface AuditPlace {
   readonly item: string;
 }
 
+/** What a reader of the log may ask for; each absent field asks for all. */
+export interface AuditFilter {
+  readonly who?: string | undefined;
+  readonly what?: string | undefined;
+  /** One of the first few targets. */
+  readonly target?: string | undefined;
+}
+
+export function fitsAudit({ who, what, target }: AuditFilter, record: AuditRecord): boolean {
+  return (
+    (who === undefined || record.who === who) &&
+    (what === undefined || record.what === what) &&
+    (target === undefined || record.on.includes(target))
+  );
+}
+
 export interface AuditLog {
   /** Takes the request unless it is known. @returns what is known of it */
   begin(request_id: string, request: Omit<KnownRequest, 'answer'>): Promise<KnownRequest | undefined>;

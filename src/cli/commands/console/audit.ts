@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import { createAuditLog } from '../../../adapters/dynamodb/console/audit-log.ts';
+import {
+  type AuditFilter,
+  type AuditLog,
+  type AuditQuery,
+  type AuditRecord,
+  fitsAudit,
+} from '../../../core/operator/audit/audit.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { table } from '../../../terminal/table.ts';
+import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+
+interface AuditOptions extends AuditFilter {
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit: number;
+}
+
+/** The console's list begins as long ago. */
+const DEFAULT_PERIOD_MS = 7 * 86_400_000;
+
+/** `ops audit`: the console's audit log in the shell. */
+export function addAudit(program: Command, context: CliContext): void {
+  const command = program
+    .command('audit')
+    .description('list what was done in the console, newest first')
+    .option('--who <NAME>', 'only what this user did')
+    .option('--what <ACTION>', 'only this action: retry, cancel, reveal, operation.start, key.create, …')
+    .option('--target <ID>', 'only what was done to this log_id, operation_id, key_id or email_id', parseId)
+    .option('--from <TIME>', 'at this time or later: a time, or how long ago; by default 7d', parseMoment)
+    .option('--to <TIME>', 'at this time or earlier', parseMoment)
+    .option('--limit <N>', 'entries', parseCount, 100)
+    .addHelpText(
+      'after',
+      `
+An entry without a result is of an action that runs, or whose process died. AWS CloudTrail has what operators do by
+other commands.
+
+Examples:
+  npm run ops -- audit --from 30d --who someone
+  npm run ops -- audit --target NL103 --json`,
+    );
+  onDeployment<AuditOptions>(command, context, showAudit);
+}
+
+async function showAudit(session: Session, options: AuditOptions): Promise<number> {
+  const { clock, deployment, dynamodb, terminal } = session;
+  const to = options.to ?? clock().toISOString();
+  const from = options.from ?? new Date(Date.parse(to) - DEFAULT_PERIOD_MS).toISOString();
+  if (from > to) throw new OperatorError(`--from (${from}) is later than --to (${to}): exchange them.`, EXIT_USAGE);
+  const fits = (record: AuditRecord) => fitsAudit(options, record);
+  const log = createAuditLog(dynamodb, deployment.tables.audit, clock);
+  const entries = await entriesOf(log, { from, to, limit: options.limit, fits });
+  if (!session.json && entries.length === 0) terminal.say(`Nothing was done in the console from ${from} to ${to}.\n`);
+  else printResult(session, { entries }, () => tableOf(entries, session));
+  return 0;
+}
+
+/** The entries up to the limit: one page of the log may end earlier. */
+async function entriesOf(log: AuditLog, query: AuditQuery): Promise<readonly AuditRecord[]> {
+  const found: AuditRecord[] = [];
+  let page: Awaited<ReturnType<AuditLog['list']>> | undefined;
+  do {
+    page = await log.list({
+      ...query,
+      limit: query.limit - found.length,
+      ...(page?.next && { after: page.next }),
+    });
+    found.push(...page.records);
+  } while (page.next !== undefined && found.length < query.limit);
+  return found;
+}
+
+function tableOf(entries: readonly AuditRecord[], { terminal }: Session): string {
+  return table<AuditRecord>(
+    [
+      { title: 'at', of: ({ at }) => at },
+      { title: 'who', of: ({ who }) => who },
+      { title: 'role', of: ({ role }) => role },
+      { title: 'what', of: ({ what }) => what },
+      { title: 'on', of: ({ on: [first], targets }) => (targets > 1 ? `${first} and ${targets - 1} more` : first) },
+      { title: 'result', of: ({ result }) => resultOf(result) },
+    ],
+    entries,
+    terminal.colors,
+  );
+}
+
+function resultOf(result: AuditRecord['result']): string {
+  if (result === undefined) return 'begun';
+  return (
+    Object.entries(result)
+      .map(([name, number]) => `${number} ${name}`)
+      .join(', ') || 'done'
+  );
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAuditLog } from '../../../../src/adapters/dynamodb/console/audit-log.ts';
+import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
+import { type Operations, startOperations } from '../../../support/cli/operations.ts';
+
+const NOW = new Date('2026-03-05T12:00:00.000Z');
+
+const record = (at: string, change: Partial<AuditRecord> = {}): AuditRecord => ({
+  audit_id: `a-${at}`,
+  at,
+  who: 'ann',
+  role: 'operator',
+  what: 'retry',
+  on: ['NL1', 'NL2'],
+  targets: 7,
+  request_id: `r-${at}`,
+  result: { retried: 6, not_found: 1 },
+  ...change,
+});
+
+describe('ops audit', () => {
+  let operations: Operations;
+  const at = { clock: () => NOW };
+  const ids = async (...args: string[]) => {
+    const { out } = await operations.run(['audit', '--local', '--json', ...args], at);
+    return JSON.parse(out).entries.map(({ audit_id }: AuditRecord) => audit_id.slice(7, 12));
+  };
+  beforeAll(async () => {
+    operations = await startOperations();
+  });
+  afterAll(() => operations.stop());
+
+  it('says that nothing was done', async () => {
+    expect(await operations.run(['audit', '--local'], at)).toMatchObject({
+      ...{ code: 0, out: '' },
+      err: 'Nothing was done in the console from 2026-02-26T12:00:00.000Z to 2026-03-05T12:00:00.000Z.\n',
+    });
+  });
+
+  it('lists the last 7 days, newest first, by all pages of the log', async () => {
+    const log = createAuditLog(operations.dynamodb, operations.tables.audit, at.clock);
+    await log.write(record('2026-01-02T09:00:00.000Z'));
+    await log.write(record('2026-03-01T09:00:00.000Z', { who: 'bo', what: 'key.create', on: ['K1'], targets: 1 }));
+    const { result: _, ...begun } = record('2026-03-04T09:00:00.000Z', { on: ['NL3\u001b[31m'], targets: 1 });
+    await log.write(begun);
+    await log.write(record('2026-03-05T09:00:00.000Z'));
+    const { out } = await operations.run(['audit', '--local'], at);
+    expect(out.split('\n').slice(1, 3)).toEqual([
+      expect.stringMatching(
+        /^2026-03-05T09:00:00\.000Z +ann +operator +retry +NL1 and 6 more +1 not_found, 6 retried$/,
+      ),
+      expect.stringMatching(/^2026-03-04T09:00:00\.000Z +ann +operator +retry +NL3\S*\[31m +begun$/),
+    ]);
+    expect(out).not.toContain('\u001b[31m');
+    expect(await ids()).toEqual(['03-05', '03-04', '03-01']);
+    expect(await ids('--from', '2025-12-01T00:00:00Z')).toHaveLength(4);
+    expect(await ids('--from', '2025-12-01T00:00:00Z', '--limit', '2')).toEqual(['03-05', '03-04']);
+  });
+
+  it('lists what one user did, one action, and what was done to one target', async () => {
+    expect(await ids('--who', 'bo')).toEqual(['03-01']);
+    expect(await ids('--what', 'key.create')).toEqual(['03-01']);
+    expect(await ids('--target', 'NL2')).toEqual(['03-05']);
+    expect(await ids('--target', 'NL9')).toEqual([]);
+  });
+
+  it('refuses a period that ends before it begins', async () => {
+    const ended = await operations.run(
+      ['audit', '--local', '--from', '2026-03-05T00:00:00Z', '--to', '2026-03-04T00:00:00Z'],
+      at,
+    );
+    expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('exchange them') });
+  });
+});
