@@ -129,7 +129,13 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
         new MathExpression({
           expression: 'attempts / PERIOD(attempts)',
           usingMetrics: { attempts: metrics.of('Attempts', 'email', 'Sum', FIVE_MINUTES) },
-          label: 'used',
+          label: 'used by notifications',
+          period: FIVE_MINUTES,
+        }),
+        new MathExpression({
+          expression: 'delivered / PERIOD(delivered)',
+          usingMetrics: { delivered: metrics.single('NewsletterDelivered', 'Sum', FIVE_MINUTES) },
+          label: 'used by newsletters, as delivered',
           period: FIVE_MINUTES,
         }),
       ]),

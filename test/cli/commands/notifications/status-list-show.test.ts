@@ -2,6 +2,7 @@ import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBreakerStore } from '../../../../src/adapters/dynamodb/breaker/breaker-store.ts';
+import { createPacingStore } from '../../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { recipientHash } from '../../../../src/adapters/recipient/recipient-hash.ts';
 import { opened } from '../../../../src/core/breaker/breaker.ts';
@@ -100,6 +101,27 @@ describe('status', () => {
     const { out } = await ops.run(['status', '--local']);
     expect(out).toMatch(/teams +TENANT-1@flow\.example\.com:8443 +open /);
     expect(out).toMatch(/webhook +IC005 +open +\S+ \(just now\) +2 +SERVER_OVERLOAD +20/);
+  });
+
+  it('shows the budget of e-mail: rate, use of the quota, what is paused and who waits', async () => {
+    const { dynamodb, tables } = ops;
+    const now = Date.now();
+    const waits_until = now + 60_000;
+    await createPacingStore(dynamodb, tables.pipeline_state).change('email', [
+      { name: 'per_second', set: 20 },
+      { name: 'max_24h', set: 220 },
+      { name: 'sent_24h', set: 150 },
+      { name: 'granted', set: 20 },
+      { name: 'enforcement', set: 'PROBATION' },
+      { name: 'read_at', set: now },
+      { name: 'line:account:express', set: waits_until },
+    ]);
+    const { out } = await ops.run(['status', '--local']);
+    expect(out).toMatch(/email +19\.6 +20 +170 of 220 +PROBATION +just now +standard, info, newsletter until 20/);
+    expect(out).toContain(new Date(waits_until).toISOString());
+    const lanes = await ops.json<(LaneStatus & { budgets: object[] })[]>('status');
+    const shown = { sent_24h: 170, max_24h: 220, waiting_until: { express: expect.any(String), standard: null } };
+    expect(lanes.find(({ channel }) => channel === 'email')?.budgets).toMatchObject([shown]);
   });
 
   it('shows the counts as a table, and where to look for dead notifications', async () => {

@@ -148,6 +148,20 @@ describe('an alarm', () => {
     expect(JSON.stringify(read ?? alarm)).toContain(metric);
   });
 
+  it.each(['complaints', 'bounces'])('newsletter-%s rings at its percentage, and not only above it', (name) => {
+    expect(alarmNamed(`newsletter-${name}`)).toMatchObject({ ComparisonOperator: 'GreaterThanOrEqualToThreshold' });
+  });
+
+  it('newsletter-quota rings as soon as the quota of e-mail pauses a use', () => {
+    expect(alarmNamed('newsletter-quota')).toMatchObject({
+      MetricName: 'PausedUses',
+      Dimensions: expect.arrayContaining([{ Name: 'channel', Value: 'email' }]),
+      Statistic: 'Maximum',
+      Threshold: 0,
+      ComparisonOperator: 'GreaterThanThreshold',
+    });
+  });
+
   it('newsletter-complaints needs a minimum of recipients for a rate', () => {
     const expression = (minimum: number) => `IF(all >= ${minimum}, 100 * (FILL(part, 0)) / all, 0)`;
     expect(JSON.stringify(alarmNamed('newsletter-complaints'))).toContain(expression(1000));
@@ -258,6 +272,21 @@ describe('the dashboard', () => {
       expect(properties['view']).toBe('singleValue');
       expect(JSON.stringify(properties['metrics'])).toContain('"color":"#');
     }
+  });
+
+  it.each([
+    ['Budget of e-mail: sends a second', ['SendRate', 'Attempts', 'NewsletterDelivered']],
+    ['Budget of e-mail: 24 hours', ['DailyQuota', 'DailyQuotaUsed']],
+    ['Postponed by a budget', ['Paced']],
+    ['Newsletters: deliveries', ['NewsletterDelivered']],
+    [
+      'Newsletters: bounces, complaints, unsubscriptions',
+      ['NewsletterBounced', 'NewsletterComplained', 'Unsubscriptions'],
+    ],
+    ['Newsletters: failed, stalled, uncertain', ['NewslettersFailed', 'NewslettersStalled', 'NewsletterUncertain']],
+  ])('has the graph "%s" of %s', (title, names) => {
+    const graph = dashboardOf(template).widgets.find(({ properties }) => properties['title'] === title);
+    for (const name of names) expect(JSON.stringify(graph?.properties['metrics'])).toContain(`"${name}"`);
   });
 
   it('shows the state of every alarm', () => {
