@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { createDeploymentClients } from '../adapters/deployment/deployment-clients.ts';
-import { emailAccess, readEmailView } from '../adapters/deployment/email-access.ts';
+import { emailAccess, existingEmail, readEmailView } from '../adapters/deployment/email-access.ts';
 import { findDeployment } from '../adapters/deployment/find-deployment.ts';
 import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/request-start.ts';
 import { describeError } from '../terminal/errors.ts';
@@ -22,6 +22,7 @@ async function main(options: SendingJobOptions): Promise<number> {
   process.once('exit', progress.end);
   try {
     const access = emailAccess({ deployment, ...clients, clock: () => new Date(), newId: randomUUID });
+    await existingEmail(email_id, access);
     const request = await requestStart(email_id, access);
     let view = await readEmailView(email_id, access);
     if (request.result === 'skipped') progress.note(`Skipped: ${request.reason}`);

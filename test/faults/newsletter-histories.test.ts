@@ -6,7 +6,7 @@ import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import { Auditor } from '../support/newsletter/faults/auditor.ts';
 import type { GivenMember } from '../support/newsletter/faults/given-members.ts';
 import { MOODS } from '../support/newsletter/faults/provider.ts';
-import { type Faults, NewsletterWorld } from '../support/newsletter/faults/world.ts';
+import { type Faults, NewsletterWorld, type Publishing } from '../support/newsletter/faults/world.ts';
 
 const member = fc.record({
   kind: fc.constantFrom('ok', 'ok', 'ok', 'ok', 'ok', 'refused', 'content', 'suppressed', 'repeated_address'),
@@ -51,6 +51,11 @@ const moods = fc
     },
   )
   .map((list) => list.sort((a, b) => a.from_s - b.from_s));
+
+const publishing: fc.Arbitrary<Publishing> = fc.record({
+  window_minutes: fc.option(fc.nat({ max: 60 }), { nil: undefined, freq: 3 }),
+  delay_s: fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat({ max: 1_200 }) }),
+});
 
 const step = fc.record({
   seconds: fc.constantFrom(0, 1, 2, 5, 20, 60, 240, 480, 540),
@@ -110,13 +115,14 @@ async function pass(seconds: number, world: NewsletterWorld, auditor: Auditor): 
     await world.time.pause(Math.min(left, 60) * 1000);
     if (left >= 60) void world.tick();
     await auditor.checkRead();
+    await auditor.checkIdle();
     auditor.checkReceipts();
   }
 }
 
 /** Lives through the steps, then heals everything and waits for the end, as an operator would. */
-async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly Step[], window: number | undefined) {
-  await world.publish(window);
+async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly Step[], publishing: Publishing) {
+  await world.publish(publishing);
   for (const action of steps) {
     await pass(action.seconds, world, auditor);
     await take(world, auditor, action);
@@ -125,7 +131,7 @@ async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly St
   world.heal();
   for (let waited = 0; waited < 300; waited++) {
     const { email } = await world.view();
-    if (email === undefined) await world.publish(window);
+    if (email === undefined) await world.publish(publishing);
     if (email?.paused) await world.operate((deps) => resumeEmail(world.email_id, deps));
     if (email?.status === 'failed' && world.members.length > 0)
       await world.operate((deps) => retryEmail(world.email_id, deps));
@@ -135,7 +141,7 @@ async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly St
   }
 }
 
-describe('any history of a newsletter: deaths, storage that fails or loses answers, lost and repeated messages, refusals, quotas, lost answers, pauses, retries, resends, unsubscriptions', () => {
+describe('any history of a newsletter: schedules, deaths, storage that fails or loses answers, lost and repeated messages, refusals, quotas, lost answers, pauses, retries, resends, unsubscriptions', () => {
   it('ends with every recipient in exactly one state, and nobody got a mail twice', async () => {
     const ends = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
     const seen = {
@@ -147,6 +153,7 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
       waiting: 0,
       late_unsubscriptions: 0,
       late_records: 0,
+      late_starts: 0,
       continued_decisions: 0,
     };
     await fc.assert(
@@ -155,12 +162,12 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
         faults,
         moods,
         fc.array(step, { maxLength: 8, size: 'max' }),
-        fc.option(fc.nat({ max: 60 }), { nil: undefined, freq: 3 }),
-        async (given, weather, feeling, steps, window) => {
+        publishing,
+        async (given, weather, feeling, steps, published) => {
           const world = new NewsletterWorld(given, weather);
           world.provider.moods = feeling;
           const auditor = new Auditor(world);
-          await world.time.run(live(world, auditor, steps, window));
+          await world.time.run(live(world, auditor, steps, published));
           expect(world.log.filter((line) => line.startsWith('unexpected'))).toEqual([]);
           auditor.checkReceipts();
           const counts = await auditor.checkEnd();
@@ -172,6 +179,7 @@ describe('any history of a newsletter: deaths, storage that fails or loses answe
           seen.resent += world.resent;
           seen.waiting += world.waiting;
           seen.late_records += world.late_records;
+          seen.late_starts += world.late_starts;
           seen.continued_decisions += world.continued_decisions;
           seen.late_unsubscriptions += await auditor.lateUnsubscriptions();
         },

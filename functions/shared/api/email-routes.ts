@@ -83,7 +83,8 @@ export function emailRoutes(deps: EmailRouteDeps): Routes {
   /** @throws Problem not-found, also for an email of another tenant */
   async function find({ caller: { tenant_id }, path: { email_id = '' } }: ApiRequest): Promise<Email> {
     const email = /^[\w-]{1,50}$/.test(email_id) ? await emails.read(email_id) : undefined;
-    if (email?.tenant_id !== tenant_id) throw new Problem('not-found', 'There is no email with this id.');
+    if (email?.tenant_id !== tenant_id)
+      throw new Problem('not-found', 'There is no email with this id: see GET /v1/emails.');
     return email;
   }
 

@@ -28,15 +28,17 @@ export function growth(queue: Queue): MathExpression {
 /**
  * The percentage of `all` that the expression `part` makes up. It is 0 if `all` is below the minimum, because one of
  * two is no rate.
+ * @param whole the expression that is the whole, where it is more than the metric `all`
  */
 export function percentage(
   part: string,
   metrics: Readonly<Record<string, Metric>> & { readonly all: Metric },
   minimum: number,
+  whole = 'all',
 ): MathExpression {
   const { period = FIVE_MINUTES } = metrics.all;
   return new MathExpression({
-    expression: `IF(all >= ${minimum}, 100 * (${part}) / all, 0)`,
+    expression: `IF(${whole} >= ${minimum}, 100 * (${part}) / ${whole}, 0)`,
     usingMetrics: { ...metrics },
     period,
   });

@@ -66,7 +66,13 @@ export function newsletterAlarms(
       name: 'newsletter-bounces',
       severity: 'critical',
       meaning: `${alarms.newsletterBouncePercent} % or more of the recipients of a day bounce for good`,
-      metric: percentage('FILL(part, 0)', { all, part: events('NewsletterBounced') }, alarms.newsletterRateMinimum),
+      // A mail that bounced was not delivered: the more bounce, the fewer would count.
+      metric: percentage(
+        'FILL(part, 0)',
+        { all, part: events('NewsletterBounced') },
+        alarms.newsletterRateMinimum,
+        '(FILL(all, 0) + FILL(part, 0))',
+      ),
       threshold: alarms.newsletterBouncePercent,
       ...atLeast,
     },

@@ -4,6 +4,7 @@ import { parseTime } from '../../core/model/time.ts';
 import { SegmentError } from '../../core/newsletter/audience/segment-rules.ts';
 import type { Publication } from '../../core/newsletter/lifecycle/publish.ts';
 import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
+import { mergeFieldRefusal } from '../../core/newsletter/model/merge-field-refusal.ts';
 import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
 import { fromAddress } from '../../core/newsletter/sending/bulk-call.ts';
 import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
@@ -22,8 +23,8 @@ export interface PublicationDeps {
 const YEAR_MS = 366 * 86_400_000;
 
 /**
- * Checks what no schema can: that the newsletter exists, that segment and post can be read, that the time is to come,
- * that the sender is verified. All that is wrong is named at once, and nothing was stored.
+ * Checks what no schema can: that the newsletter exists, that segment and post can be read, that the merge fields exist,
+ * that the time is to come, that the sender is verified. All that is wrong is named at once, and nothing was stored.
  * @param ids of the publication: a repeated request is not refused because its time has come meanwhile
  * @throws Problem
  */
@@ -43,8 +44,10 @@ export async function toPublication(
     !repeat && scheduled_at !== undefined && timeFault(scheduled_at, now),
     !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
   ].filter((fault) => fault !== undefined && fault !== false);
-  if (newsletter === undefined || faults.length > 0) {
-    throw new Problem('invalid-request', faults.map(({ message }) => message).join(' '), { errors: faults });
+  const fields = mergeFieldRefusal({ subject, body });
+  if (newsletter === undefined || faults.length > 0 || fields !== undefined) {
+    const sentences = [...faults.map(({ message }) => message), ...(fields ? [fields.message] : [])];
+    throw new Problem('invalid-request', sentences.join(' '), { errors: [...faults, ...(fields?.errors ?? [])] });
   }
   const content: EmailContent = { subject, body, format, newsletter };
   const publication = {
@@ -73,8 +76,10 @@ async function segmentFault(segment: string | undefined): Promise<FieldFault | u
 }
 
 async function bodyFault(content: Pick<EmailContent, 'body' | 'format'>): Promise<FieldFault | undefined> {
-  if (Buffer.byteLength(content.body) > MAX_BODY) {
-    return { path: 'body', rule: 'max_bytes', message: `The body has more than ${MAX_BODY} bytes in UTF-8.` };
+  const bytes = Buffer.byteLength(content.body);
+  if (bytes > MAX_BODY) {
+    const message = `The body has ${bytes} bytes in UTF-8; at most ${MAX_BODY} are possible: shorten it.`;
+    return { path: 'body', rule: 'max_bytes', message };
   }
   // With the HTML parser, which most requests do without.
   const { PostError, postParts } = await import('../post/post-renderer.ts');
@@ -94,7 +99,8 @@ async function bodyFault(content: Pick<EmailContent, 'body' | 'format'>): Promis
 function timeFault(scheduled_at: string, now: Date): FieldFault | undefined {
   const ahead = Date.parse(scheduled_at) - now.getTime();
   if (ahead > 0 && ahead <= YEAR_MS) return undefined;
-  const what = ahead > 0 ? 'is more than a year ahead' : 'has passed: leave it out to send at once';
+  const what =
+    ahead > 0 ? 'is more than a year ahead: choose an earlier one' : 'has passed: leave it out to send at once';
   return { path: 'scheduled_at', rule: ahead > 0 ? 'max_value' : 'future', message: `The scheduled time ${what}.` };
 }
 

@@ -13,6 +13,7 @@ import { line, moment, objectMessage, text } from './request-schemas.ts';
 export const MAX_BODY = 262_144;
 /** A week. */
 const MAX_WINDOW = 7 * 24 * 60;
+const WINDOW = `must be a whole number of minutes, 1 to ${MAX_WINDOW}`;
 const MAX_TEST_ADDRESSES = 10;
 
 export const emailSchema = v.strictObject(
@@ -30,10 +31,10 @@ export const emailSchema = v.strictObject(
     scheduled_at: v.optional(v.pipe(moment, v.description('When to send it. Default: at once. At most a year ahead'))),
     delivery_window_minutes: v.optional(
       v.pipe(
-        v.number('must be a number'),
-        v.integer('must be a whole number'),
-        v.minValue(1, `must be 1 to ${MAX_WINDOW}`),
-        v.maxValue(MAX_WINDOW, `must be 1 to ${MAX_WINDOW}`),
+        v.number(WINDOW),
+        v.integer(WINDOW),
+        v.minValue(1, WINDOW),
+        v.maxValue(MAX_WINDOW, WINDOW),
         v.description('Minutes over which the batches are spread'),
       ),
     ),

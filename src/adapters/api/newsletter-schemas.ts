@@ -52,6 +52,7 @@ export const newsletterSchema = v.strictObject(
 const list = <T extends v.GenericSchema<string, string>>(item: T, longest: number) =>
   v.pipe(v.array(item, 'must be a list'), v.maxLength(longest, `must have at most ${longest} entries`));
 
+export const label = line(100);
 export const memberStatus = v.picklist(MEMBER_STATUSES, `must be one of ${MEMBER_STATUSES.join(', ')}`);
 
 export const memberEntries = {
@@ -59,7 +60,7 @@ export const memberEntries = {
   email: v.pipe(address, v.description('It is stored encrypted')),
   name: v.optional(v.pipe(v.nullable(line(200)), v.description('null removes it. It is stored encrypted'))),
   status: v.optional(v.pipe(memberStatus, v.description('free for a new member'))),
-  labels: v.optional(list(line(100), 100)),
+  labels: v.optional(list(label, 100)),
   newsletters: v.optional(
     v.pipe(list(newsletterId, 50), v.description('Replaces the list. It does not lift an unsubscription')),
   ),

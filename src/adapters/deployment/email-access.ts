@@ -2,6 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { Problem } from '../../core/model/problem.ts';
 import type { Clock } from '../../core/model/time.ts';
+import type { Email } from '../../core/newsletter/model/email.ts';
 import { DEFAULT_JOB_LIMITS } from '../../core/newsletter/model/job-limits.ts';
 import { type EmailView, emailView } from '../../core/newsletter/views/email-view.ts';
 import { budgetStatus } from '../../core/pacing/budget-status.ts';
@@ -49,11 +50,15 @@ export function emailAccess({ deployment, dynamodb, sqs, clock, newId }: EmailAc
 export type EmailAccess = ReturnType<typeof emailAccess>;
 
 /** @throws Problem for an unknown email */
+export async function existingEmail(email_id: string, { emails }: Pick<EmailAccess, 'emails'>): Promise<Email> {
+  const email = await emails.read(email_id);
+  if (email !== undefined) return email;
+  throw new Problem('not-found', `There is no email ${email_id}: npm run ops -- emails list --tenant ID shows them.`);
+}
+
+/** @throws Problem for an unknown email */
 export async function readEmailView(email_id: string, access: EmailAccess): Promise<EmailView> {
-  const email = await access.emails.read(email_id);
-  if (email === undefined) {
-    throw new Problem('not-found', `There is no email ${email_id}: npm run ops -- emails list --tenant ID shows them.`);
-  }
+  const email = await existingEmail(email_id, access);
   const [batches, events, registers] = await Promise.all([
     access.batches.list(email_id),
     access.events.list(email_id),

@@ -87,6 +87,11 @@ export function dailyQuota(registers: Registers, policy: PacingPolicy): number |
   return limits.length === 0 ? undefined : Math.min(...limits);
 }
 
+/** Nothing may be sent: sending is paused, or AWS has shut the account down. */
+export function isStopped({ sending, enforcement }: Account): boolean {
+  return !sending || enforcement === 'SHUTDOWN';
+}
+
 /** How many more a use may send today, and otherwise when to ask again. */
 export interface Room {
   /** Infinity without a quota; negative when other uses have taken more than this use may. */
@@ -99,7 +104,7 @@ export interface Room {
 export function roomFor(use: Use, registers: Registers, policy: PacingPolicy, now: number): Room {
   const account = accountIn(registers);
   const soon = now + EXHAUSTED_MS;
-  if (account !== undefined && (!account.sending || account.enforcement === 'SHUTDOWN')) {
+  if (account !== undefined && isStopped(account)) {
     return { left: 0, why: 'account', until: soon };
   }
   const exhausted = numberIn(registers, 'exhausted_until') ?? 0;

@@ -5,6 +5,7 @@ import {
   accountIn,
   dailyQuota,
   exhaustedSteps,
+  isStopped,
   limitsSteps,
   loweringSteps,
   plannedRate,
@@ -131,7 +132,7 @@ export class Pacer {
     const account = accountIn(view);
     if (account === undefined) return true;
     const quota = dailyQuota(view, this.#deps.policy) ?? Infinity;
-    const inNeed = !account.sending || account.sent_24h + account.granted > IN_NEED * quota;
+    const inNeed = isStopped(account) || account.sent_24h + account.granted > IN_NEED * quota;
     return this.#now() - account.read_at > (inNeed ? TRUSTED_IN_NEED_MS : TRUSTED_MS);
   }
 

@@ -72,14 +72,23 @@ describe('the limits of the account', () => {
     expect(status().sent_24h).toBe(135);
   });
 
-  it('stop everything while sending is paused, and are read again after a minute', async () => {
-    const { world, worker, take, status } = setUp({ sending: false });
+  it.each<[string, Partial<AccountLimits>]>([
+    ['sending is paused', { sending: false }],
+    ['AWS has shut the account down', { enforcement: 'SHUTDOWN' }],
+  ])('stop everything while %s, and are read again after a minute', async (_, limits) => {
+    const { world, worker, take, status } = setUp(limits);
     const pacer = worker();
     expect(await take(pacer, 3, 'express')).toMatchObject({ slots: [], why: 'account' });
     expect(status().paused.map(({ use }) => use)).toEqual(['express', 'standard', 'info', 'newsletter']);
     world.limits = LIMITS;
     world.now += 61_000;
     expect((await take(pacer, 3, 'express')).slots).toHaveLength(3);
+  });
+
+  it('stop nothing while AWS has the account on probation', async () => {
+    const { worker, take, status } = setUp({ enforcement: 'PROBATION' });
+    expect((await take(worker(), 3, 'newsletter')).slots).toHaveLength(3);
+    expect(status()).toMatchObject({ enforcement: 'PROBATION', paused: [] });
   });
 
   it('free the quota when what was sent a day ago has left the last 24 hours', async () => {

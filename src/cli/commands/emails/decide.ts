@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { emailAccess } from '../../../adapters/deployment/email-access.ts';
+import { emailAccess, existingEmail } from '../../../adapters/deployment/email-access.ts';
 import {
   cancelEmail,
   type OperateDeps,
@@ -37,7 +37,9 @@ export function addEmailsDecisions(emails: Command, context: CliContext): void {
   for (const { name, what, run } of DECISIONS) {
     const command = emails.command(name).argument('<ID>', 'the email_id', parseId).description(what);
     onDeployment(command, context, async (session, _, [id = '']) => {
-      const { email_id, status } = await run(id, emailAccess(session));
+      const access = emailAccess(session);
+      await existingEmail(id, access);
+      const { email_id, status } = await run(id, access);
       printResult(session, { email_id, status }, () => `${email_id} is ${status}.\n`);
       return 0;
     });
@@ -62,7 +64,9 @@ async function resolve(
   [id = '']: readonly string[],
 ): Promise<number> {
   if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
-  const { email, ...reached } = await resolveEmail(id, resend ? 'resend' : 'leave', emailAccess(session));
+  const access = emailAccess(session);
+  await existingEmail(id, access);
+  const { email, ...reached } = await resolveEmail(id, resend ? 'resend' : 'leave', access);
   const { email_id, status } = email;
   const { resolved, busy, continued, waiting, waiting_until } = reached;
   printResult(session, { email_id, status, ...reached }, () => {

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
-import { emailAccess } from '../../../adapters/deployment/email-access.ts';
+import { emailAccess, existingEmail } from '../../../adapters/deployment/email-access.ts';
 import { SHOWN_STATES, type ShownState } from '../../../core/newsletter/model/recipient-state.ts';
 import {
   listRecipients,
   type RecipientPlace,
   type RecipientView,
 } from '../../../core/newsletter/views/list-recipients.ts';
-import { OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
@@ -38,7 +37,7 @@ async function recipients(
   [email_id = '']: readonly string[],
 ): Promise<number> {
   const access = emailAccess(session);
-  if ((await access.emails.read(email_id)) === undefined) throw new OperatorError(`There is no email ${email_id}.`);
+  await existingEmail(email_id, access);
   const found: RecipientView[] = [];
   let from: RecipientPlace | undefined;
   do {

@@ -1,16 +1,19 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { toPublication } from '../../../adapters/api/email-request.ts';
+import { type EmailRequest, toPublication } from '../../../adapters/api/email-request.ts';
 import { emailSchema } from '../../../adapters/api/email-schemas.ts';
 import { requestHash } from '../../../adapters/api/idempotency.ts';
 import { check } from '../../../adapters/api/read-request.ts';
 import { emailAccess } from '../../../adapters/deployment/email-access.ts';
 import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
+import { Problem } from '../../../core/model/problem.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { newsletterNotFound } from '../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { readPost } from './read-post.ts';
 
@@ -57,6 +60,26 @@ function senderFaultOf({ local, deployment: { clients } }: Session) {
     : createSenderFault(new SESv2Client(clients.ses ?? {}));
 }
 
+/** What a request names as fields, the command names by its options and its file. @throws OperatorError */
+function checkPost(raw: object, file: string): EmailRequest {
+  try {
+    return check(emailSchema, raw);
+  } catch (error) {
+    const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
+    if (faults.length === 0) throw error;
+    const names: Readonly<Record<string, string>> = {
+      newsletter_id: '--newsletter',
+      segment: '--segment',
+      scheduled_at: '--scheduled-at',
+      delivery_window_minutes: '--window',
+      subject: `the subject of ${file}`,
+      body: `the text of ${file}`,
+    };
+    const sentences = faults.map(({ path, message }) => `${names[path] ?? path} ${message}.`);
+    throw new OperatorError(sentences.join(' '), EXIT_USAGE);
+  }
+}
+
 async function send(session: Session, file: string, options: SendOptions): Promise<number> {
   const access = emailAccess(session);
   const raw = {
@@ -66,11 +89,13 @@ async function send(session: Session, file: string, options: SendOptions): Promi
     ...(options.scheduledAt !== undefined && { scheduled_at: options.scheduledAt }),
     ...(options.window !== undefined && { delivery_window_minutes: options.window }),
   };
-  const request = check(emailSchema, raw);
+  const request = checkPost(raw, file);
   const tenant_id = options.tenant;
+  const newsletter = await access.newsletters.read(tenant_id, options.newsletter);
+  if (newsletter === undefined) throw newsletterNotFound(tenant_id, options.newsletter, session);
   const ids = { tenant_id, email_id: session.newId(), request_hash: requestHash(raw) };
   const { publication } = await toPublication(request, ids, {
-    readNewsletter: (newsletter_id) => access.newsletters.read(tenant_id, newsletter_id),
+    readNewsletter: async () => newsletter,
     readEmail: access.emails.read,
     senderFault: senderFaultOf(session),
     now: session.clock(),

@@ -83,11 +83,16 @@ const WHAT_IS_RIGHT: Readonly<Record<EmailStatus, string>> = {
   cancelled: 'Publish it anew to send it.',
 };
 
-export function wrongState({ email_id, status }: Email, verb: string): Problem {
+function wrongState({ email_id, status }: Email, verb: string): Problem {
   return new Problem(
     'conflict',
     `The email ${email_id} is ${status}, so it cannot be ${verb}. ${WHAT_IS_RIGHT[status]}`,
   );
+}
+
+export function nobodyYet({ email_id, status }: Email): Problem {
+  const what = `The email ${email_id} is ${status} and has no recipients yet, so none is uncertain.`;
+  return new Problem('conflict', `${what} ${WHAT_IS_RIGHT[status]}`);
 }
 
 function changedMeanwhile(email_id: string): Problem {

@@ -3,7 +3,7 @@ import type { Clock } from '../../model/time.ts';
 import { isoAfter } from '../../model/time.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import { isMergeField, MERGE_FIELDS, mergeUses } from '../model/merge-fields.ts';
+import { mergeFieldRefusal } from '../model/merge-field-refusal.ts';
 import type { EmailStore, NewsletterQueues, Schedules } from '../model/ports.ts';
 import { withNextAt } from './next-at.ts';
 
@@ -35,7 +35,9 @@ const KEPT_MS = 2 * 365 * 86_400_000;
  */
 export async function publishEmail(publication: Publication, deps: PublishDeps): Promise<Email> {
   const { email_id, request_hash, content, scheduled_at } = publication;
-  refuseUnknownFields(content);
+  // Nobody gets a literal `{nmae}`.
+  const refusal = mergeFieldRefusal(content);
+  if (refusal !== undefined) throw new Problem('invalid-request', refusal.message, { errors: refusal.errors });
   const row = newEmail(publication, deps);
   const stored = await deps.emails.create(row, content);
   if (stored.request_hash !== request_hash) {
@@ -74,26 +76,4 @@ function newEmail(publication: Publication, { clock, limits }: PublishDeps): Ema
     expires_at: Math.floor((now.getTime() + KEPT_MS) / 1000),
   } as const;
   return { ...row, ...withNextAt({}, next_at).set };
-}
-
-/** Nobody gets a literal `{nmae}`. @throws Problem */
-function refuseUnknownFields({ subject, body }: EmailContent): void {
-  const known = MERGE_FIELDS.map((field) => `{${field}}`).join(', ');
-  const right = `The fields are ${known}; doubled braces stand for themselves.`;
-  const unknown = (['subject', 'body'] as const).flatMap((path) =>
-    mergeUses({ subject, body }[path])
-      .filter(({ field }) => !isMergeField(field))
-      .map(({ field }) => ({ path, field })),
-  );
-  const errors = unknown.map(({ path, field }) => {
-    return { path, rule: 'merge-field', message: `{${field}} is no merge field. ${right}` };
-  });
-  if (errors.length === 0) return;
-  const named = [...new Set(unknown.map(({ field }) => `{${field}}`))];
-  const what = named.length === 1 ? `${named[0]} is no merge field` : `${inWords(named)} are no merge fields`;
-  throw new Problem('invalid-request', `${what}. ${right}`, { errors });
-}
-
-function inWords(names: readonly string[]): string {
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

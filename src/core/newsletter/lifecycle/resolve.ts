@@ -12,7 +12,7 @@ import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
 import { groupsOf } from '../storage/in-groups.ts';
 import type { AdvanceDeps } from './advance.ts';
-import { wrongState } from './operate.ts';
+import { nobodyYet } from './operate.ts';
 import { markOpen, reopen } from './reopen.ts';
 
 export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {
@@ -83,7 +83,7 @@ export async function resolveEmail(email_id: string, action: Resolution, deps: R
   const seen_at = deps.clock().toISOString();
   const email = await deps.emails.read(email_id);
   if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
-  if (email.prepared === undefined) throw wrongState(email, 'resolved');
+  if (email.prepared === undefined) throw nobodyYet(email);
   return resolveFrom({ email, action, seen_at }, '', deps);
 }
 

@@ -70,7 +70,11 @@ describe('ops emails', () => {
   });
 
   it.each([
-    ['an unknown newsletter', ['--newsletter', 'nobody'], 'There is no newsletter nobody: PUT /v1/newsletters/nobody'],
+    [
+      'an unknown newsletter',
+      ['--newsletter', 'nobody'],
+      'T1 has no newsletter nobody. PUT /v1/newsletters/nobody makes it',
+    ],
     ['a bad segment', ['--newsletter', 'weekly', '--segment', 'colour:red'], 'colour'],
     ['a time that has passed', ['--newsletter', 'weekly', '--scheduled-at', '2020-01-01T00:00:00Z'], 'has passed'],
   ])('refuse %s with a sentence', async (_, more, sentence) => {
@@ -78,6 +82,44 @@ describe('ops emails', () => {
     const { code, err } = await ops.run(['emails', 'send', post, '--tenant', 'T1', '--local', ...more]);
     expect(code).toBe(1);
     expect(err).toContain(sentence);
+  });
+
+  it.each([
+    [['--window', '20000'], '--window must be a whole number of minutes, 1 to 10080.'],
+    [['--segment', ''], '--segment must not be empty.'],
+    [['--newsletter', 'no body'], '--newsletter must have 1 to 50 of A-Z, a-z, 0-9, _ and -.'],
+  ])('refuse %s by the name of the option', async (more, sentence) => {
+    const post = file('post.md', '# Hello\n\nText');
+    const args = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', '--local', ...more];
+    const { code, err } = await ops.run(args);
+    expect(code).toBe(2);
+    expect(err).toContain(sentence);
+  });
+
+  it('refuse a post by the name of its file', async () => {
+    const post = file('long.md', `# ${'x'.repeat(600)}\n\nText`);
+    const { code, err } = await ops.run([
+      'emails',
+      'send',
+      post,
+      '--tenant',
+      'T1',
+      '--newsletter',
+      'weekly',
+      '--local',
+    ]);
+    expect(code).toBe(2);
+    expect(err).toContain(`the subject of ${post} must have at most 500 characters.`);
+  });
+
+  it('say how to find an email that is not there', async () => {
+    const commands = ['retry', 'pause', 'resume', 'cancel', 'status', 'recipients', 'resolve'];
+    for (const command of commands) {
+      const flags = command === 'resolve' ? ['--leave', '--local'] : ['--local'];
+      const { code, err } = await ops.run(['emails', command, 'nobody', ...flags]);
+      expect({ command, code }).toEqual({ command, code: 1 });
+      expect(err, command).toContain('There is no email nobody: npm run ops -- emails list --tenant ID shows them.');
+    }
   });
 
   it('refuse a merge field that does not exist, by its name, and store nothing', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -138,6 +138,53 @@ describe('members import', () => {
     expect(err).toMatch(/Line 3: email must be one address/);
     expect(err).toContain('Line 6: it has 2 values; the header has 4 columns.');
     expect(readFileSync(rejects, 'utf8') + err).not.toMatch(/example\.com,|not an address/);
+  });
+
+  it.each([
+    [
+      'a file without a header',
+      'ann@example.com,Ann\nbob@example.com,Bob\n',
+      'Line 1 has an address, so it is no header',
+    ],
+    ['a header with an unknown column', 'email,nmae\n', 'Line 1 names unknown columns (nmae)'],
+    ['a header with a column twice', 'email,email\n', 'Line 1 names the column email twice: each has its place once.'],
+  ])('refuses %s without quoting an address', async (_, content, sentence) => {
+    const { code, err } = await run(file('header.csv', content));
+    expect(code).toBe(2);
+    expect(err).toContain(sentence);
+    expect(err).not.toContain('@');
+    expect(await countMembers()).toBe(0);
+  });
+
+  it.each([
+    ['a label that is empty', ['--label', ''], 'must not be empty'],
+    ['a label that is too long', ['--label', 'x'.repeat(101)], 'must have at most 100 characters'],
+  ])('refuses %s, and stores nothing', async (_, more, sentence) => {
+    const { code, err } = await run(file('label.csv', 'email\na@example.com\n'), ...more);
+    expect(code).toBe(2);
+    expect(err).toContain(sentence);
+    expect(await countMembers()).toBe(0);
+  });
+
+  it('refuses a place for rejects that cannot be written, and stores nothing', async () => {
+    const path = file('rejects.csv', 'email\na@example.com\n');
+    const { code, err } = await run(path, '--rejects', join(ops.directory, 'no-folder', 'rejects.jsonl'));
+    expect(code).toBe(2);
+    expect(err).toMatch(/--rejects: .*no-folder.* cannot be written: its folder does not exist\./);
+    expect(await countMembers()).toBe(0);
+  });
+
+  it('refuses a folder', async () => {
+    const path = join(ops.directory, 'folder.csv');
+    mkdirSync(path);
+    const { code, err } = await run(path);
+    expect(code).toBe(2);
+    expect(err).toMatch(/folder\.csv is a folder, not a file\.\n$/);
+  });
+
+  it('names the newsletters that there are, where a line names another', async () => {
+    const { err } = await run(file('other.jsonl', '{"email":"a@example.com","newsletters":["nightly"]}\n'));
+    expect(err).toContain('Line 1: newsletters must name newsletters that exist, such as daily, weekly.');
   });
 
   it('names lines of JSONL that are no object', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { mergeFieldRefusal } from '../../../../src/core/newsletter/model/merge-field-refusal.ts';
 import { mergeUses, mergeValues, missingFields } from '../../../../src/core/newsletter/model/merge-fields.ts';
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 
@@ -28,5 +29,49 @@ describe('merge fields', () => {
     const uses = mergeUses('{name} {first_name, "you"} {email} {unsubscribe_url}');
     expect(missingFields(uses, recipient(1))).toEqual(['name']);
     expect(missingFields(uses, recipient(1, { member_name: 'Ada' }))).toEqual([]);
+  });
+});
+
+describe('what looks like a merge field and is none', () => {
+  const refusal = (body: string, subject = 'Hello') => mergeFieldRefusal({ subject, body });
+
+  it.each([
+    ['{nmae}', 'The fields are {name}'],
+    ['{Name}', '{Name} is no merge field: write {name}.'],
+    ['{ name }', '{ name } is no merge field: write {name}.'],
+    ['{firstName}', '{firstName} is no merge field: write {first_name}.'],
+    ['{first name}', '{first name} is no merge field: write {first_name}.'],
+    ['{MEMBER-ID}', '{MEMBER-ID} is no merge field: write {member_id}.'],
+    [
+      '{name, “there”}',
+      '{name, …} is no merge field: write {name, "there"}, with its fallback in straight double quotes.',
+    ],
+    ["{name, 'you'}", '{name, …} is no merge field: write {name, "there"}'],
+    ['{name, you}', 'write {name, "there"}'],
+    ['{name|you}', '{name| …} is no merge field: write {name, "there"}'],
+    ['{name, &quot;you&quot;}', 'write {name, "there"}'],
+    ['{Name, "you"}', 'write {name, "there"}'],
+  ])('is refused with what is right: %s', (text, sentence) => {
+    expect(refusal(`Dear ${text}!`)?.message).toContain(sentence);
+    expect(refusal('Text', text)?.errors).toMatchObject([{ path: 'subject', rule: 'merge-field' }]);
+  });
+
+  it.each([
+    '{name} {name, "you"} {first_name, ""}',
+    '{{name}} {{ Name }}',
+    'a { color: red } b { name: 1 } {} {1} {\nname\n}',
+    '{the name of it}',
+  ])('leaves what is one, and other braces: %s', (text) => {
+    expect(refusal(text)).toBeUndefined();
+  });
+
+  it('names each once, and quotes nothing of the text behind it', () => {
+    const told = refusal('{Name} {Name} {nmae} {name, “Ann from Osaka”}', '{nmae}');
+    expect(told?.errors.map(({ path }) => path)).toEqual(['subject', 'body', 'body', 'body']);
+    expect(told?.message).toBe(
+      '{nmae} is no merge field. The fields are {name}, {first_name}, {email}, {member_id}, {unsubscribe_url}; doubled ' +
+        'braces stand for themselves. {Name} is no merge field: write {name}. {name, …} is no merge field: write ' +
+        '{name, "there"}, with its fallback in straight double quotes.',
+    );
   });
 });

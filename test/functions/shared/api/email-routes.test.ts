@@ -127,6 +127,7 @@ describe('an email is published', () => {
     ['segment', { segment: 'colour:red' }, 'segment', 'segment'],
     ['format', { format: 'pdf' }, 'format', 'one_of'],
     ['merge field', { body: 'Dear {nmae}' }, 'body', 'merge-field'],
+    ['merge field’s form', { subject: 'Dear {name, “reader”}' }, 'subject', 'merge-field'],
     ['part', { body: '<div data-gh-segment="colour:red">x</div>', format: 'html' }, 'body', 'segment'],
     ['time that has passed', { scheduled_at: '2020-01-01T00:00:00Z' }, 'scheduled_at', 'future'],
     ['time too far ahead', { scheduled_at: '2199-01-01T00:00:00Z' }, 'scheduled_at', 'max_value'],
@@ -142,6 +143,15 @@ describe('an email is published', () => {
     expect((await world.call('GET', '/v1/emails', { key })).body.emails).toEqual([]);
   });
 
+  it.each<[object, string]>([
+    [{ scheduled_at: '2199-01-01T00:00:00Z' }, 'The scheduled time is more than a year ahead: choose an earlier one.'],
+    [{ delivery_window_minutes: '60' }, 'delivery_window_minutes must be a whole number of minutes, 1 to 10080'],
+    [{ delivery_window_minutes: 20_000 }, 'delivery_window_minutes must be a whole number of minutes, 1 to 10080'],
+    [{ body: 'あ'.repeat(100_000) }, 'The body has 300000 bytes in UTF-8; at most 262144 are possible: shorten it.'],
+  ])('unless it breaks a rule, and the sentence says what is right: %#', async (changes, sentence) => {
+    expect((await publish({ ...POST, ...changes })).body.detail).toBe(sentence);
+  });
+
   it('unless SES has not verified its sender', async () => {
     world.emails.unverified.add('Weekly <n@example.com>');
     expect(await publish()).toMatchObject({ status: 400, body: { errors: [{ rule: 'verified_sender' }] } });
@@ -152,9 +162,16 @@ describe('an email is published', () => {
       ...POST,
       newsletter_id: 'nobody',
       segment: '((',
+      body: 'Dear {nmae}',
       scheduled_at: '2020-01-01T00:00:00Z',
     });
-    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(['newsletter_id', 'segment', 'scheduled_at']);
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual([
+      'newsletter_id',
+      'segment',
+      'scheduled_at',
+      'body',
+    ]);
+    expect(body.detail).toContain('{nmae} is no merge field');
   });
 
   it('again by the same key when the queue failed after it was stored', async () => {
@@ -283,6 +300,22 @@ describe('decisions about an email', () => {
     const refused = await post(`${email_id}/retry`);
     expect(refused).toMatchObject({ status: 409, body: { type: 'urn:notification-retry:problem:conflict' } });
     expect(refused.body.detail).toMatch(/cancelled.*Publish it anew/);
+  });
+
+  it('say where the emails are when there is none with the id', async () => {
+    for (const path of ['', '/batches', '/recipients'])
+      expect((await get(`nobody${path}`)).body.detail).toBe('There is no email with this id: see GET /v1/emails.');
+    expect((await post('nobody/pause')).body.detail).toContain('see GET /v1/emails');
+  });
+
+  it('resolve only an email whose recipients are frozen, and says so', async () => {
+    const email_id = await published();
+    expect(await post(`${email_id}/resolve`, { action: 'leave' })).toMatchObject({
+      status: 409,
+      body: {
+        detail: `The email ${email_id} is pending and has no recipients yet, so none is uncertain. It can be paused, resumed or cancelled.`,
+      },
+    });
   });
 
   it('retry it after it failed', async () => {

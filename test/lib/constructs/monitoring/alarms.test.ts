@@ -148,9 +148,17 @@ describe('an alarm', () => {
     expect(JSON.stringify(read ?? alarm)).toContain(metric);
   });
 
-  it.each(['complaints', 'bounces'])('newsletter-%s needs a minimum of recipients for a rate', (name) => {
-    expect(JSON.stringify(alarmNamed(`newsletter-${name}`))).toContain('IF(all >= 1000, 100 * ');
-    expect(JSON.stringify(alarmNamed(`newsletter-${name}`, changed))).toContain('IF(all >= 77, 100 * ');
+  it('newsletter-complaints needs a minimum of recipients for a rate', () => {
+    const expression = (minimum: number) => `IF(all >= ${minimum}, 100 * (FILL(part, 0)) / all, 0)`;
+    expect(JSON.stringify(alarmNamed('newsletter-complaints'))).toContain(expression(1000));
+    expect(JSON.stringify(alarmNamed('newsletter-complaints', changed))).toContain(expression(77));
+  });
+
+  it('newsletter-bounces counts whose mail bounced among the recipients: a list of nothing but bad addresses rings', () => {
+    const all = '(FILL(all, 0) + FILL(part, 0))';
+    const expression = (minimum: number) => `IF(${all} >= ${minimum}, 100 * (FILL(part, 0)) / ${all}, 0)`;
+    expect(JSON.stringify(alarmNamed('newsletter-bounces'))).toContain(expression(1000));
+    expect(JSON.stringify(alarmNamed('newsletter-bounces', changed))).toContain(expression(77));
   });
 
   it.each([

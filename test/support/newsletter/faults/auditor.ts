@@ -6,15 +6,33 @@ import type { NewsletterWorld } from './world.ts';
 /** How long a sender may hold what it read of addresses, with all its retries. */
 const UNSUBSCRIBE_MS = 15 * 60_000;
 
+/** With the clock's minute, the time of a message that got lost, and a clock that died or met an outage. */
+const IDLE_MS = 20 * 60_000;
+
 /** Knows what the receivers got and what the views tell, and nothing of how the job works. */
 export class Auditor {
   readonly #world: NewsletterWorld;
   /** Second mails that an operator allowed, by address. */
   readonly #allowed = new Map<string, number>();
   #submitted = 0;
+  /** Since when an email that should be sent is pending, and nothing breaks any more. */
+  #pendingSince: number | undefined;
 
   constructor(world: NewsletterWorld) {
     this.#world = world;
+  }
+
+  /** The clock comes back to whatever is not over and not paused, and starts what is due. */
+  async checkIdle(): Promise<void> {
+    const { tables, clock, healed } = this.#world;
+    const { email } = await this.#world.view();
+    const { status, paused, scheduled_at = '' } = email ?? {};
+    const isOpen = (status === 'pending' || status === 'submitting') && paused === false;
+    if (isOpen) expect(await tables.emails.due('9999', 1), `an email that is ${status} is looked at`).toHaveLength(1);
+    const now = clock().getTime();
+    const waits = healed && isOpen && status === 'pending' && scheduled_at <= clock().toISOString();
+    this.#pendingSince = waits ? (this.#pendingSince ?? now) : undefined;
+    if (waits) expect(now - (this.#pendingSince ?? now), 'idle although it is due').toBeLessThan(IDLE_MS);
   }
 
   /** Every recipient by address, as a list of the API shows it. */

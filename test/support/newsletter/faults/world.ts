@@ -35,6 +35,12 @@ const LIMITS = {
   resolve_group: 1,
 };
 
+/** How an email is published. */
+export interface Publishing {
+  readonly window_minutes: number | undefined;
+  readonly delay_s: number | undefined;
+}
+
 /** What happens to the processes of a history. */
 export interface Faults {
   readonly seed: number;
@@ -65,6 +71,8 @@ export class NewsletterWorld {
   deaths = 0;
   late_records = 0;
   continued_decisions = 0;
+  /** Runs of the clock that found an email pending, and due: whoever was to start it did not. */
+  late_starts = 0;
   /** Uncertain recipients that an operator's resend reached, and those that it found too young. */
   resent = 0;
   waiting = 0;
@@ -96,7 +104,9 @@ export class NewsletterWorld {
     return this.#seed / 2 ** 32;
   };
 
-  publish(window_minutes: number | undefined): Promise<void> {
+  /** @param delay_s the email is scheduled so much later; undefined: it is sent at once */
+  publish({ window_minutes, delay_s }: Publishing): Promise<void> {
+    const at = delay_s === undefined ? undefined : new Date(this.#begun + delay_s * 1000).toISOString();
     return this.#runProcess((process) =>
       publishEmail(
         {
@@ -105,6 +115,7 @@ export class NewsletterWorld {
           tenant_id: TENANT,
           content: emailContent(),
           ...(window_minutes !== undefined && { delivery_window_minutes: window_minutes }),
+          ...(at !== undefined && { scheduled_at: at }),
         },
         { ...this.deps(process), emails: through(process, this.tables.emails) },
       ),
@@ -136,6 +147,8 @@ export class NewsletterWorld {
   }
 
   async tick(): Promise<void> {
+    const due = await this.tables.emails.due(this.clock().toISOString(), 1);
+    if (due.some(({ status, paused }) => status === 'pending' && !paused)) this.late_starts += 1;
     await this.#runProcess((process) => {
       const deps = this.deps(process);
       return runClock({ ...deps, emails: through(process, this.tables.emails) });
@@ -192,7 +205,18 @@ export class NewsletterWorld {
         },
         true,
       ),
-      schedules: through(process, { create: async () => {}, remove: async () => {} }),
+      schedules: through(
+        process,
+        {
+          create: async (email_id: string, at: string) =>
+            this.queue.send(async () => {
+              await this.time.pause(Math.max(0, Date.parse(at) - this.clock().getTime()));
+              await this.#prepare({ version: 1, kind: 'start', email_id });
+            }),
+          remove: async () => {},
+        },
+        true,
+      ),
       provider: { send: (call: Parameters<Provider['send']>[0]) => process.call(() => this.provider.send(call)) },
       pacing: through(process, {
         reserve: async (count: number) => this.#reserve(count),

@@ -1,16 +1,18 @@
-import { createReadStream, openSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import * as v from 'valibot';
+import { label } from '../../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../../adapters/dynamodb/direct-calls/direct-calls.ts';
 import { MEMBER_STATUSES, type MemberStatus } from '../../../../core/newsletter/model/member.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../../terminal/errors.ts';
 import { parseId } from '../../../../terminal/option-values.ts';
 import { printResult } from '../../../../terminal/output.ts';
 import { showProgress } from '../../../../terminal/progress.ts';
-import { unreadableFile } from '../../../../terminal/unreadable-file.ts';
+import { unreadableFile, unwritableFile } from '../../../../terminal/unreadable-file.ts';
 import { type MemberAccess, memberAccess } from '../../../session/member-access.ts';
-import { opsCommand } from '../../../session/next-step.ts';
+import { newsletterNotFound } from '../../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../../session/session.ts';
 import { type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
 import type { LineFault } from './line-fault.ts';
@@ -58,7 +60,9 @@ Example:
 }
 
 function addLabel(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
+  const { output, issues, success } = v.safeParse(label, text);
+  if (!success) throw new InvalidArgumentError(`It ${issues[0].message}.`);
+  return [...before, output];
 }
 
 async function run(session: Session, file: string, options: ImportOptions): Promise<number> {
@@ -121,11 +125,18 @@ function report(session: Session, { line, created, changed, bad }: ImportState, 
   return bad === 0 ? 0 : EXIT_FAILED;
 }
 
+/** Opened, not only looked at: what cannot be read is refused before anything is begun. @throws OperatorError */
 function statOf(file: string) {
+  let opened: number | undefined;
   try {
-    return statSync(file);
+    opened = openSync(file, 'r');
+    // A folder can be opened and not read.
+    readSync(opened, Buffer.alloc(1));
+    return fstatSync(opened);
   } catch (cause) {
     throw new OperatorError(unreadableFile(file, cause), EXIT_USAGE);
+  } finally {
+    if (opened !== undefined) closeSync(opened);
   }
 }
 
@@ -136,21 +147,25 @@ async function rulesOf(
 ): Promise<ImportRules> {
   const known = new Set((await newsletters.list(tenant)).map(({ newsletter_id }) => newsletter_id));
   if (!known.has(newsletter)) {
-    const those = known.size === 0 ? 'none yet' : [...known].join(', ');
-    throw new OperatorError(
-      `${tenant} has no newsletter ${newsletter}: it has ${those}. PUT /v1/newsletters/${newsletter} makes it; a key with ` +
-        `newsletters:write comes from \`${opsCommand('keys create', session)}\`.`,
-    );
+    throw newsletterNotFound(tenant, newsletter, session, [...known]);
   }
   return { tenant_id: tenant, newsletter_id: newsletter, known, labels: label, ...(status && { status }) };
 }
 
 /** Appends faults to a file. A continued import first removes what was written and not committed. */
 function openRejects(path: string, length: number): (faults: readonly LineFault[]) => number {
-  const file = openSync(path, length === 0 ? 'w' : 'a');
+  const file = opened(path, length === 0 ? 'w' : 'a');
   if (length > 0) truncateSync(path, length);
   return (faults) =>
     faults.length === 0 ? 0 : writeSync(file, faults.map((one) => `${JSON.stringify(one)}\n`).join(''));
+}
+
+function opened(path: string, mode: 'w' | 'a'): number {
+  try {
+    return openSync(path, mode);
+  } catch (cause) {
+    throw new OperatorError(`--rejects: ${unwritableFile(path, cause)}`, EXIT_USAGE);
+  }
 }
 
 function describe({ line, column, message }: LineFault): string {

@@ -76,11 +76,19 @@ function delimiterOf(header: string): string {
 
 function checkHeader(names: readonly string[]): void {
   const known = `the columns are ${COLUMNS.join(', ')}`;
+  // A person's address is not quoted.
+  if (names.some((name) => name.includes('@'))) {
+    throw new OperatorError(
+      `Line 1 has an address, so it is no header: add a line above that names the columns; ${known}.`,
+      EXIT_USAGE,
+    );
+  }
   const unknown = names.filter((name) => !COLUMNS.includes(name));
   if (unknown.length > 0) {
     throw new OperatorError(`Line 1 names unknown columns (${unknown.join(', ')}): ${known}.`, EXIT_USAGE);
   }
   const repeated = names.find((name, i) => names.indexOf(name) !== i);
-  if (repeated !== undefined) throw new OperatorError(`Line 1 names the column ${repeated} twice.`, EXIT_USAGE);
+  if (repeated !== undefined)
+    throw new OperatorError(`Line 1 names the column ${repeated} twice: each has its place once.`, EXIT_USAGE);
   if (!names.includes('email')) throw new OperatorError(`Line 1 lacks the column email: ${known}.`, EXIT_USAGE);
 }

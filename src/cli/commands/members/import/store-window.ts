@@ -14,6 +14,9 @@ import type { LineFault, LineRecord } from './line-fault.ts';
 /** A member as a line gives it: without an id, the address identifies the member. */
 const lineSchema = v.strictObject({ ...memberEntries, member_id: v.optional(memberEntries.member_id) });
 
+/** Newsletters that a fault names. */
+const MOST_NAMED = 10;
+
 export interface ImportRules {
   readonly tenant_id: string;
   /** All members subscribe to it. */
@@ -93,7 +96,7 @@ async function readMember(
         line,
         column: 'newsletters',
         rule: 'existing_newsletter',
-        message: 'names an unknown newsletter',
+        message: `must name newsletters that exist, such as ${[...known].sort().slice(0, MOST_NAMED).join(', ')}`,
       }));
     if (faults.length > 0) return { faults };
     const { member_id = await sealing.emailHash(tenant_id, given.email), name } = given;
