@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/conversion-timeout.ts';
 import { convertContent } from '../../../src/adapters/content/convert-content.ts';
@@ -8,7 +6,6 @@ import { bodyOf } from '../../../src/adapters/email/body.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
 import { adaptiveCardMessage } from '../../../src/adapters/teams/adaptive-card.ts';
 import type { MessageFormat, NotificationContent } from '../../../src/core/model/notification.ts';
-import { PROJECT_ROOT } from '../../support/project-root.ts';
 
 const content = (format: MessageFormat, body: string): NotificationContent => ({ recipient: 'x', format, body });
 const CONVERTERS: Readonly<Record<string, (content: NotificationContent) => Promise<unknown>>> = {
@@ -103,22 +100,5 @@ describe('the time box of a conversion', () => {
         throw new TypeError('its own');
       }),
     ).toThrow(new TypeError('its own'));
-  });
-});
-
-describe('a worker of 256 MB', () => {
-  it('survives batches of whatever Markdown the API takes', { timeout: 300_000 }, () => {
-    const script = join(PROJECT_ROOT, 'test', 'support', 'content', 'convert-all.ts');
-    // What Lambda leaves to the heap beside the runtime, the bundle and the SDK.
-    const args = ['--max-old-space-size=128', '--import', 'tsx', script];
-    const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: PROJECT_ROOT, encoding: 'utf8' });
-    expect(stderr.slice(0, 500)).toBe('');
-    expect(status).toBe(0);
-    const converted = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(converted).toHaveLength(16);
-    expect(converted.filter(({ slow }) => slow > 0)).toEqual([]);
   });
 });

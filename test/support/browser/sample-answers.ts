@@ -160,7 +160,7 @@ const OVERVIEW: Overview = {
   })),
 };
 
-const EMAIL: EmailDetail = {
+export const EMAIL: EmailDetail = {
   tenant_id: 'TENANT001',
   subject: 'Autumn news',
   email: {
@@ -207,7 +207,11 @@ export function sampleAnswers(role: Role): FakeAnswers {
         notification('NL1'),
         notification('NL2', { state: 'waiting', work_at: ago(-7) }),
         notification('NL3', { state: 'delivered', channel: 'email' }),
-        notification('NL4', { state: 'stopped', error_type: 'INVALID_RECIPIENT' }),
+        notification('0b9f6d1e-6a52-4c0f-9d0a-2f1c7e5b8a44', {
+          state: 'stopped',
+          channel: 'webhook',
+          error_type: 'INVALID_RECIPIENT',
+        }),
       ],
       next_cursor: null,
     },

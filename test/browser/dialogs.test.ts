@@ -1,0 +1,120 @@
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EMAIL_ACTIONS } from '../../src/console-api/newsletters.ts';
+import { OPERATION_ACTIONS } from '../../src/console-api/operations.ts';
+import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
+import { type FakeAnswers, type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
+import { detailOf, EMAIL, notification, operation } from '../support/browser/sample-answers.ts';
+import { SCREENS } from '../support/browser/screens.ts';
+
+/** Everything is possible, so that every button is there. */
+const ALL_POSSIBLE: FakeAnswers = {
+  'GET /api/notifications/{log_id}': (_, { log_id = '' }) => ({
+    ...detailOf(notification(log_id)),
+    actions: { retry: { possible: true }, cancel: { possible: true }, give_up: { possible: true } },
+  }),
+  'GET /api/operations': { operations: [operation({ actions: OPERATION_ACTIONS })], next_cursor: null },
+  'GET /api/emails/{email_id}': { ...EMAIL, actions: EMAIL_ACTIONS },
+};
+const DIALOGS = [
+  'Act on all that match',
+  'Cancel it?',
+  'Cancel?',
+  'Find by tenant and recipient',
+  'Keyboard shortcuts',
+  'Leave uncertain?',
+  'New key',
+  'Pause?',
+  'Redrive: what matches',
+  'Resend to uncertain?',
+  'Resume?',
+  'Retry it now?',
+  'Revoke the key?',
+  'Send the rest?',
+  'Take it off the list of dead letters?',
+  'Take off the list: what matches',
+];
+/** What the last button of a dialog may lead to: another step of it. */
+const STEPS = ['Redrive: preview', 'The key is made'];
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+/** The buttons of a screen, and beside the overview that of the help. The button of the theme would change what is asked. */
+async function buttons(page: Page, path: string): Promise<Locator[]> {
+  const help = path === '/' ? [page.getByRole('button', { name: 'Keyboard shortcuts' })] : [];
+  return [...(await page.getByRole('main').getByRole('button').filter({ visible: true }).all()), ...help];
+}
+
+async function inBothThemes(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    for (const finding of await axeFindings(page)) found.push(`${colorScheme}: ${finding}`);
+  }
+  return found;
+}
+
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
+  await page.waitForLoadState('networkidle');
+}
+
+/** Fills what is required, and presses the button that acts. */
+async function agree(page: Page, dialog: Locator): Promise<void> {
+  for (const field of await dialog.getByRole('textbox').all())
+    if ((await field.getAttribute('required')) !== null) await field.fill('TENANT001');
+  const act = dialog.locator('footer').getByRole('button').last();
+  if ((await act.count()) > 0 && (await act.isEnabled())) await act.click();
+  await settled(page);
+}
+
+interface Walk {
+  readonly titles: Set<string>;
+  readonly findings: string[];
+}
+
+/** Presses every button of every screen, then the last button of the dialog that it opens, and lets axe look each time. */
+async function walk(served: FakeConsole): Promise<Walk> {
+  const { page } = await openTab(browser, served.url);
+  const result: Walk = { titles: new Set(), findings: [] };
+  const look = async (where: string) => {
+    for (const finding of await inBothThemes(page)) result.findings.push(`${where}: ${finding}`);
+    const open = page.getByRole('dialog');
+    if ((await open.count()) > 0) result.titles.add(await open.getByRole('heading', { level: 2 }).first().innerText());
+  };
+  for (const { path } of SCREENS) {
+    await page.goto(path);
+    await settled(page);
+    const number = (await buttons(page, path)).length;
+    for (let i = 0; i < number; i += 1) {
+      await page.goto(path);
+      await settled(page);
+      const button = (await buttons(page, path))[i];
+      if (button === undefined) throw new Error(`${path} has lost its button ${i}`);
+      const where = `${path}, ${await button.innerText()}`;
+      await button.click();
+      await settled(page);
+      await look(where);
+      const dialog = page.getByRole('dialog');
+      if ((await dialog.count()) === 0) continue;
+      await agree(page, dialog);
+      await look(`${where}, agreed`);
+    }
+  }
+  await page.context().close();
+  return result;
+}
+
+describe('axe finds nothing in either theme in what a button opens', () => {
+  it('and in what it leads to', { timeout: 240_000 }, async () => {
+    const served = await startFakeConsole(ALL_POSSIBLE);
+    const { titles, findings } = await walk(served);
+    await served.close();
+    expect(findings).toEqual([]);
+    expect([...titles].sort()).toEqual([...DIALOGS, ...STEPS].sort());
+  });
+});

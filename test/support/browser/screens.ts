@@ -1,0 +1,12 @@
+/** Every screen of the console with the sample answers: its path, and the heading that says it is there. */
+export const SCREENS = [
+  { path: '/', heading: 'Overview' },
+  { path: '/notifications', heading: 'Notifications' },
+  { path: '/notifications/NL1', heading: /^NL1/ },
+  { path: '/dead-letters', heading: 'Dead letters' },
+  { path: '/operations', heading: 'Operations' },
+  { path: '/newsletters', heading: 'Newsletters' },
+  { path: '/newsletters/emails/EM1', heading: /^Autumn news/ },
+  { path: '/keys', heading: 'Keys' },
+  { path: '/audit', heading: 'Audit log' },
+] as const;
