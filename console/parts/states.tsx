@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { ProblemBody } from '../../src/console-api/page.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { Shell } from './shell-command.tsx';
 
@@ -35,6 +37,7 @@ export function Loading({ lines = 6, what }: { readonly lines?: number; readonly
 
 /** What is wrong, what a person does about it, and the line for the shell. */
 export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; readonly onRetry?: () => void }) {
+  const session = useContext(SessionContext);
   const denied = problem.status === 403;
   return (
     <div class="problem" role="alert">
@@ -50,7 +53,7 @@ export function Problem({ problem, onRetry }: { readonly problem: ProblemBody; r
         <p>
           <strong>What to do:</strong> {problem.remedy}
         </p>
-        {problem.command !== undefined && <Shell label="The same in the shell" command={problem.command} />}
+        <Shell label="In the shell" command={problem.command ?? opsCommand('status', session)} />
         {onRetry !== undefined && (
           <button type="button" class="button" onClick={onRetry}>
             Try again

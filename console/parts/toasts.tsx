@@ -1,10 +1,15 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import type { ProblemBody } from '../../src/console-api/page.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
 import { Icon } from './icon.tsx';
+import { Shell } from './shell-command.tsx';
 
 interface Toast {
   readonly id: number;
   readonly kind: 'done' | 'failed';
   readonly text: string;
+  /** What does it, or shows more, in the shell. */
+  readonly command?: string | undefined;
 }
 
 /** Long enough to read; a failure stays until it is closed. */
@@ -12,13 +17,19 @@ const SHOWN_MS = 6_000;
 const listeners = new Set<(toast: Toast) => void>();
 let last = 0;
 
-export function showToast(kind: Toast['kind'], text: string): void {
+export function showToast(kind: Toast['kind'], text: string, command?: string): void {
   last += 1;
-  for (const listener of listeners) listener({ id: last, kind, text });
+  for (const listener of listeners) listener({ id: last, kind, text, command });
+}
+
+/** A refusal where no dialog is open that could show it. */
+export function showProblem({ detail, remedy, command = '' }: ProblemBody): void {
+  showToast('failed', `${detail} ${remedy}`, command);
 }
 
 /** Two live regions that always exist, because a screen reader announces only what is put into one that it knows. */
 export function Toasts() {
+  const session = useContext(SessionContext);
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const close = (id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id));
   useEffect(() => {
@@ -34,10 +45,13 @@ export function Toasts() {
   const ofKind = (kind: Toast['kind']) =>
     toasts
       .filter((toast) => toast.kind === kind)
-      .map(({ id, text }) => (
+      .map(({ id, text, command }) => (
         <div key={id} class={`toast toast-${kind}`}>
           <Icon name={kind === 'done' ? 'check' : 'alert'} />
-          <p>{text}</p>
+          <div class="toast-text">
+            <p>{text}</p>
+            {command !== undefined && <Shell label="In the shell" command={command || opsCommand('status', session)} />}
+          </div>
           <button type="button" class="icon-button" aria-label="Close the message" onClick={() => close(id)}>
             <Icon name="close" />
           </button>

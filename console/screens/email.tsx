@@ -1,13 +1,15 @@
+import { useContext } from 'preact/hooks';
 import type { EmailDetail } from '../../src/console-api/newsletters.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
-import { ShellCommands } from '../parts/shell-command.tsx';
+import { Shell, ShellCommands } from '../parts/shell-command.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { count, Time } from '../parts/time.tsx';
 import { plural } from '../parts/words.ts';
 import { EmailActions } from './email/email-actions.tsx';
-import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS } from './email/phase-words.ts';
+import { phaseWord, RECIPIENT_ORDER, RECIPIENT_WORDS, reasonWord } from './email/phase-words.ts';
 import { Recipients } from './email/recipients.tsx';
 
 /** One e-mail of a newsletter: live progress, and who did not get it and why. */
@@ -33,7 +35,7 @@ export function EmailScreen({ id }: { readonly id: string }) {
       {data === undefined && problem === undefined && <Loading what="the e-mail" />}
       {data !== undefined && (
         <>
-          {data.email.error !== undefined && <p class="note tone-bad">{data.email.error}</p>}
+          <Failure detail={data} />
           <Counts detail={data} />
           <Reasons detail={data} />
           <Recipients email_id={id} />
@@ -41,6 +43,29 @@ export function EmailScreen({ id }: { readonly id: string }) {
         </>
       )}
     </ScreenFrame>
+  );
+}
+
+/** Why it stopped, and what goes on with it. */
+function Failure({ detail: { email, actions } }: { readonly detail: EmailDetail }) {
+  const session = useContext(SessionContext);
+  const { email_id, error } = email;
+  if (error === undefined) return null;
+  const isOpen = actions.includes('retry');
+  return (
+    <section class="remedy tone-bad" aria-labelledby="failure">
+      <h2 id="failure">{error}</h2>
+      <p>
+        <strong>What to do:</strong>{' '}
+        {isOpen
+          ? 'Remove the cause, then choose “Send the rest”. Nobody gets it twice.'
+          : 'Look below at who did not get it, and why.'}
+      </p>
+      <Shell
+        label="In the shell"
+        command={opsCommand(isOpen ? `emails retry ${email_id}` : `emails status ${email_id}`, session)}
+      />
+    </section>
   );
 }
 
@@ -116,8 +141,12 @@ function Counts({ detail: { email } }: { readonly detail: EmailDetail }) {
 
 function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
   const reasons = [
-    ...Object.entries(email.excluded_by_reason).map(([reason, number]) => ({ what: 'excluded', reason, number })),
-    ...Object.entries(email.failed_by_reason).map(([reason, number]) => ({ what: 'failed', reason, number })),
+    ...Object.entries(email.excluded_by_reason).map(([reason, number]) => ({
+      what: 'excluded' as const,
+      reason,
+      number,
+    })),
+    ...Object.entries(email.failed_by_reason).map(([reason, number]) => ({ what: 'failed' as const, reason, number })),
   ].filter(({ number }) => number > 0);
   if (reasons.length === 0) return null;
   return (
@@ -129,6 +158,7 @@ function Reasons({ detail: { email } }: { readonly detail: EmailDetail }) {
         {reasons.map(({ what, reason, number }) => (
           <li key={what + reason}>
             <strong>{count(number)}</strong> {what}: <code>{reason}</code>
+            <span class="soft"> {reasonWord(what, reason)}</span>
           </li>
         ))}
       </ul>

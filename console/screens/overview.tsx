@@ -1,8 +1,11 @@
+import { useContext } from 'preact/hooks';
 import type { Overview } from '../../src/console-api/overview.ts';
+import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';
 import { Figure } from '../parts/figure.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';
+import { ShellCommands } from '../parts/shell-command.tsx';
 import { Loading, Problem } from '../parts/states.tsx';
 import { Time } from '../parts/time.tsx';
 import { plural } from '../parts/words.ts';
@@ -14,6 +17,7 @@ import { Sweeps } from './overview/sweeps.tsx';
 
 /** Is everything delivered? What is not, why, and what can be done about it. */
 export function OverviewScreen() {
+  const session = useContext(SessionContext);
   const { data, problem, refresh } = useRead('GET /api/overview', {}, {});
   return (
     <ScreenFrame title="Overview" lead={data && <Headline overview={data} />}>
@@ -29,6 +33,12 @@ export function OverviewScreen() {
             <Sweeps sweeps={data.sweeps} />
           </div>
           <Providers breakers={data.breakers} budgets={data.budgets} />
+          <ShellCommands
+            commands={[
+              { label: 'The same figures', command: opsCommand('status', session) },
+              { label: 'Dead letters and their causes', command: opsCommand('dlq list', session) },
+            ]}
+          />
         </>
       )}
     </ScreenFrame>

@@ -74,6 +74,8 @@ export interface OperationView {
   readonly preview: OperationCounts | null;
   /** The first few that would be taken. */
   readonly sample: readonly NotificationView[];
+  /** Their ids; a list of operations has these alone. */
+  readonly sample_log_ids: readonly string[];
   readonly progress: OperationCounts;
   /** Per second over the last pages; null: not running. */
   readonly rate_now: number | null;

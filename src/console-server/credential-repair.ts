@@ -16,7 +16,7 @@ export function credentialRepair(
     return null;
   if (secrets_file !== undefined) {
     return {
-      label: `Put the right credential at integrations → ${integration} in this file`,
+      label: `Put the right credential at integrations → ${integration} in this file. The local providers take every token but the revoked one.`,
       command: `\${EDITOR:-vi} '${secrets_file}'`,
     };
   }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EMAIL_ACTIONS } from '../../src/console-api/newsletters.ts';
 import { OPERATION_ACTIONS } from '../../src/console-api/operations.ts';
 import { axeFindings, openTab, startBrowser } from '../support/browser/browser.ts';
-import { type FakeAnswers, type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
+import { type FakeAnswers, type FakeConsole, problem, startFakeConsole } from '../support/browser/fake-console.ts';
 import { detailOf, EMAIL, notification, operation } from '../support/browser/sample-answers.ts';
 import { SCREENS } from '../support/browser/screens.ts';
 
@@ -15,6 +15,25 @@ const ALL_POSSIBLE: FakeAnswers = {
   }),
   'GET /api/operations': { operations: [operation({ actions: OPERATION_ACTIONS })], next_cursor: null },
   'GET /api/emails/{email_id}': { ...EMAIL, actions: EMAIL_ACTIONS },
+};
+const REFUSED = () => problem(409, 'It has changed.', { command: 'npm run ops -- status --local' });
+const REFUSALS: FakeAnswers = {
+  ...ALL_POSSIBLE,
+  'POST /api/notifications/{log_id}/reveal': REFUSED,
+  'POST /api/recipient-hash': REFUSED,
+  'POST /api/actions': REFUSED,
+  'POST /api/operations': REFUSED,
+  'POST /api/operations/{operation_id}/start': REFUSED,
+  'POST /api/operations/{operation_id}/pause': REFUSED,
+  'POST /api/operations/{operation_id}/resume': REFUSED,
+  'POST /api/operations/{operation_id}/cancel': REFUSED,
+  'POST /api/emails/{email_id}/retry': REFUSED,
+  'POST /api/emails/{email_id}/pause': REFUSED,
+  'POST /api/emails/{email_id}/resume': REFUSED,
+  'POST /api/emails/{email_id}/cancel': REFUSED,
+  'POST /api/emails/{email_id}/resolve': REFUSED,
+  'POST /api/keys': REFUSED,
+  'POST /api/keys/{key_id}/revoke': REFUSED,
 };
 const DIALOGS = [
   'Act on all that match',
@@ -74,15 +93,17 @@ async function agree(page: Page, dialog: Locator): Promise<void> {
 
 interface Walk {
   readonly titles: Set<string>;
+  readonly alerts: string[];
   readonly findings: string[];
 }
 
 /** Presses every button of every screen, then the last button of the dialog that it opens, and lets axe look each time. */
 async function walk(served: FakeConsole): Promise<Walk> {
   const { page } = await openTab(browser, served.url);
-  const result: Walk = { titles: new Set(), findings: [] };
+  const result: Walk = { titles: new Set(), alerts: [], findings: [] };
   const look = async (where: string) => {
     for (const finding of await inBothThemes(page)) result.findings.push(`${where}: ${finding}`);
+    result.alerts.push(...(await page.getByRole('alert').filter({ hasText: /\S/ }).allInnerTexts()));
     const open = page.getByRole('dialog');
     if ((await open.count()) > 0) result.titles.add(await open.getByRole('heading', { level: 2 }).first().innerText());
   };
@@ -110,11 +131,24 @@ async function walk(served: FakeConsole): Promise<Walk> {
 }
 
 describe('axe finds nothing in either theme in what a button opens', () => {
-  it('and in what it leads to', { timeout: 240_000 }, async () => {
+  it('and in what it leads to', { timeout: 480_000 }, async () => {
     const served = await startFakeConsole(ALL_POSSIBLE);
     const { titles, findings } = await walk(served);
     await served.close();
     expect(findings).toEqual([]);
     expect([...titles].sort()).toEqual([...DIALOGS, ...STEPS].sort());
+  });
+
+  it('and in how a refusal is shown, which says the remedy and a command', { timeout: 480_000 }, async () => {
+    const served = await startFakeConsole(REFUSALS);
+    const { titles, alerts, findings } = await walk(served);
+    await served.close();
+    expect(findings).toEqual([]);
+    expect([...titles].sort()).toEqual([...DIALOGS].sort());
+    const refused = alerts.filter((text) => text.includes('It has changed.'));
+    expect(refused.length).toBeGreaterThanOrEqual(DIALOGS.length);
+    expect(refused.filter((text) => !/Do what the test says\.[\s\S]*npm run ops -- status --local/.test(text))).toEqual(
+      [],
+    );
   });
 });

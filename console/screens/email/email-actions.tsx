@@ -86,7 +86,7 @@ export function EmailActions({ email_id, detail: { actions, email }, onDone }: E
 }
 
 /** Says what the decision reached; what it left out stays on the page until it is read. */
-function tellResolved(decision: 'resend' | 'leave', answer: ResolveAnswer): void {
+function tellResolved(decision: 'resend' | 'leave', answer: ResolveAnswer, command: string): void {
   const { status, resolved, continued, busy = 0, waiting = 0, waiting_until } = answer;
   const waits = decision === 'resend' && status === 'failed' && resolved > 0;
   const one = decision === 'resend' ? 'recipient is sent again' : 'recipient is left as it is';
@@ -101,7 +101,8 @@ function tellResolved(decision: 'resend' | 'leave', answer: ResolveAnswer): void
       ? [`SES may still tell of ${plural(waiting, 'recipient')}: decide again at ${localTime(waiting_until)}.`]
       : []),
   ];
-  showToast(busy + waiting > 0 ? 'failed' : 'done', sentences.join(' '));
+  if (busy + waiting > 0) showToast('failed', sentences.join(' '), command);
+  else showToast('done', sentences.join(' '));
 }
 
 interface AskProps {
@@ -119,6 +120,7 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
   const [busy, setBusy] = useState(false);
   const words = WORDS[decision];
   const resolves = decision === 'resend' || decision === 'leave';
+  const command = opsCommand(`${words.command} ${email_id}${resolves ? ` --${decision}` : ''}`, session);
   const act = async () => {
     setBusy(true);
     try {
@@ -127,6 +129,7 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
         tellResolved(
           decision,
           await write('POST /api/emails/{email_id}/resolve', { email_id }, { ...body, action: decision }),
+          command,
         );
       else {
         await write(`POST /api/emails/{email_id}/${decision}`, { email_id }, body);
@@ -156,10 +159,7 @@ function Ask({ email_id, decision, uncertain, onClose, onDone }: AskProps) {
     >
       <p>{words.does}</p>
       {resolves && <p>{plural(uncertain, 'recipient is', 'recipients are')} concerned.</p>}
-      <Shell
-        label="The same in the shell"
-        command={opsCommand(`${words.command} ${email_id}${resolves ? ` --${decision}` : ''}`, session)}
-      />
+      <Shell label="The same in the shell" command={command} />
       {problem !== undefined && <Problem problem={problem} />}
     </Dialog>
   );

@@ -28,3 +28,19 @@ export const RECIPIENT_WORDS: Readonly<Record<ShownState, { readonly name: strin
 };
 
 export const RECIPIENT_ORDER = Object.keys(RECIPIENT_WORDS) as ShownState[];
+
+/** Why somebody does not get an e-mail, and what a person does about it. */
+const REASONS: Readonly<Record<string, string>> = {
+  suppressed: 'The address bounced, complained, or was suppressed; an operator can lift a suppression.',
+  repeated_address: 'Another member with the address gets it: nothing to do.',
+  malformed_address: 'Correct the member’s address; the next e-mail reaches it.',
+  unsubscribed: 'The member left while it was sent: nothing to do.',
+  message_rejected: 'SES refused this one: look at the member’s address and values.',
+};
+
+export function reasonWord(what: 'excluded' | 'failed', reason: string): string {
+  return (
+    REASONS[reason] ??
+    (what === 'failed' ? 'SES refused it for good: look at what its code says, and at the member.' : '')
+  );
+}

@@ -109,7 +109,8 @@ function Ask({ log_id, action, onClose, onDone }: AskProps) {
         { request_id: request_id.current, action, log_ids: [log_id] },
       );
       const refused = refusalIn(answer);
-      showToast(refused === undefined ? 'done' : 'failed', refused ?? words.done);
+      if (refused === undefined) showToast('done', words.done);
+      else showToast('failed', refused, answer.command);
       onClose();
       onDone();
     } catch (error) {

@@ -6,7 +6,7 @@ import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { showProblem } from '../../parts/toasts.tsx';
 import { channelName } from '../../parts/words.ts';
 
 type View = NotificationDetail['notification'];
@@ -107,8 +107,7 @@ function Recipient({ log_id }: { readonly log_id: string }) {
       const answer = await write('POST /api/notifications/{log_id}/reveal', { log_id }, { request_id: newRequestId() });
       setRecipient(answer.recipient);
     } catch (error) {
-      const { detail, remedy } = problemOf(error);
-      showToast('failed', `${detail} ${remedy}`);
+      showProblem(problemOf(error));
     }
   };
   return (

@@ -7,7 +7,7 @@ import {
 } from '../../../src/console-api/operations.ts';
 import type { ProblemBody } from '../../../src/console-api/page.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
-import { SessionContext } from '../../data/session.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';
 import { navigate } from '../../navigation/router.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -162,6 +162,9 @@ function Confirm({ first, onClose }: { readonly first: OperationView; readonly o
       {data.error !== null && <p class="note tone-bad">{data.error}</p>}
       {problem !== undefined && <Problem problem={problem} />}
       {data.command !== null && <Shell label="The same in the shell" command={data.command} />}
+      {data.command === null && data.error !== null && (
+        <Shell label="In the shell" command={opsCommand(`audit --target ${operation_id}`, session)} />
+      )}
     </Dialog>
   );
 }

@@ -1,11 +1,11 @@
 import { useContext } from 'preact/hooks';
 import type { OperationAction, OperationView } from '../../../src/console-api/operations.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
-import { SessionContext } from '../../data/session.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { ShellCommands } from '../../parts/shell-command.tsx';
 import { count, Time } from '../../parts/time.tsx';
-import { showToast } from '../../parts/toasts.tsx';
+import { showProblem, showToast } from '../../parts/toasts.tsx';
 import { exclusionWord, KIND_WORDS, OPERATION_WORDS, plural } from '../../parts/words.ts';
 import { FilterWords } from './filter-words.tsx';
 
@@ -28,7 +28,7 @@ interface OperationProps {
 }
 
 export function Operation({ operation, onChanged }: OperationProps) {
-  const { role } = useContext(SessionContext);
+  const session = useContext(SessionContext);
   const { operation_id, kind, status, preview, progress, wanted } = operation;
   const word = OPERATION_WORDS[status];
   const heading = `operation-${operation_id}`;
@@ -37,8 +37,7 @@ export function Operation({ operation, onChanged }: OperationProps) {
       await write(`POST /api/operations/{operation_id}/${action}`, { operation_id }, { request_id: newRequestId() });
       showToast('done', ANSWERS[action]);
     } catch (error) {
-      const { detail, remedy } = problemOf(error);
-      showToast('failed', `${detail} ${remedy}`);
+      showProblem(problemOf(error));
     }
     onChanged();
   };
@@ -65,7 +64,7 @@ export function Operation({ operation, onChanged }: OperationProps) {
           </p>
         </div>
         <div class="group-actions">
-          {role === 'operator' &&
+          {session.role === 'operator' &&
             operation.actions.map((action) => (
               <button
                 key={action}
@@ -84,8 +83,15 @@ export function Operation({ operation, onChanged }: OperationProps) {
       </div>
       {status !== 'previewing' && status !== 'ready' && <Progress operation={operation} />}
       <Reasons excluded={(status === 'ready' ? (preview ?? progress) : progress).excluded} />
+      <Taken log_ids={operation.sample_log_ids} total={progress.taken} />
       {operation.error !== null && <p class="group-line note tone-bad">{operation.error}</p>}
-      <ShellCommands commands={operation.command === null ? [] : [{ label: '', command: operation.command }]} />
+      <ShellCommands
+        open={operation.error !== null}
+        commands={[
+          ...(operation.command === null ? [] : [{ label: 'The same', command: operation.command }]),
+          { label: 'Who did what with it', command: opsCommand(`audit --target ${operation_id}`, session) },
+        ]}
+      />
     </section>
   );
 }
@@ -121,6 +127,24 @@ function Progress({
         )}
         {progress.left_to_sweep > 0 && ` · ${count(progress.left_to_sweep)} are sent by the next sweep`}
       </p>
+    </div>
+  );
+}
+
+/** The first ones, so that a person sees on their pages what became of them. */
+function Taken({ log_ids, total }: { readonly log_ids: readonly string[]; readonly total: number }) {
+  if (total === 0 || log_ids.length === 0) return null;
+  return (
+    <div class="group-line">
+      <span class="group-label">What became of them</span>
+      <div class="samples">
+        {log_ids.map((log_id) => (
+          <a key={log_id} class="mono" href={`/notifications/${encodeURIComponent(log_id)}`}>
+            {log_id}
+          </a>
+        ))}
+        {total > log_ids.length && <span class="faint">and {count(total - log_ids.length)} more</span>}
+      </div>
     </div>
   );
 }

@@ -1,7 +1,9 @@
-import { useMemo } from 'preact/hooks';
+import { useContext, useMemo } from 'preact/hooks';
 import type { Overview } from '../../../src/console-api/overview.ts';
 import type { Series } from '../../../src/core/operator/views/outcome-series.ts';
+import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Chart, type ChartLine } from '../../parts/chart.tsx';
+import { Shell } from '../../parts/shell-command.tsx';
 import { count, duration } from '../../parts/time.tsx';
 
 interface Plan {
@@ -37,6 +39,7 @@ const PLANS: readonly Plan[] = [
 
 /** One chart per question; a chart without any figures is left out. */
 export function Charts({ series, problem }: ChartsProps) {
+  const session = useContext(SessionContext);
   const charts = useMemo(() => PLANS.flatMap((plan) => chartOf(plan, series) ?? []), [series]);
   if (charts.length === 0 && problem === undefined) return null;
   return (
@@ -51,6 +54,7 @@ export function Charts({ series, problem }: ChartsProps) {
           <p>
             <strong>What to do:</strong> {problem.remedy}
           </p>
+          <Shell label="What each sweep found" command={opsCommand('sweeps', session)} />
         </div>
       )}
     </section>

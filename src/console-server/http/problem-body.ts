@@ -1,4 +1,5 @@
 import type { ProblemBody } from '../../console-api/page.ts';
+import type { RouteKey } from '../../console-api/routes.ts';
 import { shellCommand } from '../../console-api/shell-command.ts';
 import { type Problem, type ProblemName, problemDocument } from '../../core/model/problem.ts';
 
@@ -24,18 +25,28 @@ const TITLES: Readonly<Partial<Record<ProblemName, string>>> = {
   forbidden: 'You may not do this',
 };
 
+type Command = readonly [command: string, parameter?: string];
+/** What shows more where the shell does nothing that is like the request. */
+const LOOK: Command = ['status'];
 /** Where the shell does what a route does, or shows more: a command, and the parameter of the path that it takes. */
-const COMMANDS: Readonly<Partial<Record<string, readonly [command: string, parameter?: string]>>> = {
+const COMMANDS: Readonly<Record<RouteKey, Command>> = {
+  'GET /api/session': LOOK,
   'GET /api/overview': ['status'],
   'GET /api/notifications': ['list'],
   'GET /api/notifications/{log_id}': ['show', 'log_id'],
   'POST /api/notifications/{log_id}/reveal': ['show', 'log_id'],
+  'POST /api/recipient-hash': ['list --recipient - --tenant TENANT'],
+  'POST /api/actions': ['list'],
   'GET /api/dead-letters': ['dlq list'],
   'GET /api/operations': ['replay --dry-run'],
   'POST /api/operations': ['replay --dry-run'],
   'GET /api/operations/{operation_id}': ['replay --id', 'operation_id'],
   'POST /api/operations/{operation_id}/start': ['replay --id', 'operation_id'],
+  'POST /api/operations/{operation_id}/pause': ['audit --target', 'operation_id'],
   'POST /api/operations/{operation_id}/resume': ['replay --id', 'operation_id'],
+  'POST /api/operations/{operation_id}/cancel': ['audit --target', 'operation_id'],
+  'GET /api/newsletters': ['emails list --tenant TENANT'],
+  'GET /api/emails': ['emails list --tenant TENANT'],
   'GET /api/emails/{email_id}': ['emails status', 'email_id'],
   'GET /api/emails/{email_id}/recipients': ['emails recipients', 'email_id'],
   'POST /api/emails/{email_id}/retry': ['emails retry', 'email_id'],
@@ -46,6 +57,7 @@ const COMMANDS: Readonly<Partial<Record<string, readonly [command: string, param
   'GET /api/keys': ['keys list'],
   'POST /api/keys': ['keys list'],
   'POST /api/keys/{key_id}/revoke': ['keys revoke', 'key_id'],
+  'GET /api/audit': ['audit'],
 };
 
 /** @param path the parameters of the route's path: others choose them, so they are quoted for the shell */
@@ -56,12 +68,16 @@ export function problemBody(
   path: Readonly<Record<string, string>> = {},
 ): ProblemBody {
   const document = problemDocument(problem);
-  const [command, parameter] = COMMANDS[key] ?? (problem.problem === 'unavailable' ? ['status'] : []);
+  const [command, parameter] = isRoute(key) ? COMMANDS[key] : LOOK;
   const args = parameter === undefined ? [] : [path[parameter] ?? ''];
   return {
     ...document,
     title: TITLES[problem.problem] ?? document.title,
     remedy: REMEDIES[problem.problem],
-    ...(command !== undefined && { command: shellCommand(command, local, args) }),
+    command: shellCommand(command, local, args),
   };
+}
+
+function isRoute(key: string): key is RouteKey {
+  return Object.hasOwn(COMMANDS, key);
 }

@@ -24,6 +24,7 @@ export const operationView = v.strictObject({
   ended_at: v.nullable(time),
   preview: v.nullable(pass),
   sample: v.array(notificationView),
+  sample_log_ids: v.array(v.string()),
   progress: pass,
   rate_now: v.nullable(count),
   eta: v.nullable(time),

@@ -114,6 +114,7 @@ function viewOfOperation(
     ended_at: operation.ended_at ?? null,
     preview: status === 'previewing' ? null : (preview ?? NOTHING),
     sample,
+    sample_log_ids: operation.sample,
     progress: status === 'previewing' ? (preview ?? NOTHING) : progress,
     rate_now: rate_now ?? null,
     eta: isEstimated ? etaOf(clock(), left / rate_now) : null,

@@ -45,16 +45,16 @@ export const ERROR_POLICY = {
   },
   AUTH_FAILED: {
     ...permanent,
-    remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+    remedy: "Check the integration's settings and credential, then redrive.",
   },
-  FORMAT_ERROR: { ...permanent, remedy: 'Fix the template or the row that error_message names, then redrive.' },
+  FORMAT_ERROR: { ...permanent, remedy: 'Fix the template or the row that the error message names, then redrive.' },
   PERMISSION_DENIED: {
     ...permanent,
-    remedy: "Grant the integration the access that error_message names, then redrive the channel's dead letters.",
+    remedy: 'Grant the integration the access that the error message names, then redrive.',
   },
   MAX_RETRIES: {
     ...exhausted,
-    remedy: "Remove the cause named in error_message, then redrive the channel's dead letters.",
+    remedy: 'Remove the cause that the error message names, then redrive.',
   },
   EXPIRED: {
     ...exhausted,

@@ -76,7 +76,7 @@ describe('the notice of what was given up', () => {
       '1 × slack, integration IC002: AUTH_FAILED',
       '1 × slack, integration IC009: AUTH_FAILED',
     ]);
-    expect(text).toMatch(/Remove the cause named in error_message/);
+    expect(text).toMatch(/Remove the cause that the error message names/);
     expect(text).toMatch(/ops -- list --status dead --channel webhook --error-type SERVER_OVERLOAD/);
     expect(text).toMatch(/export NOTIFICATION_RETRY_STACK=notification-retry-test/);
   });

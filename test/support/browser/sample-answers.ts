@@ -51,7 +51,7 @@ export function detailOf(view: NotificationView): NotificationDetail {
         run_id: 'run-1',
       },
     ],
-    remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+    remedy: "Check the integration's settings and credential, then redrive.",
     actions: {
       retry: { possible: true },
       cancel: { possible: false, because: 'It is dead: nothing waits.' },
@@ -74,7 +74,7 @@ export const GROUP: DeadLetterGroup = {
   oldest_at: ago(50),
   newest_at: ago(2),
   sample: ['NL1', 'NL2', 'NL3'],
-  remedy: "Check the integration's settings and credential, then redrive the channel's dead letters.",
+  remedy: "Check the integration's settings and credential, then redrive.",
   repair: { label: 'Put the right credential', command: 'vi /tmp/secrets.json' },
   filter: { channel: 'slack', failure_reason: 'AUTH_FAILED', integration: 'IC1' },
   commands: [{ label: 'Redrive', command: 'npm run ops -- replay --channel slack --local' }],
@@ -98,6 +98,7 @@ export function operation(more: Partial<OperationView> = {}): OperationView {
     ended_at: null,
     preview: COUNTS,
     sample: [notification('NL1')],
+    sample_log_ids: ['NL1'],
     progress: { ...COUNTS, taken: 1 },
     rate_now: 12,
     eta: ago(-1),
@@ -108,7 +109,7 @@ export function operation(more: Partial<OperationView> = {}): OperationView {
   };
 }
 
-const OVERVIEW: Overview = {
+export const OVERVIEW: Overview = {
   channels: (['email', 'slack', 'teams', 'webhook'] as const).map((channel) => ({
     channel,
     due: 4,
