@@ -86,7 +86,10 @@ function Result({ result }: { readonly result: AuditRecord['result'] }) {
         Begun
       </Badge>
     );
-  const words = Object.entries(result).map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
+  // The table keeps no order of their names.
+  const words = Object.entries(result)
+    .sort()
+    .map(([name, number]) => `${count(number)} ${name.replaceAll('_', ' ')}`);
   return <span class="truncate">{words.join(', ') || 'done'}</span>;
 }
 

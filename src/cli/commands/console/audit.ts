@@ -93,6 +93,7 @@ function resultOf(result: AuditRecord['result']): string {
   if (result === undefined) return 'begun';
   return (
     Object.entries(result)
+      .sort()
       .map(([name, number]) => `${number} ${name}`)
       .join(', ') || 'done'
   );
