@@ -64,6 +64,7 @@ async function email(set: Partial<Email> = {}): Promise<string> {
 const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>> = {
   status: async () => [['status']],
   sweeps: async () => [['sweeps']],
+  audit: async () => [['audit']],
   list: async () => {
     await dead('list-dead');
     return [['list'], ['list', '--status', 'dead'], ['list', '--status', 'due', '--tenant', 'T1']];

@@ -29,9 +29,11 @@ const content = (construct: string, length: number): NotificationContent => {
   return { recipient: 'x', format: 'MARKDOWN', body: body.slice(0, length) };
 };
 
+/** A batch of ten is converted together. */
+const BATCH = Number(process.env['MARKDOWN_BATCH'] ?? 3);
+
 for (const construct of CONSTRUCTS) {
-  // A batch of ten is converted together.
-  const batch = Array.from({ length: 10 }, () => slackMessage(content(construct, MAX_MARKDOWN_CHARACTERS)));
+  const batch = Array.from({ length: BATCH }, () => slackMessage(content(construct, MAX_MARKDOWN_CHARACTERS)));
   const slack = await Promise.allSettled(batch);
   await bodyOf(content(construct, 256 * 1024)).catch(() => undefined);
   const slow = slack.filter(({ status }) => status === 'rejected').length;
