@@ -12,6 +12,7 @@ import type { Email } from '../../../core/newsletter/model/email.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
+import { sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 interface Decision {
@@ -39,8 +40,13 @@ export function addEmailsDecisions(emails: Command, context: CliContext): void {
     onDeployment(command, context, async (session, _, [id = '']) => {
       const access = emailAccess(session);
       await existingEmail(id, access);
-      const { email_id, status } = await run(id, access);
-      printResult(session, { email_id, status }, () => `${email_id} is ${status}.\n`);
+      const { email_id, status, paused } = await run(id, access);
+      printResult(
+        session,
+        { email_id, status, paused },
+        () => `${email_id} is ${status}${paused ? ', and paused' : ''}.\n`,
+      );
+      if (paused) sayNext('Go on with it', `emails resume ${email_id}`, session);
       return 0;
     });
   }

@@ -219,6 +219,18 @@ describe('ops emails', () => {
     expect(unsent.out).toContain(`Send what is missing: emails retry ${email_id}`);
   });
 
+  it('say that a paused e-mail is, also after a retry, and what goes on with it', async () => {
+    const { email_id } = await send();
+    const paused = await ops.run(['emails', 'pause', email_id, '--local']);
+    expect(paused).toMatchObject({ code: 0, out: `${email_id} is pending, and paused.\n` });
+    await change(email_id, { status: 'failed' });
+    const retried = await ops.run(['emails', 'retry', email_id, '--local']);
+    expect(retried).toMatchObject({ code: 0, out: `${email_id} is pending, and paused.\n` });
+    expect(retried.err).toContain(`npm run ops -- emails resume ${email_id} --local`);
+    const resumed = await ops.run(['emails', 'resume', email_id, '--local']);
+    expect(resumed).toMatchObject({ out: `${email_id} is pending.\n`, err: '' });
+  });
+
   it('watch one until it is over', async () => {
     const { email_id } = await send();
     const watching = ops.run(['emails', 'status', email_id, '--watch', '--local']);
