@@ -82,6 +82,7 @@ describe.skipIf(!process.env['WITH_EMULATOR'])(
     const ATTEMPTS: Readonly<Record<string, Attempt>> = {
       status: { args: () => ['status'] },
       sweeps: { args: () => ['sweeps'] },
+      audit: { args: () => ['audit'] },
       list: { args: () => ['list', '--status', 'dead', '--channel', 'webhook'] },
       show: { args: () => ['show', 'dead-replay'] },
       retry: { args: () => ['retry', 'dead-retry'] },

@@ -23,6 +23,12 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ ApiKeysTable }) => [tableOf(ApiKeysTable)],
   },
   {
+    documented: '`dynamodb:Query` of `audit`',
+    commands: /^audit/,
+    actions: /:Query$/,
+    resources: ({ AuditTable }) => [tableOf(AuditTable)],
+  },
+  {
     documented: '`dynamodb:…` of `members`',
     commands: /^members/,
     actions: /^dynamodb:/,
@@ -75,7 +81,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: '`dynamodb:Query`',
-    commands: /^(?!keys|members|emails)/,
+    commands: /^(?!audit|keys|members|emails)/,
     actions: /:Query$/,
     resources: ({ NotificationLogTable }) => [indexesOf(NotificationLogTable)],
   },
@@ -111,7 +117,7 @@ const ROWS: readonly ResourceRow[] = [
   },
   {
     documented: 'the other `dynamodb:…`',
-    commands: /^(?!keys|members|emails)/,
+    commands: /^(?!audit|keys|members|emails)/,
     actions: /^dynamodb:(?!Query)/,
     resources: ({ NotificationLogTable }) => [tableOf(NotificationLogTable)],
   },
