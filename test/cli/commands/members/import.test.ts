@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -240,6 +241,16 @@ describe('members import', () => {
       members: [{ name: 'Ann', labels: ['vip', 'new'], newsletters: ['weekly', 'daily'] }],
       unsubscribed: { weekly: AT },
     });
+  });
+
+  it.skipIf(process.platform === 'win32')('takes what a pipe gives, from its first byte', async () => {
+    const pipe = join(ops.directory, `${serial}-pipe.csv`);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
+    const source = file('source.csv', 'member_id,email\nm-1,ann@example.com\n');
+    const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', source, pipe]);
+    const { code, out } = await run(pipe);
+    expect([code, JSON.parse(out)]).toEqual([0, { lines: 2, created: 1, changed: 0, bad: 0 }]);
+    writer.kill();
   });
 
   it('goes on after the last stored line when it was interrupted, and counts and rejects once', async () => {

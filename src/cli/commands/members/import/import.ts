@@ -1,4 +1,13 @@
-import { closeSync, createReadStream, fstatSync, openSync, readSync, truncateSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  createReadStream,
+  openSync,
+  type Stats,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -125,18 +134,15 @@ function report(session: Session, { line, created, changed, bad }: ImportState, 
   return bad === 0 ? 0 : EXIT_FAILED;
 }
 
-/** Opened, not only looked at: what cannot be read is refused before anything is begun. @throws OperatorError */
-function statOf(file: string) {
-  let opened: number | undefined;
+/** What cannot be read is refused before anything is begun. It is not opened, because a pipe can be read only once. @throws OperatorError */
+function statOf(file: string): Stats {
   try {
-    opened = openSync(file, 'r');
-    // A folder can be opened and not read.
-    readSync(opened, Buffer.alloc(1));
-    return fstatSync(opened);
+    const stats = statSync(file);
+    if (stats.isDirectory()) throw Object.assign(new Error(file), { code: 'EISDIR' });
+    accessSync(file, constants.R_OK);
+    return stats;
   } catch (cause) {
     throw new OperatorError(unreadableFile(file, cause), EXIT_USAGE);
-  } finally {
-    if (opened !== undefined) closeSync(opened);
   }
 }
 
