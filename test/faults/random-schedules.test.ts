@@ -13,7 +13,7 @@ import type { FaultPlan } from '../support/faults/worker.ts';
 import { World } from '../support/faults/world.ts';
 
 const MINUTE = 60_000;
-const RUNS = Number(process.env['FAULT_RUNS'] ?? 500);
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 1000);
 const SEED = process.env['FAULT_SEED'];
 const TYPES: ProviderErrorType[] = [
   'NETWORK_TIMEOUT',
