@@ -109,10 +109,14 @@ export async function filterOf(options: FilterOptions, session: Session): Promis
   };
 }
 
-/** The period between `--from` and `--to`; by default the last 24 hours. */
-export function periodOf({ from, to }: FilterOptions, now: Date): Period {
+/** The period between `--from` and `--to`; by default the last 24 hours. @throws OperatorError */
+export function periodOf(
+  { from, to }: Pick<FilterOptions, 'from' | 'to'>,
+  now: Date,
+  default_ms = DEFAULT_PERIOD_MS,
+): Period {
   const end = to ?? now.toISOString();
-  const begin = from ?? new Date(Date.parse(end) - DEFAULT_PERIOD_MS).toISOString();
+  const begin = from ?? new Date(Date.parse(end) - default_ms).toISOString();
   if (begin > end) throw new OperatorError(`--from (${begin}) is later than --to (${end}): exchange them.`, EXIT_USAGE);
   return { from: begin, to: end };
 }

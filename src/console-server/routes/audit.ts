@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type AuditList, auditQuery } from '../../console-api/audit.ts';
-import { fitsAudit } from '../../core/operator/audit/audit.ts';
+import { AUDIT_PERIOD_MS, fitsAudit } from '../../core/operator/audit/audit.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { type RouteTable, route } from '../http/routes.ts';
@@ -10,8 +10,6 @@ const place = v.strictObject({
   item: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
 });
 
-const WEEK_MS = 7 * 86_400_000;
-
 /** Who did what when. */
 export function auditRoutes({ audit, clock }: ConsoleDeps): RouteTable {
   return {
@@ -19,7 +17,7 @@ export function auditRoutes({ audit, clock }: ConsoleDeps): RouteTable {
       const { limit } = input;
       const after = fromCursor(place, input.cursor);
       const to = input.to ?? clock().toISOString();
-      const from = input.from ?? new Date(Date.parse(to) - WEEK_MS).toISOString();
+      const from = input.from ?? new Date(Date.parse(to) - AUDIT_PERIOD_MS).toISOString();
       const { records, next } = await audit.list({
         from,
         to,

@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
 import { createAuditLog } from '../../../adapters/dynamodb/console/audit-log.ts';
 import {
+  AUDIT_PERIOD_MS,
   type AuditFilter,
   type AuditLog,
   type AuditQuery,
   type AuditRecord,
   fitsAudit,
 } from '../../../core/operator/audit/audit.ts';
-import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId, parseMoment } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { table } from '../../../terminal/table.ts';
+import { periodOf } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 
 interface AuditOptions extends AuditFilter {
@@ -18,9 +19,6 @@ interface AuditOptions extends AuditFilter {
   readonly to?: string;
   readonly limit: number;
 }
-
-/** The console's list begins as long ago. */
-const DEFAULT_PERIOD_MS = 7 * 86_400_000;
 
 /** `ops audit`: the console's audit log in the shell. */
 export function addAudit(program: Command, context: CliContext): void {
@@ -48,9 +46,7 @@ Examples:
 
 async function showAudit(session: Session, options: AuditOptions): Promise<number> {
   const { clock, deployment, dynamodb, terminal } = session;
-  const to = options.to ?? clock().toISOString();
-  const from = options.from ?? new Date(Date.parse(to) - DEFAULT_PERIOD_MS).toISOString();
-  if (from > to) throw new OperatorError(`--from (${from}) is later than --to (${to}): exchange them.`, EXIT_USAGE);
+  const { from, to } = periodOf(options, clock(), AUDIT_PERIOD_MS);
   const fits = (record: AuditRecord) => fitsAudit(options, record);
   const log = createAuditLog(dynamodb, deployment.tables.audit, clock);
   const entries = await entriesOf(log, { from, to, limit: options.limit, fits });

@@ -41,6 +41,9 @@ export interface AuditPlace {
   readonly item: string;
 }
 
+/** How far back a reader looks who says no more: 7 days. */
+export const AUDIT_PERIOD_MS = 7 * 86_400_000;
+
 /** What a reader of the log may ask for; each absent field asks for all. */
 export interface AuditFilter {
   readonly who?: string | undefined;

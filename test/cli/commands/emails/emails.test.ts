@@ -28,10 +28,10 @@ const file = (name: string, text: string) => {
   writeFileSync(path, text);
   return path;
 };
+const sending = (post: string) => ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly'];
 const send = async (...more: string[]) => {
   const post = file('post.md', '# Hello\n\nDear {name, "reader"}');
-  const args = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', ...more];
-  return ops.json<{ email_id: string; status: string }>(...args);
+  return ops.json<{ email_id: string; status: string }>(...sending(post), ...more);
 };
 const change = async (email_id: string, set: Partial<Email>) => {
   const email = await access.emails.read(email_id);
@@ -90,7 +90,7 @@ describe('ops emails', () => {
     [['--newsletter', 'no body'], '--newsletter must have 1 to 50 of A-Z, a-z, 0-9, _ and -.'],
   ])('refuse %s by the name of the option', async (more, sentence) => {
     const post = file('post.md', '# Hello\n\nText');
-    const args = ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', '--local', ...more];
+    const args = [...sending(post), '--local', ...more];
     const { code, err } = await ops.run(args);
     expect(code).toBe(2);
     expect(err).toContain(sentence);
@@ -98,16 +98,7 @@ describe('ops emails', () => {
 
   it('refuse a post by the name of its file', async () => {
     const post = file('long.md', `# ${'x'.repeat(600)}\n\nText`);
-    const { code, err } = await ops.run([
-      'emails',
-      'send',
-      post,
-      '--tenant',
-      'T1',
-      '--newsletter',
-      'weekly',
-      '--local',
-    ]);
+    const { code, err } = await ops.run([...sending(post), '--local']);
     expect(code).toBe(2);
     expect(err).toContain(`the subject of ${post} must have at most 500 characters.`);
   });
@@ -125,23 +116,14 @@ describe('ops emails', () => {
   it('refuse a merge field that does not exist, by its name, and store nothing', async () => {
     const before = await ops.json<object[]>('emails', 'list', '--tenant', 'T1');
     const post = file('wrong.md', '# Hello {nmae}\n\nDear {nmae}, {foo}');
-    const { code, err } = await ops.run([
-      'emails',
-      'send',
-      post,
-      '--tenant',
-      'T1',
-      '--newsletter',
-      'weekly',
-      '--local',
-    ]);
+    const { code, err } = await ops.run([...sending(post), '--local']);
     expect(code).toBe(1);
     expect(err).toContain('{nmae} and {foo} are no merge fields. The fields are {name},');
     expect(await ops.json<object[]>('emails', 'list', '--tenant', 'T1')).toEqual(before);
   });
 
   it('refuse a file that is not there, without the words of the system', async () => {
-    const { code, err } = await ops.run(['emails', 'send', 'nope.md', '--tenant', 'T1', '--newsletter', 'weekly']);
+    const { code, err } = await ops.run(sending('nope.md'));
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/There is no file nope\.md\.\n$/) });
   });
 
@@ -153,7 +135,7 @@ describe('ops emails', () => {
     Object.assign(ops.deployment.clients, { ses: { ...ops.deployment.clients.sqs, endpoint: ses.url } });
     try {
       const post = file('post.md', '# Hello\n\nText');
-      const sent = await ops.run(['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly', '--local']);
+      const sent = await ops.run([...sending(post), '--local']);
       expect(sent).toMatchObject({ code: 1, err: expect.stringContaining('SES has not verified example.com') });
     } finally {
       Object.assign(ops.deployment.clients, { ses: undefined });
