@@ -14,7 +14,6 @@ const fresh = (more: Partial<Operation> = {}): Operation => ({
   asked: { tenant: 'T' },
   rate: 0.5,
   include_stopped: false,
-  scope: 'scope',
   cut_off: '2026-03-01T10:00:00.000Z',
   created_by: 'mori',
   created_at: '2026-03-01T10:00:00.000Z',

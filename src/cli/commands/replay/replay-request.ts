@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
 import {
+  ALWAYS,
   type CauseOptions,
   causeFilterOf,
   type FilterOptions,
@@ -13,18 +13,18 @@ export interface ReplayOptions extends FilterOptions, CauseOptions {
   readonly maxAge?: number;
   readonly includeStopped?: boolean;
   readonly limit?: number;
-  readonly rate: number;
+  readonly rate?: number;
   readonly dryRun?: boolean;
   readonly id?: string;
   readonly yes?: boolean;
 }
 
+/** Notifications per second, which is what SQS moves at most. */
+const DEFAULT_RATE = 500;
+
 /** The operation that a replay is. */
-export async function replayRequest(
-  options: ReplayOptions,
-  session: Session,
-): Promise<NewOperation & { readonly scope: string }> {
-  const { from, to, rate, limit, maxAge, includeStopped = false } = options;
+export async function replayRequest(options: ReplayOptions, session: Session): Promise<NewOperation> {
+  const { from, to, rate = DEFAULT_RATE, limit, maxAge, includeStopped = false } = options;
   const { tenant_id, integration_config_id, ...given } = {
     ...(await filterOf(options, session)),
     ...causeFilterOf(options),
@@ -33,6 +33,8 @@ export async function replayRequest(
   const filter = { ...given, ...own };
   const dated = from !== undefined || to !== undefined;
   const period = periodOf(options, session.clock());
+  // Without --to the cut-off is the end. It is left open here, so that the same command has the same period later.
+  const created = to === undefined ? { from: period.from, to: ALWAYS.to } : period;
   // In the words of the console's filter, which shows it.
   const shown = {
     ...given,
@@ -43,19 +45,13 @@ export async function replayRequest(
   };
   return {
     kind: 'redrive',
-    filter: dated ? { ...filter, created: period } : filter,
+    filter: dated ? { ...filter, created } : filter,
     asked: Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, String(value)])),
     rate,
     include_stopped: includeStopped,
     reads_stopped: true,
     created_by: '',
-    // --from may be relative to now, so its moment differs each time. Rate and limit do not matter.
-    scope: hashOf([filter, from !== undefined, to, maxAge, includeStopped]),
     ...(limit !== undefined && { limit }),
     ...(maxAge !== undefined && { max_age_ms: maxAge }),
   };
-}
-
-function hashOf(scope: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
 }

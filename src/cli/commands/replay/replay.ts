@@ -28,9 +28,9 @@ export function addReplay(program: Command, context: CliContext): void {
       'include notifications with a wrong recipient, cancelled ones, and those whose dead letter was dropped',
     )
     .option('--limit <N>', 'send at most N', parseCount)
-    .option('--rate <N>', 'send at most N per second, 1 to 500', parseRate, 500)
+    .option('--rate <N>', 'send at most N per second, 1 to 500 (default: 500)', parseRate)
     .option('--dry-run', 'only count; write and send nothing')
-    .option('--id <ID>', 'continue this replay', parseId)
+    .option('--id <ID>', 'continue this replay as it is, with its own conditions', parseId)
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
@@ -39,7 +39,8 @@ A replay covers all dead notifications. It also covers notifications that stoppe
 created in the last 24 hours, or between --from and --to. Each notification starts again with a full budget, as after a
 redrive, and stores the id of the replay. A replay is an operation: the console lists it, pauses and resumes it. After an
 interruption the same command continues it, from any machine, and repeats nothing; it may wait 15 seconds for the claim of
-the process that died.
+the process that died. Filter, period, age and limit have to be the same; a period such as --from 2d, which moves with
+the clock, is continued by --id.
 
 Examples:
   npm run ops -- replay --channel slack --error-type AUTH_FAILED --dry-run
@@ -53,7 +54,7 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
   const request = await replayRequest(options, session);
   if (options.dryRun) return dryRun(request, session);
   const run = replayRun(session);
-  const unfinished = await unfinishedReplay(options.id, request, run.operations, session.clock());
+  const unfinished = await unfinishedReplay(options, request, run.operations, session);
   if (unfinished !== undefined) session.terminal.say(`Continuing ${unfinished.operation_id}, which did not finish.\n`);
   const created_by = userInfo().username;
   const id = options.id !== undefined && { operation_id: options.id };

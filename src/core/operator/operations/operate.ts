@@ -1,5 +1,6 @@
 import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
+import { checkIsSame } from './bounds.ts';
 import { NOTHING, type Operation, type OperationChange, type OperationStore, sourcesOf } from './operation.ts';
 import { heeded, isActive, isClaimed } from './run-operation.ts';
 
@@ -13,16 +14,7 @@ export interface OperateDeps {
 
 export type NewOperation = Pick<
   Operation,
-  | 'kind'
-  | 'filter'
-  | 'asked'
-  | 'rate'
-  | 'include_stopped'
-  | 'reads_stopped'
-  | 'scope'
-  | 'created_by'
-  | 'limit'
-  | 'max_age_ms'
+  'kind' | 'filter' | 'asked' | 'rate' | 'include_stopped' | 'reads_stopped' | 'created_by' | 'limit' | 'max_age_ms'
 > & {
   /** Of the operation; a new one unless given. */
   readonly operation_id?: string;
@@ -30,7 +22,10 @@ export type NewOperation = Pick<
 
 export type OperationAct = 'start' | 'pause' | 'resume' | 'cancel';
 
-/** Makes an operation, which counts what matches now: nothing newer is ever taken. */
+/**
+ * Makes an operation, which counts what matches now: nothing newer is ever taken.
+ * @throws Problem when another one has the id
+ */
 export async function createOperation(request: NewOperation, deps: OperateDeps): Promise<Operation> {
   const now = deps.clock();
   const [source = 'dead'] = sourcesOf(request);
@@ -45,6 +40,7 @@ export async function createOperation(request: NewOperation, deps: OperateDeps):
     sample: [],
     progress: NOTHING,
   });
+  checkIsSame(operation, request);
   await deps.kick(operation.operation_id);
   return operation;
 }

@@ -55,8 +55,6 @@ export interface Operation {
   readonly include_stopped: boolean;
   /** Redrive: what has no dead letter is read and counted even though it is not included, at the price of those reads. */
   readonly reads_stopped?: boolean;
-  /** Hash of what makes two commands the same: the second goes on with what the first left. */
-  readonly scope?: string;
   /** Nothing that was created, or for a redrive died, after it is taken. */
   readonly cut_off: string;
   readonly created_by: string;
@@ -76,9 +74,15 @@ export interface Operation {
   readonly claim_until?: string;
 }
 
+/** What changes of an operation; what it takes, and until when, does not. */
+type Changeable = Omit<
+  Operation,
+  'operation_id' | 'kind' | 'filter' | 'asked' | 'limit' | 'max_age_ms' | 'include_stopped' | 'cut_off' | 'created_by'
+>;
+
 export interface OperationChange {
-  readonly set: Partial<Operation>;
-  readonly remove?: readonly (keyof Operation)[];
+  readonly set: Partial<Changeable>;
+  readonly remove?: readonly (keyof Changeable)[];
 }
 
 export interface OperationStore {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createOperationStore } from '../../../../src/adapters/dynamodb/console/operation-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
-import { operate } from '../../../../src/core/operator/operations/operate.ts';
+import { createOperation, type NewOperation, operate } from '../../../../src/core/operator/operations/operate.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 
 interface Answer {
@@ -244,6 +244,101 @@ describe('a replay that is interrupted', () => {
     });
     expect({ code, waits }).toEqual({ code: 0, waits: expect.arrayContaining([1_000, 1_000, 1_000]) });
     expect(await ops.row('W-3')).toMatchObject({ redrive_count: 1 });
+  });
+});
+
+describe('an id or a command that means something else', () => {
+  const deps = () => ({ operations: store(), clock: () => new Date(), newId: () => 'abcdef', kick: async () => {} });
+  const made = (more: Partial<NewOperation>) =>
+    createOperation(
+      { kind: 'redrive', filter: {}, asked: {}, rate: 100, include_stopped: false, created_by: 'mori', ...more },
+      deps(),
+    );
+  const waiting = { work_at: new Date(Date.now() + 3_600_000).toISOString() };
+
+  it.each([
+    [
+      'a ready cancel of another tenant',
+      { kind: 'cancel', filter: { tenant_id: 'Y-OTHER' } },
+      /is a cancel .*Y-OTHER/s,
+    ],
+    ['a cancel of the same tenant', { kind: 'cancel', filter: { tenant_id: 'Y' } }, /is a cancel/],
+    ['a redrive of another tenant', { filter: { tenant_id: 'Y-OTHER' } }, /tenant_id Y-OTHER.*--id alone/s],
+    ['a redrive of fewer channels', { filter: { tenant_id: 'Y', channel: 'slack' } }, /channel slack/],
+    ['a redrive with a limit', { filter: { tenant_id: 'Y' }, limit: 1 }, /limit 1/],
+    ['a redrive of the last hour', { filter: { tenant_id: 'Y' }, max_age_ms: 3_600_000 }, /max_age_ms 3600000/],
+    ['a redrive of stopped ones', { filter: { tenant_id: 'Y' }, include_stopped: true }, /include_stopped true/],
+  ] as const)('is refused, with what it is: %s', async (_, of, said) => {
+    const rows = [
+      storedRow('y-1', { tenant_id: 'Y-OTHER', ...waiting }),
+      deadRow('y-2', { tenant_id: 'Y-OTHER' }),
+      deadRow('y-3', { tenant_id: 'Y' }),
+    ];
+    await ops.put(...rows);
+    const operation = await made({ ...of, operation_id: `op-y${JSON.stringify(of).length}` });
+    const preview = { matched: 3, taken: 3, left_to_sweep: 0, excluded: {} };
+    await store().change(operation, { set: { status: 'ready', preview } });
+    const { code, err } = await ops.run(['replay', '--tenant', 'Y', '--id', operation.operation_id, '--yes']);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(said) });
+    for (const row of rows) expect(await ops.row(row.log_id)).toEqual(row);
+    expect(await store().read(operation.operation_id)).toMatchObject({ status: 'ready' });
+  });
+
+  it('is continued by its id alone, with its own conditions and its own rate', async () => {
+    await ops.put(deadRow('z-1', { tenant_id: 'Z' }), deadRow('z-2', { tenant_id: 'Z-OTHER' }));
+    const { operation_id } = await made({ filter: { tenant_id: 'Z' }, rate: 7 });
+    expect(await ops.json('replay', '--id', operation_id, '--yes')).toMatchObject({ replay_id: operation_id, sent: 1 });
+    expect(await store().read(operation_id)).toMatchObject({ rate: 7, status: 'done' });
+    expect(await ops.row('z-2')).toMatchObject({ failure_reason: 'MAX_RETRIES' });
+  });
+
+  it.each([
+    ['--from', '30d', '1d'],
+    ['--max-age', '30d', '1d'],
+    ['--limit', '20', '25'],
+  ])('is no continuation of the same filter with another %s', async (option, first, second) => {
+    const tenant_id = `Z${option}`;
+    await ops.put(
+      ...Array.from({ length: 30 }, (_, i) => {
+        // Half are 20 days old.
+        const created = new Date(Date.now() - (i % 2) * 20 * 86_400_000).toISOString();
+        const tenant_created_at = `${tenant_id}#${created}`;
+        return deadRow(`z${option}-${i}`, { tenant_id, created_at: created, tenant_created_at });
+      }),
+    );
+    const args = ['replay', '--tenant', tenant_id, '--yes'];
+    const now = new Date();
+    const pause = () => Promise.reject(new Error('killed'));
+    const interrupted = await ops.run([...args, option, first, '--rate', '10'], { clock: () => now, pause });
+    expect(interrupted.code).toBe(1);
+    const before = (await ops.takeAll()).map(({ log_id }) => log_id);
+    expect(before).toHaveLength(10);
+    const { code, err } = await ops.run([...args, option, second]);
+    expect({ code, continued: err.includes('Continuing') }).toEqual({ code: 0, continued: false });
+    const after = (await ops.takeAll()).map(({ log_id }) => Number(log_id.split('-').at(-1)));
+    if (option === '--limit') expect(after).toHaveLength(20);
+    else expect(after.filter((i) => i % 2 === 1)).toEqual([]);
+    // The one that was left says how it goes on, where the clock alone makes the difference.
+    expect(err.includes('--id op-')).toBe(option === '--from');
+  });
+
+  it('is a continuation with the same open period, whenever it is given', async () => {
+    await ops.put(...Array.from({ length: 12 }, (_, i) => deadRow(`zp-${i}`, { tenant_id: 'ZP' })));
+    const from = new Date(Date.now() - 86_400_000).toISOString();
+    const args = ['replay', '--tenant', 'ZP', '--from', from, '--yes'];
+    const now = new Date();
+    const pause = () => Promise.reject(new Error('killed'));
+    await ops.run([...args, '--rate', '10'], { clock: () => now, pause });
+    const { code, err } = await ops.run(args);
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('Continuing') });
+    expect(await ops.takeAll()).toHaveLength(12);
+  });
+
+  it('begins nothing under an id that another operation took a moment before', async () => {
+    const other = await made({ operation_id: 'op-taken', kind: 'cancel', filter: { tenant_id: 'A-OTHER' } });
+    const mine = { operation_id: 'op-taken', filter: { tenant_id: 'A-MINE' } };
+    await expect(made(mine)).rejects.toThrow(/op-taken is a cancel .*A-OTHER/);
+    expect(await store().read('op-taken')).toEqual(other);
   });
 });
 
