@@ -7,14 +7,14 @@ import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, countRequests, openRecipients, useBudgets, useTableKey } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { jobEnvironment, sendMessages } from '../newsletter/job-access.ts';
-import { bulkPermission, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
+import { allowBulk, newsletterConfigurationSet } from '../newsletter/newsletter-sending.ts';
 import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes of emails: publish, status, operators' decisions, test mails. */
 export function emailsApiFunction(scope: Construct, props: IntakeApiProps): ServiceFunction {
   const { config, tables, newsletterTables, encryption, newsletterQueues } = props;
   const { newsletters, emails, batches, recipients } = newsletterTables;
-  const bulk = bulkPermission(scope, config);
+  const bulk = allowBulk(scope, config);
   const schedules = newsletterQueues.scheduleArns;
   const identities = Stack.of(scope).formatArn({ service: 'ses', resource: 'identity', resourceName: '*' });
   const handler = new ServiceFunction(scope, 'Emails', {
@@ -50,10 +50,10 @@ export function emailsApiFunction(scope: Construct, props: IntakeApiProps): Serv
       allow(['scheduler:CreateSchedule', 'scheduler:DeleteSchedule'], [schedules]),
       allow(['iam:PassRole'], [newsletterQueues.scheduleRole.roleArn]),
       allow(['ses:GetEmailIdentity'], [identities]),
-      bulk.statement,
+      ...bulk.map(({ statement }) => statement),
     ],
   });
-  acknowledgeWildcard(handler.executionRole, bulk.resource, bulk.reason);
+  for (const { resource, reason } of bulk) acknowledgeWildcard(handler.executionRole, resource, reason);
   acknowledgeWildcard(
     handler.executionRole,
     schedules,

@@ -23,7 +23,7 @@ import { pacingJson } from '../lanes/pacing-config.ts';
 import { jobEnvironment, recipientEnvironment, sendMessages } from './job-access.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 import { JOB_TIMEOUT } from './newsletter-queues.ts';
-import { bulkPermission, newsletterConfigurationSet } from './newsletter-sending.ts';
+import { allowBulk, newsletterConfigurationSet } from './newsletter-sending.ts';
 
 /** Emails that are prepared at once; each takes a million members in minutes. */
 const PREPARE_CONCURRENCY = 2;
@@ -87,7 +87,7 @@ export class NewsletterJob extends Construct {
   private sendFunction(props: NewsletterJobProps): ServiceFunction {
     const { config, tables, newsletterTables, encryption, apiUrl } = props;
     const { emails, batches, recipients, members } = newsletterTables;
-    const bulk = bulkPermission(this, config);
+    const bulk = allowBulk(this, config);
     const account = accountPermission();
     const send = new ServiceFunction(this, 'SendFunction', {
       config,
@@ -120,11 +120,11 @@ export class NewsletterJob extends Construct {
           [encryption.recipientHashSecret.secretArn, encryption.unsubscribeSecret.secretArn],
         ),
         ...sendMessages(props.queues),
-        bulk.statement,
+        ...bulk.map(({ statement }) => statement),
         account.statement,
       ],
     });
-    for (const { resource, reason } of [bulk, account]) acknowledgeWildcard(send.executionRole, resource, reason);
+    for (const { resource, reason } of [...bulk, account]) acknowledgeWildcard(send.executionRole, resource, reason);
     return send;
   }
 

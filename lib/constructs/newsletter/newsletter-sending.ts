@@ -3,6 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { WildcardPermission } from '../function/nag-acknowledgements.ts';
+import { allow } from '../function/permissions.ts';
 
 /** The configuration set of newsletters, apart from that of notifications: its events go to other functions. */
 export function newsletterConfigurationSet({ stage }: Pick<StageConfig, 'stage'>): string {
@@ -15,26 +16,32 @@ export function newsletterSenders({ newsletter, senderAddress }: StageConfig): r
 }
 
 /**
- * The right to send newsletters as the configured senders. The resource restricts nobody, because SES requires the
- * right to a verified recipient's identity, too (docs/decisions/0030).
+ * The rights of a call of SES v2's SendBulkEmail. SES authorises it under two names, each of which needs identity,
+ * configuration set and template (an inline one has no name). Only the older name knows a condition on the sender; a
+ * condition that an action does not know allows nothing (docs/decisions/0107). Whether SES sets the key when the call
+ * comes by v2 is not documented, so the condition holds where it does.
  */
-export function bulkPermission(
-  scope: Construct,
-  config: StageConfig,
-  actions: readonly string[] = ['ses:SendBulkEmail'],
-): WildcardPermission {
+export function allowBulk(scope: Construct, config: StageConfig): readonly WildcardPermission[] {
   const arn = (resource: string, resourceName: string) =>
     Stack.of(scope).formatArn({ service: 'ses', resource, resourceName });
-  const identities = arn('identity', '*');
-  return {
-    statement: new PolicyStatement({
-      actions: [...actions],
-      resources: [identities, arn('configuration-set', newsletterConfigurationSet(config))],
-      conditions: { StringLike: { 'ses:FromAddress': newsletterSenders(config) } },
-    }),
-    resource: identities,
-    reason:
-      "SES authorises the recipient's identity too where it is verified in the account, as in the sandbox; " +
-      'ses:FromAddress restricts whom it may send as.',
-  };
+  const [identities, templates] = [arn('identity', '*'), arn('template', '*')];
+  const resources = [identities, templates, arn('configuration-set', newsletterConfigurationSet(config))];
+  return [
+    {
+      statement: allow(['ses:SendBulkEmail'], resources),
+      resource: identities,
+      reason:
+        "SES authorises the recipient's identity too where it is verified in the account, as in the sandbox; " +
+        'ses:SendBulkEmail has no condition on the sender.',
+    },
+    {
+      statement: new PolicyStatement({
+        actions: ['ses:SendBulkTemplatedEmail'],
+        resources,
+        conditions: { StringLikeIfExists: { 'ses:FromAddress': newsletterSenders(config) } },
+      }),
+      resource: templates,
+      reason: 'SES requires a right to a template, and the template of a newsletter is inline: it has no name.',
+    },
+  ];
 }

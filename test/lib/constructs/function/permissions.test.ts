@@ -56,6 +56,7 @@ describe('no role', () => {
         'dynamodb:ListStreams',
         'ses:SendEmail',
         'ses:SendBulkEmail',
+        'ses:SendBulkTemplatedEmail',
         'ses:GetAccount',
         'ses:GetEmailIdentity',
         'scheduler:CreateSchedule',
@@ -204,6 +205,31 @@ describe('a channel function', () => {
 
   it.each(['Slack', 'Teams', 'Webhook'])('for %s sends no e-mail', (channel) => {
     expect([...permissionsOf(`${channel}SenderRole`).keys()].filter((action) => action.startsWith('ses:'))).toEqual([]);
+  });
+});
+
+describe.each(['SendFunctionRole', 'EmailsRole'])('the role %s of a function that sends newsletters', (role) => {
+  const resources = [':identity/*"', ':configuration-set/notification-retry-dev-newsletters"', ':template/*"'];
+  const bulk = (action: string) => {
+    const found = statementsOf(role).filter(({ Action }) => [Action].flat().includes(action));
+    expect(found).toHaveLength(1);
+    return found[0];
+  };
+
+  it('may call SES’s bulk API, which knows no condition on the sender', () => {
+    const statement = bulk('ses:SendBulkEmail');
+
+    expect(statement).not.toHaveProperty('Condition');
+    for (const resource of resources) expect(JSON.stringify(statement?.Resource)).toContain(resource);
+  });
+
+  it('sends as the senders of newsletters, where SES authorises the call by its older name', () => {
+    const statement = bulk('ses:SendBulkTemplatedEmail');
+
+    expect(statement?.Condition).toEqual({
+      StringLikeIfExists: { 'ses:FromAddress': ['*@mail.your-domain.jp'] },
+    });
+    for (const resource of resources) expect(JSON.stringify(statement?.Resource)).toContain(resource);
   });
 });
 
