@@ -12,7 +12,7 @@ import type {
 import { mailbox } from '../email/address.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { CALL_RULES, classOf, ENTRY_RULES } from './refusal-rules.ts';
-import { COMMON_DATA, entryData, type Template, templateOf } from './template.ts';
+import { entryData, templateOf } from './template.ts';
 
 export interface BulkProviderOptions {
   /** A client with `maxAttempts: 1`: a repeated call could send twice. */
@@ -25,12 +25,6 @@ export interface BulkProviderOptions {
  * headers (RFC 8058) and the tags by which its events find it.
  */
 export function createBulkProvider({ client, configurationSet }: BulkProviderOptions): BulkProvider {
-  const templates = new WeakMap<Rendering, Template>();
-  const template = (rendering: Rendering) => {
-    const made = templates.get(rendering) ?? templateOf(rendering);
-    templates.set(rendering, made);
-    return made;
-  };
   return {
     async send(call) {
       const { entries, rendering, timeout_ms } = call;
@@ -38,7 +32,7 @@ export function createBulkProvider({ client, configurationSet }: BulkProviderOpt
         FromEmailAddress: call.from,
         ...(call.reply_to !== undefined && { ReplyToAddresses: [call.reply_to] }),
         ConfigurationSetName: configurationSet,
-        DefaultContent: { Template: { TemplateContent: template(rendering), TemplateData: COMMON_DATA } },
+        DefaultContent: { Template: { TemplateContent: templateOf(rendering), TemplateData: '{}' } },
         BulkEmailEntries: entries.map((entry) => entryOf(entry, rendering)),
       });
       try {

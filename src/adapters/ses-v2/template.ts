@@ -12,14 +12,6 @@ export interface Template {
 /** Variables for the characters that Handlebars would take for its own. */
 const LITERALS = { lb: '{', rb: '}', bs: '\\' } as const;
 
-/** The variables that every entry shares. */
-export const COMMON_DATA = JSON.stringify(LITERALS);
-
-/** Replaces merge fields by the template's variables; everything else arrives as it was written. */
-export function templateOf({ subject, html, text }: Rendering): Template {
-  return { Subject: filled(subject, 'text'), Html: filled(html, 'html'), Text: filled(text, 'text') };
-}
-
 /** A variable of a template, and the use of a field that it stands for. */
 interface Variable {
   readonly name: string;
@@ -27,24 +19,50 @@ interface Variable {
   readonly use: MergeUse;
 }
 
-/** Found once per rendering: looking for them in the whole post for each member would be most of a call's work. */
-const variablesOf = new WeakMap<Rendering, readonly Variable[]>();
+/** Made once per rendering: looking for variables in the whole post for each member would be most of a call's work. */
+interface Prepared {
+  readonly template: Template;
+  readonly variables: readonly Variable[];
+  readonly literals: Readonly<Record<string, string>>;
+}
 
-/** The variables of an entry: each use of a field in each of the two forms that the rendering needs. */
+const preparedOf = new WeakMap<Rendering, Prepared>();
+
+function prepare(rendering: Rendering): Prepared {
+  const known = preparedOf.get(rendering);
+  if (known !== undefined) return known;
+  const { subject, html, text } = rendering;
+  const template = { Subject: filled(subject, 'text'), Html: filled(html, 'html'), Text: filled(text, 'text') };
+  const parts = Object.values(template);
+  const of = (form: Form, uses: readonly MergeUse[]) => uses.map((use) => ({ name: variable(use, form), form, use }));
+  const prepared = {
+    template,
+    variables: [...of('text', mergeUses(subject, text)), ...of('html', mergeUses(html))],
+    literals: Object.fromEntries(
+      Object.entries(LITERALS).filter(([name]) => parts.some((part) => part.includes(`{{${name}}}`))),
+    ),
+  };
+  preparedOf.set(rendering, prepared);
+  return prepared;
+}
+
+/** Replaces merge fields by the template's variables; everything else arrives as it was written. */
+export function templateOf(rendering: Rendering): Template {
+  return prepare(rendering).template;
+}
+
+/**
+ * Every variable of the template: SES takes default data only for an entry that has none of its own, and a variable
+ * without a value fails after the mail was accepted (facts: SES v2).
+ */
 export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rendering): string {
-  const variables = variablesOf.get(rendering) ?? findVariables(rendering);
-  variablesOf.set(rendering, variables);
-  const data: Record<string, string> = {};
+  const { variables, literals } = prepare(rendering);
+  const data: Record<string, string> = { ...literals };
   for (const { name, form, use } of variables) {
     const value = filledIn(use, values);
     data[name] = form === 'html' ? escapeHtml(value) : value;
   }
   return JSON.stringify(data);
-}
-
-function findVariables({ subject, html, text }: Rendering): Variable[] {
-  const of = (form: Form, uses: readonly MergeUse[]) => uses.map((use) => ({ name: variable(use, form), form, use }));
-  return [...of('text', mergeUses(subject, text)), ...of('html', mergeUses(html))];
 }
 
 type Form = 'text' | 'html';

@@ -2,6 +2,8 @@ import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBulkProvider } from '../../../src/adapters/ses-v2/bulk-provider.ts';
 import type { BulkCall } from '../../../src/core/newsletter/model/provider.ts';
+import { ReceivedLog } from '../../../src/local/providers/received-log.ts';
+import { startSimulatedSes } from '../../../src/local/providers/ses/simulated-ses.ts';
 import { type Handle, type HttpServer, sendJson, serve } from '../../../src/local/support/http-server.ts';
 
 let server: HttpServer | undefined;
@@ -126,5 +128,47 @@ describe('a bulk call', () => {
   ])('has an unknown outcome, and is not repeated, when %s', async (_, handle, timeout_ms = CALL.timeout_ms) => {
     expect(await send(handle, { ...CALL, timeout_ms })).toMatchObject({ kind: 'unknown' });
     expect(requests).toHaveLength(1);
+  });
+});
+
+describe('a bulk call on the local SES, which like SES takes default data only for entries without data', () => {
+  const startLocalSes = async () =>
+    (server = await startSimulatedSes('http://127.0.0.1:9', new ReceivedLog(), async () => {}));
+  const receipts = async ({ url }: HttpServer) =>
+    (await (await fetch(`${url}/_bulk`)).json()) as { to: string; subject: string; events: string[] }[];
+
+  it.each(['{name}, {{ stays }}', '}}', 'C:\\', '{{#if name}}'])('delivers %s', async (subject) => {
+    const ses = await startLocalSes();
+    const answer = await sendTo(ses.url, { ...CALL, rendering: { ...CALL.rendering, subject } });
+    expect(answer).toMatchObject({ kind: 'answered', entries: [{ accepted: true }, { accepted: true }] });
+    const found = await receipts(ses);
+    expect(found.map(({ events }) => events)).toEqual([
+      ['send', 'delivery'],
+      ['send', 'delivery'],
+    ]);
+    expect(found[1]?.subject).toBe(subject.replace('{name}', '<R&D 1>'));
+  });
+
+  it.each([
+    ['a variable that the entry lacks, although the default data has it', '{"text_email":"x"}', ['rendering-failure']],
+    ['no data of the entry', '{}', ['send', 'delivery']],
+  ])('accepts a mail with %s, and tells what became of it by an event', async (_, own, events) => {
+    const ses = await startLocalSes();
+    const answer = await fetch(`${ses.url}/v2/email/outbound-bulk-emails`, {
+      method: 'POST',
+      body: JSON.stringify({
+        FromEmailAddress: CALL.from,
+        ConfigurationSetName: 'newsletters',
+        DefaultContent: { Template: { TemplateContent: { Text: 'Hi {{name}}' }, TemplateData: '{"name":"you"}' } },
+        BulkEmailEntries: [
+          {
+            Destination: { ToAddresses: ['ann@example.com'] },
+            ReplacementEmailContent: { ReplacementTemplate: { ReplacementTemplateData: own } },
+          },
+        ],
+      }),
+    });
+    expect(await answer.json()).toMatchObject({ BulkEmailEntryResults: [{ Status: 'SUCCESS' }] });
+    expect(await receipts(ses)).toMatchObject([{ to: 'ann@example.com', events }]);
   });
 });

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import Handlebars from 'handlebars';
 import { describe, expect, it } from 'vitest';
-import { COMMON_DATA, entryData, templateOf } from '../../../src/adapters/ses-v2/template.ts';
+import { entryData, templateOf } from '../../../src/adapters/ses-v2/template.ts';
 
-/** What SES makes of it: Handlebars without escaping, over the shared and the entry's own values. */
+/** What SES makes of it: Handlebars without escaping, over the entry's own values alone. */
 function arrives(rendering: { subject: string; html: string; text: string }, values: Record<string, string>) {
   const template = templateOf(rendering);
-  const data = { ...JSON.parse(COMMON_DATA), ...JSON.parse(entryData({ values }, rendering)) };
+  const data = JSON.parse(entryData({ values }, rendering));
   const fill = (text: string) => Handlebars.compile(text, { noEscape: true, strict: true })(data);
   return { subject: fill(template.Subject), html: fill(template.Html), text: fill(template.Text) };
 }

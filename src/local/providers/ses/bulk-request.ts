@@ -70,7 +70,8 @@ export function readBulkRequest(body: Buffer): BulkRequest | string {
         word: to.replace(/@.*/, ''),
         headers: byName(entry.ReplacementHeaders),
         tags: byName(entry.ReplacementTags),
-        values: common && own && { ...common, ...own },
+        // SES takes the default data only where an entry has none of its own (facts: SES v2).
+        values: own !== undefined && Object.keys(own).length === 0 ? common : own,
       };
     }),
   };
