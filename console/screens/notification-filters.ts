@@ -1,4 +1,4 @@
-import { LIST_STATUSES } from '../../src/console-api/notifications.ts';
+import { LAST_ERRORS, LIST_STATUSES } from '../../src/console-api/notifications.ts';
 import { OPERATION_KINDS, type OperationFilter, type OperationKind } from '../../src/console-api/operations.ts';
 import { quoted } from '../../src/console-api/shell-command.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
@@ -39,7 +39,7 @@ export function filtersIn(query: URLSearchParams): ListFilters {
     priority: one('priority', PRIORITIES),
     error_type: one('error_type', ERROR_TYPES),
     failure_reason: one('failure_reason', ERROR_TYPES),
-    last_error: one('last_error', ERROR_TYPES),
+    last_error: one('last_error', LAST_ERRORS),
     tenant: any('tenant'),
     integration: any('integration'),
     recipient_hash: any('recipient_hash'),
@@ -89,14 +89,11 @@ export function operationFilter(filters: ListFilters, from: string | undefined):
   return { ...filter, ...(start !== undefined && { from: start }) };
 }
 
-/** What the console can filter by and the command cannot: it takes the address itself. */
-const NO_OPTION = new Set(['recipient_hash', 'integration', 'failure_reason', 'last_error']);
-
-/** As `ops list` takes it. */
+/** As `ops list` takes it, but for the hash of a recipient: the command takes the address itself. */
 export function listCommand({ api }: ListFilters, from: string | undefined): string {
   if (api.q !== undefined) return `show ${quoted(api.q)}`;
   const options = Object.entries({ ...api, from }).flatMap(([name, value]) =>
-    value === undefined || NO_OPTION.has(name) ? [] : [`--${name.replaceAll('_', '-')} ${quoted(value)}`],
+    value === undefined || name === 'recipient_hash' ? [] : [`--${name.replaceAll('_', '-')} ${quoted(value)}`],
   );
   return ['list', ...options].join(' ');
 }

@@ -3,12 +3,15 @@ import { CHANNELS } from '../core/model/channels.ts';
 import { ERROR_TYPES } from '../core/model/error-types.ts';
 import { type RetryRecord, SEND_STATUSES } from '../core/model/notification.ts';
 import { PRIORITIES } from '../core/model/priorities.ts';
+import { NONE } from '../core/operator/search-filter.ts';
 import type { NotificationView } from '../core/operator/views/notification-view.ts';
 import { cursor, id, limit, moment, requestId } from './fields.ts';
 import type { NextPage, ShellCommand } from './page.ts';
 
 /** `due` and `dead` list all unfinished or dead notifications, whatever their age; the others need a period. */
 export const LIST_STATUSES = ['due', 'dead', ...SEND_STATUSES] as const;
+
+export const LAST_ERRORS = [...ERROR_TYPES, NONE] as const;
 
 /** The filter of notifications: of lists, of groups, of bulk operations. All conditions must hold. */
 export const filterFields = {
@@ -19,9 +22,9 @@ export const filterFields = {
   error_type: v.optional(v.picklist(ERROR_TYPES)),
   /** The reason for giving up alone. */
   failure_reason: v.optional(v.picklist(ERROR_TYPES)),
-  /** The last error alone. */
-  last_error: v.optional(v.picklist(ERROR_TYPES)),
-  /** integration_config_id. */
+  /** The last error alone; `(none)`: no error of ours. */
+  last_error: v.optional(v.picklist(LAST_ERRORS)),
+  /** integration_config_id; `(none)`: without one. */
   integration: v.optional(id),
   /** From `POST /api/recipient-hash`, so that no URL holds an address. It needs `tenant`. */
   recipient_hash: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{20,100}$/))),

@@ -32,6 +32,10 @@ async function until(operation_id: string, ...statuses: OperationView['status'][
   throw new Error(`${operation_id} never was ${statuses.join(' or ')}`);
 }
 
+/** The words of a line for the shell. */
+const wordsOf = (line: string) =>
+  [...line.matchAll(/'((?:[^']|'\\'')*)'|\S+/g)].map(([word, text]) => text?.replaceAll("'\\''", "'") ?? word);
+
 const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
 describe('a bulk operation', () => {
@@ -123,6 +127,46 @@ describe('a bulk operation', () => {
     const recipient_hash = 'x'.repeat(40);
     const other = await create('', 'redrive', { filter: { tenant: 'T-REC', recipient_hash } });
     expect(other.command).toBeNull();
+  });
+
+  it('takes what the group counts that its button belongs to, as the list and both commands do', async () => {
+    const tenant_id = 'T-NONE-GROUP';
+    const auth = { tenant_id, error_type: 'AUTH_FAILED', failure_reason: 'AUTH_FAILED' } as const;
+    const { error_type: _, ...untyped } = deadRow('NX', { tenant_id });
+    await ops.put(
+      ...many(2, (i) => deadRow(`NA${i}`, auth)),
+      deadRow('NA2', { ...auth, integration_config_id: '' }),
+      deadRow('NA3', { ...auth, integration_config_id: '(none)' }),
+      ...many(7, (i) => deadRow(`NB${i}`, { ...auth, integration_config_id: `INT${i % 2}` })),
+      ...many(3, (i) => ({ ...untyped, log_id: `NC${i}`, work_queue: deadRow(`NC${i}`)['work_queue'] })),
+      deadRow('NC3', { tenant_id, error_type: 'a word of its writer' as never }),
+      deadRow('ND', { tenant_id }),
+    );
+    const { groups } = await page.ok('GET /api/dead-letters', { query: { tenant: tenant_id } });
+    expect(groups.map(({ count }) => count).sort()).toEqual([1, 3, 4, 4, 4]);
+    expect(groups.filter(({ integration }) => integration === null)).toHaveLength(3);
+    for (const { filter, count, commands } of groups) {
+      const { operation_id, command } = await page.ok('POST /api/operations', {
+        body: { request_id: request_id(), kind: 'redrive', filter },
+      });
+      const { preview } = await until(operation_id, 'ready');
+      expect(preview).toMatchObject({ matched: count, taken: count });
+      const query = { status: 'dead', ...(filter as Record<string, string>) };
+      const { notifications } = await page.ok('GET /api/notifications', { query });
+      expect(notifications).toHaveLength(count);
+      const lines = [String(command), ...commands.map((one) => one.command)].filter((line) =>
+        line.includes(' replay '),
+      );
+      const [own = [], ...others] = lines.map((line) => wordsOf(line).slice(wordsOf('npm run ops -- replay').length));
+      const conditions = own.slice(0, own.indexOf('--rate'));
+      expect(others.map((args) => args.slice(0, conditions.length).sort())).toEqual(
+        Array(2).fill([...conditions].sort()),
+      );
+      if (filter.integration !== '(none)') continue;
+      expect(await ops.json('replay', ...conditions, '--dry-run')).toMatchObject({ to_send: count });
+      const list = await ops.json('list', '--status', 'dead', ...conditions);
+      expect(list['notifications']).toHaveLength(count);
+    }
   });
 
   it('is the same as a replay: the console lists the one of the shell', async () => {

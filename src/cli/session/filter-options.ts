@@ -3,7 +3,7 @@ import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
 import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
-import type { Period, SearchFilter } from '../../core/operator/search-filter.ts';
+import { NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
 import type { Session } from './session.ts';
@@ -13,6 +13,10 @@ export interface FilterOptions {
   readonly priority?: Priority;
   readonly tenant?: string;
   readonly errorType?: ErrorType;
+  /** These three are what the console's groups of dead letters are told apart by. */
+  readonly failureReason?: ErrorType;
+  readonly lastError?: ErrorType | typeof NONE;
+  readonly integration?: string;
   readonly recipient?: string;
   readonly from?: string;
   readonly to?: string;
@@ -31,35 +35,17 @@ export function addFilterOptions(command: Command): Command {
     .addOption(new Option('--priority <P>', 'only this priority').choices(PRIORITIES))
     .option('--tenant <T>', 'only this tenant', parseId)
     .addOption(new Option('--error-type <E>', 'last error, or reason for giving up').choices(ERROR_TYPES))
+    .addOption(new Option('--failure-reason <E>', 'reason for giving up alone').choices(ERROR_TYPES))
+    .addOption(
+      new Option('--last-error <E>', `last error alone; '${NONE}': without one`).choices([...ERROR_TYPES, NONE]),
+    )
+    .option('--integration <ID>', `only this integration_config_id; '${NONE}': those without one`, parseId)
     .option(
       '--recipient <R>',
       'only this recipient, found by the hash; "-" reads the address from stdin; needs --tenant',
     )
     .option('--from <TIME>', 'created at this time or later: a time, or how long ago (6h, 2d)', parseMoment)
     .option('--to <TIME>', 'created at this time or earlier', parseMoment);
-}
-
-/** What the console's groups of dead letters are told apart by. */
-export interface CauseOptions {
-  readonly failureReason?: ErrorType;
-  readonly lastError?: ErrorType;
-  readonly integration?: string;
-}
-
-/** Adds the conditions of a group of dead letters, so that a command takes exactly its members. */
-export function addCauseOptions(command: Command): Command {
-  return command
-    .addOption(new Option('--failure-reason <E>', 'reason for giving up alone').choices(ERROR_TYPES))
-    .addOption(new Option('--last-error <E>', 'last error alone').choices(ERROR_TYPES))
-    .option('--integration <ID>', 'only this integration_config_id', parseId);
-}
-
-export function causeFilterOf({ failureReason, lastError, integration }: CauseOptions): SearchFilter {
-  return {
-    ...(failureReason && { failure_reason: failureReason }),
-    ...(lastError && { last_error: lastError }),
-    ...(integration && { integration_config_id: integration }),
-  };
 }
 
 export interface LookupOptions {
@@ -98,13 +84,16 @@ export function channelOption(): Option {
 
 /** The filter without its period. Only the hash of the recipient leaves this function. */
 export async function filterOf(options: FilterOptions, session: Session): Promise<SearchFilter> {
-  const { channel, priority, tenant, errorType } = options;
+  const { channel, priority, tenant, errorType, failureReason, lastError, integration } = options;
   const recipient_hash = await hashOf(options, session);
   return {
     ...(channel && { channel }),
     ...(priority && { priority }),
     ...(tenant && { tenant_id: tenant }),
     ...(errorType && { error_type: errorType }),
+    ...(failureReason && { failure_reason: failureReason }),
+    ...(lastError && { last_error: lastError }),
+    ...(integration && { integration_config_id: integration }),
     ...(recipient_hash && { recipient_hash }),
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type DeadLetterGroup, deadLettersQuery } from '../../console-api/dead-letters.ts';
 import { shellCommand } from '../../console-api/shell-command.ts';
 import { type DeadGroup, groupDead } from '../../core/operator/dead-letters/dead-groups.ts';
+import { NONE } from '../../core/operator/search-filter.ts';
 import { credentialRepair } from '../credential-repair.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';
@@ -24,10 +25,10 @@ function viewOf(group: DeadGroup, tenant: string | undefined, deps: ConsoleDeps)
   const { local } = deps;
   const { channel, failure_reason, error_type, integration, sample } = group;
   const key = JSON.stringify([channel, failure_reason, error_type, integration, tenant]);
+  const last_error = error_type ?? NONE;
   const chosen = [
     ...['--channel', channel, '--failure-reason', failure_reason],
-    ...(error_type === null ? [] : ['--last-error', error_type]),
-    ...(integration === null ? [] : ['--integration', integration]),
+    ...['--last-error', last_error, '--integration', integration ?? NONE],
     ...(tenant === undefined ? [] : ['--tenant', tenant]),
   ];
   return {
@@ -37,8 +38,8 @@ function viewOf(group: DeadGroup, tenant: string | undefined, deps: ConsoleDeps)
     filter: {
       channel,
       failure_reason,
-      ...(error_type !== null && { last_error: error_type }),
-      ...(integration !== null && { integration }),
+      last_error,
+      integration: integration ?? NONE,
       ...(tenant !== undefined && { tenant }),
     },
     commands: [

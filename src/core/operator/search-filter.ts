@@ -1,11 +1,14 @@
 import type { Channel } from '../model/channels.ts';
-import type { ErrorType } from '../model/error-types.ts';
+import { ERROR_TYPES, type ErrorType } from '../model/error-types.ts';
 import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
 import type { SendStatus } from '../model/notification.ts';
 import type { Priority } from '../model/priorities.ts';
 import { shownText } from '../model/text.ts';
 import { parseTime } from '../model/time.ts';
 import { createdAt } from '../model/work/history-index.ts';
+
+/** In a filter: the column holds nothing. No id and no error type, so that it can stand in a URL and in an option. */
+export const NONE = '(none)';
 
 /** Inclusive, ISO-8601 UTC with milliseconds. */
 export interface Period {
@@ -24,7 +27,8 @@ export interface SearchFilter {
   /** The reason why it was given up, alone. */
   readonly failure_reason?: ErrorType;
   /** The type of the last error, alone. */
-  readonly last_error?: ErrorType;
+  readonly last_error?: ErrorType | typeof NONE;
+  /** An id, or NONE. */
   readonly integration_config_id?: string;
   /** Keyed hash: a search needs the address, and the index never contains it. */
   readonly recipient_hash?: string;
@@ -51,14 +55,25 @@ export function matches(row: ForeignRow, filter: SearchFilter): boolean {
     (tenant_id === undefined || row['tenant_id'] === tenant_id) &&
     (error_type === undefined || row['error_type'] === error_type || row['failure_reason'] === error_type) &&
     (failure_reason === undefined || row['failure_reason'] === failure_reason) &&
-    (last_error === undefined || row['error_type'] === last_error) &&
-    (integration_config_id === undefined || row['integration_config_id'] === integration_config_id) &&
+    (last_error === undefined || (lastErrorOf(row) ?? NONE) === last_error) &&
+    (integration_config_id === undefined || (integrationOf(row) ?? NONE) === integration_config_id) &&
     (recipient_hash === undefined || row['recipient_hash'] === recipient_hash) &&
     (send_attempts === undefined || (attempts >= send_attempts.least && attempts <= send_attempts.most)) &&
     within(createdAt(row), created) &&
     within(row['scheduled_at'], scheduled) &&
     within(row['sent_at'], sent)
   );
+}
+
+/** The integration of a row, by which it is found and grouped. */
+export function integrationOf(row: ForeignRow): string | undefined {
+  const id = row['integration_config_id'];
+  return typeof id === 'string' && id !== '' && id !== NONE ? id : undefined;
+}
+
+/** The last error of a row. One that was never attempted here may hold the words of its writer, which are none. */
+export function lastErrorOf(row: ForeignRow): ErrorType | undefined {
+  return ERROR_TYPES.find((type) => type === row['error_type']);
 }
 
 /** A writer may have written the time in another form than a period has. */

@@ -1,15 +1,8 @@
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
-import {
-  ALWAYS,
-  type CauseOptions,
-  causeFilterOf,
-  type FilterOptions,
-  filterOf,
-  periodOf,
-} from '../../session/filter-options.ts';
+import { ALWAYS, type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
 import type { Session } from '../../session/session.ts';
 
-export interface ReplayOptions extends FilterOptions, CauseOptions {
+export interface ReplayOptions extends FilterOptions {
   readonly maxAge?: number;
   readonly includeStopped?: boolean;
   readonly limit?: number;
@@ -25,12 +18,8 @@ const DEFAULT_RATE = 500;
 /** The operation that a replay is. */
 export async function replayRequest(options: ReplayOptions, session: Session): Promise<NewOperation> {
   const { from, to, rate = DEFAULT_RATE, limit, maxAge, includeStopped = false } = options;
-  const { tenant_id, integration_config_id, ...given } = {
-    ...(await filterOf(options, session)),
-    ...causeFilterOf(options),
-  };
-  const own = { ...(tenant_id && { tenant_id }), ...(integration_config_id && { integration_config_id }) };
-  const filter = { ...given, ...own };
+  const filter = await filterOf(options, session);
+  const { tenant_id, integration_config_id, ...given } = filter;
   const dated = from !== undefined || to !== undefined;
   const period = periodOf(options, session.clock());
   // Without --to the cut-off is the end. It is left open here, so that the same command has the same period later.

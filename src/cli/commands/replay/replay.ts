@@ -7,7 +7,7 @@ import { confirm } from '../../../terminal/confirm.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseDuration, parseId, parseRate } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { addCauseOptions, addFilterOptions } from '../../session/filter-options.ts';
+import { addFilterOptions } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { describePreview, describeReplay, sampleOf } from './replay-report.ts';
 import { type ReplayOptions, replayRequest } from './replay-request.ts';
@@ -15,12 +15,10 @@ import { type ReplayRun, replayRun } from './replay-run.ts';
 import { unfinishedReplay } from './unfinished-replay.ts';
 
 export function addReplay(program: Command, context: CliContext): void {
-  const command = addCauseOptions(
-    addFilterOptions(
-      program
-        .command('replay')
-        .description('send given-up notifications again, by filter; shows first what it would send'),
-    ),
+  const command = addFilterOptions(
+    program
+      .command('replay')
+      .description('send given-up notifications again, by filter; shows first what it would send'),
   )
     .option('--max-age <D>', 'exclude notifications that were created longer ago (6h, 2d)', parseDuration)
     .option(

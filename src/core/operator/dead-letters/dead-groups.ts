@@ -1,9 +1,10 @@
 import type { Channel } from '../../model/channels.ts';
-import { ERROR_TYPES, type ErrorType, policyOf } from '../../model/error-types.ts';
+import { type ErrorType, policyOf } from '../../model/error-types.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { withoutAddresses } from '../../model/text.ts';
 import { failedAt } from '../../model/work/failed-at.ts';
 import { workFaults } from '../../model/work/work-rules.ts';
+import { integrationOf, lastErrorOf } from '../search-filter.ts';
 
 /** Dead notifications that one repair brings back: same channel, integration, reason and last error. */
 export interface DeadGroup {
@@ -45,15 +46,11 @@ export function groupDead(rows: readonly NotificationRow[]): DeadGroup[] {
     .sort((a, b) => b.count - a.count || (a.newest_at < b.newest_at ? 1 : -1));
 }
 
-/** The same for every member of a group, and for no other notification. */
+/** The same for every member of a group, and for no other notification: what the group's filter asks for. */
 function groupKey(row: NotificationRow): string {
-  const { channel, integration_config_id, failure_reason } = row;
-  return JSON.stringify([channel, integration_config_id ?? null, failure_reason, lastError(row) ?? null]);
-}
-
-/** A row that was never attempted here keeps the words of its writer. */
-function lastError({ error_type }: NotificationRow): ErrorType | undefined {
-  return ERROR_TYPES.find((type) => type === error_type);
+  const { channel, failure_reason } = row;
+  const foreign = { ...row };
+  return JSON.stringify([channel, integrationOf(foreign) ?? null, failure_reason, lastErrorOf(foreign) ?? null]);
 }
 
 function groupOf(members: readonly Member[]): DeadGroup | undefined {
@@ -61,13 +58,13 @@ function groupOf(members: readonly Member[]): DeadGroup | undefined {
   const [newest] = newestFirst;
   const failure_reason = newest?.row.failure_reason;
   if (newest === undefined || failure_reason === undefined) return undefined;
-  const { channel, integration_config_id, error_message, response_code } = newest.row;
-  const error_type = lastError(newest.row);
+  const { channel, error_message, response_code } = newest.row;
+  const error_type = lastErrorOf({ ...newest.row });
   return {
     channel,
     failure_reason,
     error_type: error_type ?? null,
-    integration: integration_config_id ?? null,
+    integration: integrationOf({ ...newest.row }) ?? null,
     count: members.length,
     tenants: new Set(members.map(({ row }) => row.tenant_id)).size,
     oldest_at: newestFirst.at(-1)?.at ?? newest.at,
