@@ -37,6 +37,12 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(after).toMatchObject({ work_queue: row.work_queue, work_at: row.work_at });
   });
 
+  it('leaves the name of who wrote the row last, so that the indexer sees what a writer changed before', async () => {
+    const row = await put({ updated_by: 'user-1' });
+    const { row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
+    expect(after).toMatchObject({ updated_by: 'user-1' });
+  });
+
   it('claims a due row in whichever shard it is', async () => {
     const row = await put({ work_queue: 'due#normal#63' });
     const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');

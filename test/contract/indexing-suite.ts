@@ -49,7 +49,8 @@ export function indexingSuite(store: () => StoreUnderTest): void {
       { ...fresh(), ...ours, work_queue: undefined, failure_reason: 'EXPIRED' },
       { ...fresh(), ...ours, send_status: 'SUCCESS', work_queue: undefined, history_bucket: '2026-01-01#0' },
     ].map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)));
-    for (const row of [...foreign, ...left]) await put(row);
+    const corrected = left.map((row) => ({ ...row, log_id: fresh().log_id, recipient_address: 'r' }));
+    for (const row of [...foreign, ...left, ...corrected]) await put(row);
     const found = new Set<unknown>();
     let scanned = 0;
     let pages = 0;
@@ -63,8 +64,8 @@ export function indexingSuite(store: () => StoreUnderTest): void {
       next = page.next;
     } while (next !== undefined);
     expect(pages).toBeGreaterThan(1);
-    expect(scanned).toBeGreaterThanOrEqual(303);
-    expect(foreign.filter(({ log_id }) => !found.has(log_id))).toEqual([]);
+    expect(scanned).toBeGreaterThanOrEqual(306);
+    expect([...foreign, ...corrected].filter((row) => !found.has(row['log_id']))).toEqual([]);
     expect(left.filter((row) => found.has(row['log_id']))).toEqual([]);
     const [row] = foreign;
     const log_id = row?.log_id ?? '';

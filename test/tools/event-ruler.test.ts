@@ -125,6 +125,9 @@ type Row = Readonly<Record<string, object>>;
 const WORK_QUEUE = { work_queue: { S: 'due#normal#1' } };
 const HISTORY = { history_bucket: { S: '2026-11-21#3' } };
 
+const OURS: Row = { updated_by: { S: 'notification-retry' } };
+const CORRECTED: Row = { recipient_address: { S: 'yamada@example.com' }, message_body: { S: '本文' } };
+
 const WAKING: readonly (readonly [name: string, row: Row])[] = [
   ['a failed row of BATCH-951', { send_status: { S: 'FAILED' }, next_retry_at: { S: '2026-11-21T08:30:00.000Z' } }],
   ['a row that was not sent yet', { send_status: { S: 'PENDING' } }],
@@ -140,9 +143,9 @@ const WAKING: readonly (readonly [name: string, row: Row])[] = [
   ["a row with its writer's own failure_reason", { send_status: { S: 'FAILED' }, failure_reason: { S: 'full' } }],
   ["a row with its writer's own index keys", { ...WORK_QUEUE, send_status: { S: 'FAILED' } }],
   ['a row of ours that another writer changed', { ...HISTORY, ...WORK_QUEUE, updated_by: { S: 'BATCH-951' } }],
+  ['a row in work, corrected', { ...OURS, ...HISTORY, ...WORK_QUEUE, ...CORRECTED, send_status: { S: 'RETRY' } }],
+  ['a delivered row, corrected', { ...OURS, ...HISTORY, ...CORRECTED, send_status: { S: 'SUCCESS' } }],
 ];
-
-const OURS: Row = { updated_by: { S: 'notification-retry' } };
 
 const SLEEPING: readonly (readonly [name: string, row: Row])[] = [
   ['a row in the work index', { ...OURS, ...HISTORY, ...WORK_QUEUE, send_status: { S: 'FAILED' } }],
@@ -150,7 +153,8 @@ const SLEEPING: readonly (readonly [name: string, row: Row])[] = [
   ['a row that is claimed', { ...OURS, ...HISTORY, ...WORK_QUEUE, send_status: { S: 'SENDING' } }],
   ['a row that was given up', { ...OURS, send_status: { S: 'FAILED' }, failure_reason: { S: 'INVALID_RECIPIENT' } }],
   ['a row that we delivered', { ...HISTORY, send_status: { S: 'SUCCESS' } }],
-  ['a row that others are sending', { send_status: { S: 'SENDING' } }],
+  ['a row that others are sending', { ...CORRECTED, send_status: { S: 'SENDING' } }],
+  ['a claimed row, corrected', { ...OURS, ...WORK_QUEUE, ...CORRECTED, send_status: { S: 'SENDING' } }],
 ];
 
 function changeOf(row: Row, eventName = 'INSERT') {
@@ -197,6 +201,7 @@ const anyChange = fc
         failure_reason: anyAttribute,
         history_bucket: anyAttribute,
         message_body: anyAttribute,
+        updated_by: fc.oneof(anyAttribute, fc.constant({ S: 'notification-retry' })),
       },
       { requiredKeys: [] },
     ),

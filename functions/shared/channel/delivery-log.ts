@@ -43,5 +43,6 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
 }
 
 function holderName(holder: Holder): string {
+  if ('content' in holder) return 'new content of its writer';
   return 'breaker' in holder ? holder.breaker : `the budget of ${holder.budget}`;
 }

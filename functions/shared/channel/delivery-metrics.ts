@@ -55,8 +55,9 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
     if (record !== undefined && record.retry_attempt > 0) sumUpRetry(record, verdict, sums);
   }
   if (verdict.status === 'SUCCESS') sums.add('Delivered');
-  if (held_by !== undefined) sums.add('breaker' in held_by ? 'Held' : 'Paced');
-  else if (verdict.status === 'RETRY') sums.add('Retried');
+  if (held_by === undefined && verdict.status === 'RETRY') sums.add('Retried');
+  if (held_by !== undefined && 'breaker' in held_by) sums.add('Held');
+  if (held_by !== undefined && 'budget' in held_by) sums.add('Paced');
   if (verdict.status === 'FAILED') {
     sums.add(endOf(verdict));
     sums.addBy('GivenUp', verdict.failure_reason);

@@ -1,5 +1,5 @@
 import { FilterCriteria } from 'aws-cdk-lib/aws-lambda';
-
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../src/core/model/foreign-row.ts';
 import { UPDATED_BY } from '../../../src/core/model/notification.ts';
 
 // `exists` works on leaves only, so the patterns include the type keys. One filter cannot match a field that is either
@@ -10,7 +10,8 @@ const present = { S: [{ exists: true }] };
 /** Our own writers set one of these columns, also when they give a row up. */
 const notOurs = { work_queue: absent, failure_reason: absent };
 /** Each of our writes leaves our name, so someone else has written the row last. */
-const writtenByOthers = { $or: [{ updated_by: absent }, { updated_by: { S: [{ 'anything-but': [UPDATED_BY] }] } }] };
+const writtenByOthers = [{ updated_by: absent }, { updated_by: { S: [{ 'anything-but': [UPDATED_BY] }] } }];
+const withReasonOrKeys = [{ work_queue: absent, failure_reason: present }, { work_queue: present }];
 
 const written = (newImage: Readonly<Record<string, object>>) =>
   FilterCriteria.filter({
@@ -30,6 +31,11 @@ export const FOREIGN_ROWS = [
   // Delivered by others: the history lookups must find these rows.
   written({ send_status: { S: ['SUCCESS'] }, history_bucket: absent }),
   // With a reason, or with index keys, that may not be ours: the indexer decides.
-  written({ work_queue: absent, failure_reason: present, ...writtenByOthers }),
-  written({ work_queue: present, ...writtenByOthers }),
+  written({ $or: withReasonOrKeys.flatMap((row) => writtenByOthers.map((by) => ({ ...row, ...by }))) }),
+  // With content, which is in no row that was taken in: its writer has put it there since, in whichever state (invariant
+  // 14). While a worker has the row, the image of its settlement is the one to read.
+  written({
+    $or: [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map((column) => ({ [column]: present })),
+    send_status: { S: [{ 'anything-but': ['SENDING'] }] },
+  }),
 ];

@@ -1,4 +1,5 @@
 import type { RowScan } from '../../core/indexing/reconcile.ts';
+import { hasContent } from '../../core/model/foreign-row.ts';
 import { UPDATED_BY } from '../../core/model/notification.ts';
 
 type StoredRow = Readonly<Record<string, unknown>>;
@@ -26,7 +27,9 @@ export function memoryRowScan(
   };
 }
 
-function isOurs({ updated_by, work_queue, failure_reason, send_status, history_bucket }: StoredRow): boolean {
+function isOurs(row: StoredRow): boolean {
+  if (hasContent(row)) return false;
+  const { updated_by, work_queue, failure_reason, send_status, history_bucket } = row;
   const ours = updated_by === UPDATED_BY && (typeof work_queue === 'string' || typeof failure_reason === 'string');
   return ours || (send_status === 'SUCCESS' && history_bucket !== undefined);
 }

@@ -66,6 +66,7 @@ export class MemoryTables implements IndexStore {
           last_attempt: row.last_attempt + 1,
         },
         remove: ['next_retry_at'],
+        by: row.updated_by,
       });
       const claimed = this.row(log_id);
       return claimed === undefined ? { claimed: false } : { claimed: true, row: claimed };
@@ -166,12 +167,14 @@ export class MemoryTables implements IndexStore {
     return row !== undefined && isSame({ ...row }, { ...was }, columns);
   }
 
-  #apply(log_id: string, { set, remove = [] }: RowChange): void {
+  /** @param change.by who wrote the row last: every write but a claim leaves our name */
+  #apply(log_id: string, { set, remove = [], ...change }: RowChange & { readonly by?: string | undefined }): void {
+    const by = 'by' in change ? change.by : UPDATED_BY;
     const next: StoredRow = {
       ...this.log.get(log_id),
       ...set,
       updated_at: this.#clock().toISOString(),
-      updated_by: UPDATED_BY,
+      ...(by !== undefined && { updated_by: by }),
     };
     for (const name of remove) delete next[name];
     this.log.set(log_id, next);

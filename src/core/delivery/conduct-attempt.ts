@@ -1,8 +1,9 @@
 import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
+import { hasContent } from '../model/foreign-row.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
-import type { Clock } from '../model/time.ts';
+import { type Clock, isoAfter } from '../model/time.ts';
 import type { Claim } from './claim-plan.ts';
 import type { Held, ProviderGate } from './provider-gate.ts';
 import { type SendDeps, send } from './send.ts';
@@ -22,7 +23,7 @@ export type AttemptOutcome =
   | { readonly kind: 'skipped'; readonly reason: ErrorType }
   /** Nothing was sent: an event had shown that an earlier attempt arrived. */
   | { readonly kind: 'arrived' }
-  /** Nothing was sent: a breaker is open, or a budget is used up. */
+  /** Nothing was sent: a breaker is open, a budget is used up, or the row's new content is not stored yet. */
   | { readonly kind: 'held'; readonly hold: Held }
   /** `provider_down`: the provider is down, so a failure does not count against the notification. */
   | { readonly kind: 'sent'; readonly result: SendResult; readonly provider_down: boolean };
@@ -38,7 +39,10 @@ export interface ConductDeps extends SendDeps {
   readonly clock: Clock;
 }
 
-/** Makes the attempt, unless it is pointless or the provider is down. Writes nothing. */
+/** The indexer takes new content in within seconds. */
+const REPLACED_MS = 60_000;
+
+/** Makes the attempt, unless it is pointless, the provider is down, or its content replaced. Writes nothing. */
 export async function conductAttempt(attempt: ClaimedAttempt, deps: ConductDeps): Promise<ConductedAttempt> {
   const { row, claim, received } = attempt;
   const withoutSend = (outcome: AttemptOutcome): ConductedAttempt => {
@@ -47,6 +51,12 @@ export async function conductAttempt(attempt: ClaimedAttempt, deps: ConductDeps)
   };
   if (arrived(row.delivery_by_attempt)) return withoutSend({ kind: 'arrived' });
   if (claim.skip !== undefined) return withoutSend({ kind: 'skipped', reason: claim.skip });
+  // Its writer has corrected it since it was taken in: what is stored may go to the wrong recipient.
+  if (hasContent({ ...row })) {
+    const until = isoAfter(deps.clock(), REPLACED_MS);
+    const { error_type = 'UNKNOWN' } = row;
+    return withoutSend({ kind: 'held', hold: { do: 'hold', until, error_type, by: { content: 'replaced' } } });
+  }
   const admission = await deps.gate.admit(row, received.message.options?.force ?? false);
   if (admission.do === 'hold') return withoutSend({ kind: 'held', hold: admission });
   const started = deps.clock();

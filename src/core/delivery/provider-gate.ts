@@ -10,8 +10,11 @@ export interface Admitted {
   report(result: SendResult): Promise<boolean>;
 }
 
-/** What holds a notification: the breaker of its provider, by its providerKey, or the budget of its channel. */
-export type Holder = { readonly breaker: string } | { readonly budget: string };
+/**
+ * What holds a notification: the breaker of its provider, by its providerKey, the budget of its channel, or content that
+ * its writer has put into the row and that is not stored yet.
+ */
+export type Holder = { readonly breaker: string } | { readonly budget: string } | { readonly content: 'replaced' };
 
 /** The provider is down, or its allowance is used up: the notification waits. */
 export interface Held {

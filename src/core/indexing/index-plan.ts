@@ -1,17 +1,16 @@
-import { CHANNELS, type Channel } from '../model/channels.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
-import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
+import { type ForeignRow, hasContent } from '../model/foreign-row.ts';
 import { type NotificationContent, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
 import { providerHost } from '../model/provider-key.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
-import { parseTime } from '../model/time.ts';
-import { historyKeys } from '../model/work/history-index.ts';
+import { type HistoryKeys, historyKeys } from '../model/work/history-index.ts';
 import { BASE_SHARDS, type IndexShards } from '../model/work/index-shards.ts';
 import { setAside } from '../model/work/set-aside.ts';
 import { workFaults } from '../model/work/work-rules.ts';
 import { parseWorkQueue, workQueueOf } from '../model/work-index.ts';
-import { hasContent, isContent, moveContent, NOTES } from './inline-content.ts';
+import { isContent, moveContent, NOTES } from './inline-content.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
+import { inUtc, keptFrom, timeOf, workKeys } from './work-keys.ts';
 
 /** What a stage adds to the rules. */
 export interface IndexTerms {
@@ -25,7 +24,7 @@ export interface IndexTerms {
 export type IndexPlan =
   | {
       /**
-       * `index`: the row needs work. `history`: its writer has delivered or deleted it, so it only becomes findable, and
+       * `index`: the row needs work. `history`: it is delivered, deleted or given up, so it only becomes findable, and
        * its content is encrypted and expires.
        * `set_aside`: the row is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
        */
@@ -54,15 +53,17 @@ export function planIndex(
   { time_zone, shards = BASE_SHARDS }: IndexTerms = {},
 ): IndexPlan {
   const { log_id, tenant_id } = row;
-  if (typeof log_id !== 'string' || isGivenUp(row)) return { do: 'ignore' };
+  if (typeof log_id !== 'string') return { do: 'ignore' };
   const inline = hasContent(row);
   const deleted = row['is_deleted'] === true;
-  if (deleted && !inline) return { do: 'ignore' };
+  const given_up = isGivenUp(row);
+  if ((deleted || given_up) && !inline) return { do: 'ignore' };
   if (!inline && row['work_queue'] !== undefined) return planIndexed(row, now, shards);
-  // Someone else sends it.
+  // Someone else sends it, or a worker of ours: then its settlement is the next image, with the content in it.
   if (row['send_status'] === 'SENDING') return { do: 'ignore' };
-  const ended = deleted || row['send_status'] === 'SUCCESS';
   const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
+  const corrected = given_up && isSetAside(row) && faults.length === 0;
+  const ended = deleted || row['send_status'] === 'SUCCESS' || (given_up && !corrected);
   // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.
   const nameless = faults.some(({ column }) => column === 'tenant_id' || column === 'log_id');
   if (typeof tenant_id !== 'string' || nameless) {
@@ -77,23 +78,46 @@ export function planIndex(
     }),
     ...inUtc(row, time_zone),
   };
-  const moved = inline && !faults.some(({ column }) => isContent(column)) ? moveContent(row) : { remove: [] };
-  if (ended) return { do: 'history', set: { ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
+  const storable = inline && !faults.some(({ column }) => isContent(column));
+  if (ended) return planEnded(row, history, { storable, given_up });
+  const moved = storable ? moveContent(row) : { remove: [] };
   if (faults.length > 0) {
     const { set, why } = setAside(faults, now);
     return { do: 'set_aside', why, set: { ...set, ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   }
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
+  const host = inline ? hostOf(row) : { set: {}, remove: [] };
   return {
     do: 'index',
-    set: { ...history, ...workKeys(row, log_id, taking), ...hostOf(row), ...written },
+    set: { ...history, ...workKeys(row, log_id, taking), ...host.set, ...written },
     ...moved,
     remove: [
       ...moved.remove,
+      ...host.remove,
       ...(row['failure_reason'] === undefined ? [] : ['failure_reason']),
       ...emptyColumns(row, moved.remove),
     ],
   };
+}
+
+/**
+ * The content of a row that needs no work leaves it, whoever put it there when (invariant 14). Of a row that has been
+ * taken in before nothing else changes: why it was given up stands until its writer removes the reason, and the answers
+ * in it are ours.
+ */
+function planEnded(
+  row: ForeignRow,
+  history: HistoryKeys,
+  { storable, given_up }: { readonly storable: boolean; readonly given_up: boolean },
+): IndexPlan {
+  const known = typeof row['history_bucket'] === 'string';
+  const moved = storable ? moveContent(row, { notes: !known }) : { remove: [] };
+  const host = storable ? hostOf(row) : { set: {}, remove: [] };
+  const remove = [...moved.remove, ...host.remove, ...(given_up ? [] : keysOf(row))];
+  // Not even a time: each write of a row with content brings it here again.
+  if ((known || given_up) && remove.length === 0) return { do: 'ignore' };
+  const expires_at = known && typeof row['expires_at'] === 'number' ? row['expires_at'] : history.expires_at;
+  return { do: 'history', set: known ? { expires_at, ...host.set } : { ...history }, ...moved, remove };
 }
 
 /** A malformed row must not stay in the work index, and a writer's own time there would make it look like ours. */
@@ -105,9 +129,14 @@ function keysOf(row: ForeignRow): string[] {
  * The pipeline has given the row up. Anyone may write a failure_reason; one of ours has a reason that we know, and
  * either our name on the row, or the time when it was last due.
  */
-function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: ForeignRow): boolean {
+export function isGivenUp({ failure_reason, updated_by, work_at, work_queue }: ForeignRow): boolean {
   const known = ERROR_TYPES.some((reason) => reason === failure_reason);
   return known && work_queue === undefined && (updated_by === UPDATED_BY || work_at !== undefined);
+}
+
+/** FAILED before any attempt, until its writer corrects it: an attempt leaves the time when it was due. */
+function isSetAside({ failure_reason, work_at }: ForeignRow): boolean {
+  return failure_reason === 'FORMAT_ERROR' && work_at === undefined;
 }
 
 /**
@@ -124,97 +153,18 @@ function planIndexed(row: ForeignRow, now: Date, shards: IndexShards): IndexPlan
   return { do: 'index', set: { work_queue: workQueueOf(queue.state, priority, log_id, shards.work) }, remove: [] };
 }
 
-/** Times that others read again: the stage's zone is known here only. */
-const WRITTEN_TIMES = ['created_at', 'scheduled_at', 'sent_at', 'next_retry_at'] as const;
-
-/** The row's times that have no zone, in UTC; none in a stage whose writers write UTC. */
-function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRow {
-  const read = (zone: string | undefined) =>
-    WRITTEN_TIMES.map((column) => [column, timeOf(row, column, zone)?.toISOString()] as const);
-  const asUtc = new Map(read(undefined));
-  return Object.fromEntries(read(time_zone).filter(([column, time]) => time !== asUtc.get(column)));
-}
-
-/** When a row is taken in, and by which rules. */
-interface Taking {
-  readonly now: Date;
-  readonly policy: RetryPolicy;
-  readonly time_zone: string | undefined;
-  readonly shards: IndexShards;
-}
-
-function workKeys(row: ForeignRow, log_id: string, taking: Taking): Partial<NotificationRow> {
-  const priority = priorityOf(row);
-  const send_attempts = attemptsMade(row);
-  const limit = numberOf(row, 'max_retry_count') ?? taking.policy.priorities[priority].max_retries;
-  const begun = send_attempts > 0;
-  const first_attempt_at = windowStart(row, begun, taking)?.toISOString();
-  return {
-    channel: channelOf(row),
-    priority,
-    send_attempts,
-    attempts_left: Math.max(0, limit + 1 - send_attempts),
-    retry_count: Math.max(0, send_attempts - 1),
-    last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
-    ...(first_attempt_at !== undefined && { first_attempt_at }),
-    work_queue: workQueueOf('due', priority, log_id, taking.shards.work),
-    work_at: dueTime(row, begun, taking).toISOString(),
-  };
-}
-
 /** NULL means absent, and takes bytes of the kilobyte that a write unit covers. */
 function emptyColumns(row: ForeignRow, removed: readonly string[]): string[] {
   return NULLABLE.filter((column) => row[column] === null && !removed.includes(column));
 }
 
-/** A row that waits for its time, or for its writer, is kept for two years from then on. */
-function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
-  const times = [now, ...['next_retry_at', 'scheduled_at'].map((column) => timeOf(row, column, time_zone) ?? now)];
-  return new Date(Math.max(...times.map((time) => time.getTime())));
-}
-
 /**
- * The retention window starts with the first attempt; if the row does not say when that was, the window starts now. A
- * row that was never attempted expires a window after its scheduled time (docs/decisions/0083).
+ * A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear; that of an
+ * earlier recipient goes.
  */
-function windowStart(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date | undefined {
-  return timeOf(row, 'first_attempt_at', time_zone) ?? (begun ? now : timeOf(row, 'scheduled_at', time_zone));
-}
-
-/** A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear. */
-function hostOf({ integration_config_id, recipient_address }: ForeignRow): Pick<NotificationRow, 'provider_host'> {
+function hostOf({ integration_config_id, recipient_address, provider_host }: ForeignRow) {
   const known = typeof integration_config_id === 'string' && integration_config_id !== '';
   const host = known || typeof recipient_address !== 'string' ? undefined : providerHost(recipient_address);
-  return host === undefined ? {} : { provider_host: host };
-}
-
-/** Never in the past: a sweep decides by the due time whether a row is new since the last sweep. */
-function dueTime(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date {
-  const scheduled = begun ? undefined : timeOf(row, 'scheduled_at', time_zone);
-  const wanted = timeOf(row, 'next_retry_at', time_zone) ?? scheduled ?? now;
-  return wanted > now ? wanted : now;
-}
-
-/** Counted attempts so far. A FAILED row was sent at least once; a PENDING row only if it has retries. */
-function attemptsMade(row: ForeignRow): number {
-  const retries = numberOf(row, 'retry_count') ?? 0;
-  const implied = retries > 0 ? retries + 1 : row['send_status'] === 'PENDING' ? 0 : 1;
-  return Math.max(numberOf(row, 'send_attempts') ?? 0, implied);
-}
-
-function channelOf(row: ForeignRow): Channel {
-  const named = row['channel'] ?? String(row['notification_type']).toLowerCase();
-  const channel = CHANNELS.find((candidate) => candidate === named);
-  if (channel === undefined) throw new Error('A row passed its rules without a channel.');
-  return channel;
-}
-
-function timeOf(row: ForeignRow, column: string, time_zone: string | undefined): Date | undefined {
-  const value = row[column];
-  return typeof value === 'string' ? parseTime(value, time_zone) : undefined;
-}
-
-function numberOf(row: ForeignRow, column: string): number | undefined {
-  const value = row[column];
-  return typeof value === 'number' ? value : undefined;
+  if (host !== undefined) return { set: { provider_host: host }, remove: [] };
+  return { set: {}, remove: provider_host === undefined ? [] : ['provider_host'] };
 }

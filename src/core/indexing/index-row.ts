@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
 import type { IndexShards } from '../model/work/index-shards.ts';
 import { setAside } from '../model/work/set-aside.ts';
-import { type IndexPlan, planIndex } from './index-plan.ts';
+import { type IndexPlan, isGivenUp, planIndex } from './index-plan.ts';
 import { contentFaults, rowFaults } from './row-rules.ts';
 
 /** A row as a change record of the table shows it. */
@@ -100,6 +100,8 @@ async function setUnstorableAside(
   store: IndexStore,
 ): Promise<IndexOutcome> {
   const { row } = image;
+  // It says so already: our own write of that brought it here again.
+  if (isGivenUp(row)) return { outcome: 'ignored' };
   const faults = rowFaults(row);
   const unstorable = { column: 'message_body', rule: message, expected: 'a smaller row' };
   const { set, why } = setAside(faults.length > 0 ? faults : [unstorable], now);

@@ -1,29 +1,24 @@
-import type { ForeignRow } from '../model/foreign-row.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type ForeignRow } from '../model/foreign-row.ts';
 import type { MessageFormat, NotificationContent } from '../model/notification.ts';
-
-const CONTENT_COLUMNS = ['recipient_address', 'subject', 'message_body', 'message_format'] as const;
-/** The fallback recipient (failover.ts); few rows have one. */
-const FALLBACK_COLUMNS = ['fallback_recipient', 'fallback_integration_config_id'] as const;
 
 /** TEXT columns that may be as long as a body, and would make every write of the row as expensive. */
 export const NOTES = ['response_message', 'error_details'] as const;
-
-/** The row holds content or recipients, which must not stay in it. */
-export function hasContent(row: ForeignRow): boolean {
-  return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((column) => (row[column] ?? null) !== null);
-}
 
 export function isContent(column: string): boolean {
   return [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].some((candidate) => candidate === column);
 }
 
-/** The content of a row, and the columns that it leaves. */
-export function moveContent(row: ForeignRow) {
+/**
+ * The content of a row, and the columns that it leaves.
+ * @param notes whether the answers in the row are its writer's
+ */
+export function moveContent(row: ForeignRow, { notes }: { readonly notes: boolean } = { notes: true }) {
   const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
-  return { content: contentOf(row), remove: [...CONTENT_COLUMNS, ...fallback, ...NOTES] };
+  const noted = notes ? NOTES : [];
+  return { content: contentOf(row, noted), remove: [...CONTENT_COLUMNS, ...fallback, ...noted] };
 }
 
-function contentOf(row: ForeignRow): NotificationContent {
+function contentOf(row: ForeignRow, notes: readonly string[]): NotificationContent {
   const { subject } = row;
   return {
     recipient: String(row['recipient_address']),
@@ -31,7 +26,7 @@ function contentOf(row: ForeignRow): NotificationContent {
     body: String(row['message_body']),
     format: (row['message_format'] ?? 'PLAIN') as MessageFormat,
     ...fallbackOf(row),
-    ...Object.fromEntries(NOTES.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
+    ...Object.fromEntries(notes.filter((name) => typeof row[name] === 'string').map((name) => [name, row[name]])),
   };
 }
 

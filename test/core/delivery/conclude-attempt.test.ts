@@ -69,7 +69,7 @@ describe('an attempt whose record RetryLog refuses', () => {
     const { report, row, records } = await deliver();
     expect(report).toMatchObject({ disposition: { do: 'return', after_seconds: 65 }, error });
     const claim = { send_status: 'SENDING', claim_until: later(65_000), claim_id: row?.claim_id ?? '' } as const;
-    expect(row).toEqual(settledRow({ ...claim, retry_count: 0 }));
+    expect(row).toEqual(settledRow({ ...claim, retry_count: 0 }, ['updated_by']));
     expect([records, puts()]).toEqual([[], 6]);
   });
 

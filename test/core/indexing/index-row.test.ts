@@ -142,7 +142,73 @@ describe('a failure_reason', () => {
     ['that we wrote', { updated_by: 'notification-retry' }],
     ['of a row that was in the work index', { work_at: T0.toISOString(), updated_by: 'user-1' }],
   ])('%s does', (_, changes) => {
-    expect(index({ ...given, ...changes })).toEqual({ do: 'ignore' });
+    const plan = index({ ...given, ...changes });
+    expect(plan).toMatchObject({ do: 'history', remove: expect.arrayContaining(['recipient_address']) });
+    expect(plan.do !== 'ignore' && [...plan.remove, ...Object.keys(plan.set)]).not.toContain('failure_reason');
+  });
+});
+
+describe('content that its writer puts into a row that was taken in', () => {
+  const { recipient_address, message_body, subject, message_format, ...moved } = sample;
+  const content = { recipient_address, message_body, subject, message_format };
+  const taken = {
+    ...moved,
+    history_bucket: '2026-02-01#1',
+    expires_at: 1_900_000_000,
+    updated_by: 'notification-retry',
+  };
+  const gone = ['recipient_address', 'subject', 'message_body', 'message_format'];
+  const corrected = { do: 'history', set: { expires_at: taken.expires_at }, content: { recipient: '#notifications' } };
+
+  it.each([
+    ['is delivered', { send_status: 'SUCCESS' }],
+    ['was given up', { failure_reason: 'INVALID_RECIPIENT', work_at: T0.toISOString() }],
+    [
+      'was given up, and another program changed last',
+      { failure_reason: 'EXPIRED', work_at: 'x', updated_by: 'user-1' },
+    ],
+    ['was cancelled', { failure_reason: 'CANCELLED', work_at: T0.toISOString() }],
+    ['is deleted', { is_deleted: true }],
+  ])('leaves one that %s, which stays as it was', (_, state) => {
+    expect(index({ ...taken, ...state, ...content })).toEqual({
+      ...corrected,
+      content: expect.objectContaining(corrected.content),
+      remove: gone,
+    });
+    expect(index({ ...taken, ...state })).toEqual({ do: 'ignore' });
+  });
+
+  it.each([
+    ['waits for its retry', { send_status: 'RETRY' }],
+    ['is dead', { work_queue: 'dead#important#1', failure_reason: 'MAX_RETRIES' }],
+  ])('brings back one that %s', (_, state) => {
+    const indexed = { channel: 'slack', priority: 'important', attempts_left: 1, last_attempt: 2 };
+    const work = { work_queue: 'due#important#1', work_at: T0.toISOString() };
+    expect(index({ ...taken, ...indexed, ...work, ...state, ...content })).toMatchObject({
+      do: 'index',
+      set: { work_queue: expect.stringMatching('due#'), send_attempts: 3 },
+      remove: expect.arrayContaining(gone),
+    });
+  });
+
+  it('waits while a worker has the row: what becomes of the attempt shows it again', () => {
+    const claimed = { send_status: 'SENDING', work_queue: 'due#important#1', work_at: T0.toISOString() };
+    expect(index({ ...taken, ...claimed, ...content })).toEqual({ do: 'ignore' });
+  });
+
+  it('corrects a row that was set aside before any attempt, with its reason still there', () => {
+    const aside = { ...taken, failure_reason: 'FORMAT_ERROR' };
+    expect(index({ ...aside, ...content })).toMatchObject({
+      do: 'index',
+      remove: expect.arrayContaining(['failure_reason', ...gone]),
+    });
+    expect(index({ ...aside, ...content, notification_type: 'FAX' })).toMatchObject({ ...corrected, remove: gone });
+    expect(index({ ...aside, ...content, message_body: 7 })).toEqual({ do: 'ignore' });
+    expect(index({ ...aside, ...content, tenant_id: 7 })).toEqual({ do: 'ignore' });
+  });
+
+  it('is left in a delivered row if it cannot be stored, without a write that brings it again', () => {
+    expect(index({ ...taken, ...content, send_status: 'SUCCESS', message_body: 7 })).toEqual({ do: 'ignore' });
   });
 });
 
@@ -214,6 +280,11 @@ describe('a row of another writer', () => {
     expect(index(hook)).toMatchObject({ set: { provider_host: 'hooks.example.com' } });
     expect(index({ ...hook, integration_config_id: 'IC001' })).not.toHaveProperty('set.provider_host');
     expect(index(without)).not.toHaveProperty('set.provider_host');
+    const earlier = { provider_host: 'hooks.example.com' };
+    expect(index({ ...without, ...earlier })).toMatchObject({ remove: expect.arrayContaining(['provider_host']) });
+    expect(index({ ...hook, ...earlier, recipient_address: 'https://b.example.com/x' })).toMatchObject({
+      set: { provider_host: 'b.example.com' },
+    });
   });
 
   it('stores its fallback recipient with the content, and keeps only the fallback channel in the row', () => {

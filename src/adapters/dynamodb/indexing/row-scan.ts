@@ -1,5 +1,6 @@
 import { type DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import type { RowScan } from '../../../core/indexing/reconcile.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
 import { UPDATED_BY } from '../../../core/model/notification.ts';
 import { type Item, toForeignRow } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
@@ -13,8 +14,8 @@ interface Tables {
 }
 
 /**
- * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows that the pipeline wrote last, with
- * work or with a reason why there is none, and delivered rows that are in the history.
+ * RowScan on NotificationLog. The filter leaves out what is certainly ours: rows without content that the pipeline wrote
+ * last, with work or with a reason why there is none, and delivered rows that are in the history.
  */
 export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
   return {
@@ -24,8 +25,9 @@ export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
           TableName: tables.notification_log,
           Limit: PAGE_SIZE,
           FilterExpression:
+            `${[...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map((column) => `attribute_exists(${column})`).join(' OR ')} OR (` +
             'NOT (updated_by = :us AND (attribute_type(work_queue, :text) OR attribute_type(failure_reason, :text))) ' +
-            'AND NOT (send_status = :delivered AND attribute_exists(history_bucket))',
+            'AND NOT (send_status = :delivered AND attribute_exists(history_bucket)))',
           ExpressionAttributeValues: { ':us': { S: UPDATED_BY }, ':text': { S: 'S' }, ':delivered': { S: 'SUCCESS' } },
           ReturnConsumedCapacity: 'TOTAL',
           ...(after && { ExclusiveStartKey: after as Item }),

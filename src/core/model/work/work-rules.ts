@@ -15,7 +15,7 @@ import {
 } from '../column-rules.ts';
 import { EVIDENCE } from '../delivery-by-attempt.ts';
 import { ERROR_TYPES } from '../error-types.ts';
-import type { ForeignRow } from '../foreign-row.ts';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS, type ForeignRow } from '../foreign-row.ts';
 import { RECIPIENT_TYPES, SEND_STATUSES } from '../notification.ts';
 import { PRIORITIES } from '../priorities.ts';
 import { type DueItem, type MalformedEntry, parseWorkQueue } from '../work-index.ts';
@@ -99,6 +99,8 @@ const WORK_RULES: readonly ColumnRule[] = [
   oneOf('recipient_type', 'chk_notification_log_recipient_type', RECIPIENT_TYPES),
   ...['integration_config_id', 'notification_id', 'created_by'].map((column) => text(column, OWN_TEXT_LENGTH)),
   ...['response_code', 'response_message', 'error_message', 'error_details'].map(freeText),
+  // Only text can be moved out, by an indexer that the stream's filter wakes.
+  ...[...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map(freeText),
   boolean('is_deleted'),
   time('next_retry_at'),
 ];

@@ -4,6 +4,7 @@ import { FOREIGN_ROWS } from '../../../../lib/constructs/indexing/indexer-stream
 import { matchesAny } from '../../../../src/local/emulator/events/event-filter.ts';
 
 const ours = { history_bucket: '2026-11-21#3', updated_by: 'notification-retry' };
+const corrected = { recipient_address: 'yamada@example.com', message_body: '本文' };
 
 function wakesTheIndexer(row: Record<string, unknown>, eventName = 'INSERT'): boolean {
   const record = { eventName, dynamodb: { NewImage: marshall({ log_id: 'NL001', ...row }) } };
@@ -25,6 +26,10 @@ describe('the due-indexer', () => {
     ["a row with its writer's own index keys", { send_status: 'FAILED', work_queue: 'due#normal#1' }],
     ['a row of ours that another writer changed', { ...ours, work_queue: 'due#normal#1', updated_by: 'BATCH-951' }],
     ['a row with a number for a reason', { send_status: 'FAILED', failure_reason: 4 }],
+    ['a row in work, corrected', { ...ours, ...corrected, send_status: 'RETRY', work_queue: 'due#normal#1' }],
+    ['a row that was given up, corrected', { ...ours, ...corrected, send_status: 'FAILED', failure_reason: 'EXPIRED' }],
+    ['a row that we delivered, with a new subject', { ...ours, send_status: 'SUCCESS', subject: '件名' }],
+    ['a row in work, with a new fallback', { ...ours, send_status: 'RETRY', work_queue: 'd', fallback_recipient: 'x' }],
   ])('runs for %s', (_, row) => {
     expect(wakesTheIndexer(row)).toBe(true);
     expect(wakesTheIndexer(row, 'MODIFY')).toBe(true);
@@ -37,7 +42,12 @@ describe('the due-indexer', () => {
     ['a row that was given up', { ...ours, send_status: 'FAILED', failure_reason: 'INVALID_RECIPIENT' }],
     ['a malformed row that was set aside', { ...ours, send_status: 'FAILED', failure_reason: 'FORMAT_ERROR' }],
     ['a row that we delivered', { ...ours, send_status: 'SUCCESS' }],
-    ['a row that others are sending', { send_status: 'SENDING' }],
+    ['a row that others are sending', { ...corrected, send_status: 'SENDING' }],
+    ['a claimed row, corrected', { ...ours, ...corrected, send_status: 'SENDING', work_queue: 'due#normal#1' }],
+    [
+      'a row of ours with columns of NULL',
+      { ...ours, send_status: 'RETRY', work_queue: 'due#normal#1', subject: null },
+    ],
   ])('does not run for %s', (_, row) => {
     expect(wakesTheIndexer(row)).toBe(false);
   });

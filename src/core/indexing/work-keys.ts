@@ -1,0 +1,91 @@
+import { CHANNELS, type Channel } from '../model/channels.ts';
+import { type ForeignRow, priorityOf } from '../model/foreign-row.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import type { RetryPolicy } from '../model/retry-policy.ts';
+import { parseTime } from '../model/time.ts';
+import type { IndexShards } from '../model/work/index-shards.ts';
+import { workQueueOf } from '../model/work-index.ts';
+
+/** Times that others read again: the stage's zone is known here only. */
+const WRITTEN_TIMES = ['created_at', 'scheduled_at', 'sent_at', 'next_retry_at'] as const;
+
+/** The row's times that have no zone, in UTC; none in a stage whose writers write UTC. */
+export function inUtc(row: ForeignRow, time_zone: string | undefined): ForeignRow {
+  const read = (zone: string | undefined) =>
+    WRITTEN_TIMES.map((column) => [column, timeOf(row, column, zone)?.toISOString()] as const);
+  const asUtc = new Map(read(undefined));
+  return Object.fromEntries(read(time_zone).filter(([column, time]) => time !== asUtc.get(column)));
+}
+
+/** When a row is taken in, and by which rules. */
+export interface Taking {
+  readonly now: Date;
+  readonly policy: RetryPolicy;
+  readonly time_zone: string | undefined;
+  readonly shards: IndexShards;
+}
+
+/** The routing, counters and time of a row that needs work, from what its writer says. */
+export function workKeys(row: ForeignRow, log_id: string, taking: Taking): Partial<NotificationRow> {
+  const priority = priorityOf(row);
+  const send_attempts = attemptsMade(row);
+  const limit = numberOf(row, 'max_retry_count') ?? taking.policy.priorities[priority].max_retries;
+  const begun = send_attempts > 0;
+  const first_attempt_at = windowStart(row, begun, taking)?.toISOString();
+  return {
+    channel: channelOf(row),
+    priority,
+    send_attempts,
+    attempts_left: Math.max(0, limit + 1 - send_attempts),
+    retry_count: Math.max(0, send_attempts - 1),
+    last_attempt: Math.max(send_attempts - 1, numberOf(row, 'last_attempt') ?? -1),
+    ...(first_attempt_at !== undefined && { first_attempt_at }),
+    work_queue: workQueueOf('due', priority, log_id, taking.shards.work),
+    work_at: dueTime(row, begun, taking).toISOString(),
+  };
+}
+
+/** A row that waits for its time, or for its writer, is kept for two years from then on. */
+export function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
+  const times = [now, ...['next_retry_at', 'scheduled_at'].map((column) => timeOf(row, column, time_zone) ?? now)];
+  return new Date(Math.max(...times.map((time) => time.getTime())));
+}
+
+/**
+ * The retention window starts with the first attempt; if the row does not say when that was, the window starts now. A
+ * row that was never attempted expires a window after its scheduled time (docs/decisions/0083).
+ */
+function windowStart(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date | undefined {
+  return timeOf(row, 'first_attempt_at', time_zone) ?? (begun ? now : timeOf(row, 'scheduled_at', time_zone));
+}
+
+/** Never in the past: a sweep decides by the due time whether a row is new since the last sweep. */
+function dueTime(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date {
+  const scheduled = begun ? undefined : timeOf(row, 'scheduled_at', time_zone);
+  const wanted = timeOf(row, 'next_retry_at', time_zone) ?? scheduled ?? now;
+  return wanted > now ? wanted : now;
+}
+
+/** Counted attempts so far. A FAILED row was sent at least once; a PENDING row only if it has retries. */
+function attemptsMade(row: ForeignRow): number {
+  const retries = numberOf(row, 'retry_count') ?? 0;
+  const implied = retries > 0 ? retries + 1 : row['send_status'] === 'PENDING' ? 0 : 1;
+  return Math.max(numberOf(row, 'send_attempts') ?? 0, implied);
+}
+
+function channelOf(row: ForeignRow): Channel {
+  const named = row['channel'] ?? String(row['notification_type']).toLowerCase();
+  const channel = CHANNELS.find((candidate) => candidate === named);
+  if (channel === undefined) throw new Error('A row passed its rules without a channel.');
+  return channel;
+}
+
+export function timeOf(row: ForeignRow, column: string, time_zone: string | undefined): Date | undefined {
+  const value = row[column];
+  return typeof value === 'string' ? parseTime(value, time_zone) : undefined;
+}
+
+function numberOf(row: ForeignRow, column: string): number | undefined {
+  const value = row[column];
+  return typeof value === 'number' ? value : undefined;
+}
