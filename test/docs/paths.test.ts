@@ -30,17 +30,6 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 });
 
-describe('the decisions', () => {
-  const files = globSync('docs/decisions/*.md', { cwd: PROJECT_ROOT });
-  const numbers = files.map((file) => /(\d{4})-[^/]+$/.exec(file)?.[1]);
-
-  it('have a number each, which their title repeats', () => {
-    expect(new Set(numbers).size).toBe(files.length);
-    const titles = files.map((file) => /^# (\d{4}) /.exec(readFileSync(join(PROJECT_ROOT, file), 'utf8'))?.[1]);
-    expect(titles).toEqual(numbers);
-  });
-});
-
 it('finds a missing path, file, section and script', () => {
   const text = '`src/core/nothing.ts` [a](nothing.md) [b](README.md#nothing) [c](README.md#deploy) npm run nothing';
   expect(matches(text, REPOSITORY_PATH)).toEqual(['src/core/nothing.ts']);
@@ -60,10 +49,11 @@ function resolves(document: string, link: string): boolean {
   return section === undefined || anchorsOf(target).has(decodeURIComponent(section));
 }
 
-/** The anchors that GitHub gives the headings of a document. */
+/** The anchors that GitHub gives the headings of a document, and those that it names itself. */
 function anchorsOf(document: string): Set<string> {
   const text = readFileSync(join(PROJECT_ROOT, document), 'utf8').replace(/^```.*?^```$/gms, '');
-  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map((match) => anchorOf(match[1] ?? '')));
+  const named = [...text.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id = '']) => id);
+  return new Set([...named, ...[...text.matchAll(/^#+ (.+)$/gm)].map((match) => anchorOf(match[1] ?? ''))]);
 }
 
 function anchorOf(heading: string): string {
