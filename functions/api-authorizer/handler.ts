@@ -22,7 +22,7 @@ type Event = Pick<APIGatewayRequestAuthorizerEventV2, 'headers'>;
 /**
  * Identifies the API key, or the token of a web page. An invalid one gets an empty context instead of a refusal: API
  * Gateway would turn a refusal into a 403 without a problem document. The function behind answers with the right 401
- * (docs/decisions/0052).
+ * (docs/decisions/intake/keys-rights-and-limits.md#0052).
  */
 export function createHandler(deps: AuthorizerDeps, { logger }: Pick<Observability, 'logger'>) {
   return async (event: Event): Promise<Answer> => {

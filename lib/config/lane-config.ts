@@ -20,7 +20,10 @@ const DEFAULT_CONCURRENCY: PerLane<number> = {
   webhook: { express: 20, standard: 10 },
 };
 
-/** Seconds. Urgent mail waits for no other; elsewhere a batch also shows sooner that its receiver is down (docs/decisions/0191). */
+/**
+ * Seconds. Urgent mail waits for no other; elsewhere a batch also shows sooner that its receiver is down
+ * (docs/decisions/aws/lanes-and-functions.md#0191).
+ */
 const DEFAULT_WINDOW: PerLane<number> = { ...same(1), email: { express: 0, standard: 1 } };
 
 /** A batch that Lambda receives at once (facts: 10 messages per call of SQS). */
@@ -40,7 +43,8 @@ const perLane = (schema: v.GenericSchema<number>, standard: PerLane<number>) =>
 /** What the event sources of the lanes are set to. */
 export const LANE_KEYS = {
   concurrency: perLane(wholeBetween(2, 1000, 'concurrent batches'), DEFAULT_CONCURRENCY),
-  // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side (docs/decisions/0148).
+  // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side
+  // (docs/decisions/aws/lanes-and-functions.md#0148).
   batchSize: perLane(wholeBetween(1, 100, 'notifications'), same(RECEIVED_AT_ONCE)),
   batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), DEFAULT_WINDOW),
 };

@@ -92,7 +92,7 @@ const alarms = section({
   openBreakers: v.optional(wholeBetween(0, 1_000_000, 'breakers'), 0),
   idempotentRepeatPercent: v.optional(numberBetween(0, 100, '%'), 50),
   idempotentRepeatMinimum: v.optional(wholeBetween(1, 1_000_000, 'requests'), 20),
-  // What Gmail, Yahoo and Microsoft tolerate, and where SES reviews an account (docs/decisions/0123).
+  // What Gmail, Yahoo and Microsoft tolerate, and where SES reviews an account (docs/decisions/aws/monitoring.md#0123).
   newsletterComplaintPercent: v.optional(numberBetween(0.001, 100, '%'), 0.1),
   newsletterBouncePercent: v.optional(numberBetween(0.001, 100, '%'), 5),
   newsletterRateMinimum: v.optional(wholeBetween(1, 1_000_000, 'recipients'), 1_000),

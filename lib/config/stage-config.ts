@@ -33,9 +33,9 @@ export interface StageConfig {
   readonly maxRetries: PerPriority;
   /** Hours from the first attempt in which a retry may be made, per priority, at most two weeks (batch-952 §5.2). */
   readonly retentionHours: PerPriority;
-  /** When a provider counts as down, and how it is tried again (docs/decisions/0040). */
+  /** When a provider counts as down, and how it is tried again (docs/decisions/delivery/breaker.md#0040). */
   readonly breaker: BreakerSettings;
-  /** How much of SES's allowance is used, and by what (docs/decisions/0096). */
+  /** How much of SES's allowance is used, and by what (docs/decisions/delivery/pacing.md#0096). */
   readonly pacing: PacingSettings;
   readonly newsletter: NewsletterSettings;
   /** Most concurrent batches per lane, 2 to 1,000 (Lambda's range for maximumConcurrency). */
@@ -44,11 +44,17 @@ export interface StageConfig {
   readonly batchSize: Readonly<PerLane<number>>;
   /** Seconds that Lambda waits for a full batch, per lane, 0 to 20; 1, at least 1 for batches of more than ten. */
   readonly batchWindowSeconds: Readonly<PerLane<number>>;
-  /** Over how many partitions the indexes are spread (docs/decisions/0138). Rows that exist stay where they are. */
+  /**
+   * Over how many partitions the indexes are spread (docs/decisions/delivery/storage-layout.md#0138). Rows that exist
+   * stay where they are.
+   */
   readonly indexShards: IndexShards;
   /** Memory per function, 128 to 10,240 megabytes; 256, and 512 for the newsletters' job. CPU grows with it. */
   readonly memoryMb: Readonly<Record<FunctionName, number>>;
-  /** Concurrency that Lambda keeps for dispatcher and senders. Absent: none (docs/decisions/0090). */
+  /**
+   * Concurrency that Lambda keeps for dispatcher and senders. Absent: none
+   * (docs/decisions/aws/lanes-and-functions.md#0090).
+   */
   readonly reservedConcurrency?: ReservedConcurrency;
   /** Ports beside 443 to which webhooks, Slack and Teams are posted. An integration may have ports of its own. */
   readonly webhookPorts: readonly number[];
@@ -65,7 +71,7 @@ export interface StageConfig {
   readonly alarms: AlarmThresholds;
   /** Limits of the API for all keys together. Each key has a limit of its own besides. And whose pages may call it. */
   readonly api: ApiSettings;
-  /** The console on the web: `off`, or how people sign in (docs/decisions/0147). */
+  /** The console on the web: `off`, or how people sign in (docs/decisions/console/access.md#0147). */
   readonly console: 'off' | ConsoleSettings;
   /** Days that log lines are kept; 90. */
   readonly logRetentionDays: (typeof LOG_RETENTION_DAYS)[number];

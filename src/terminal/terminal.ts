@@ -5,7 +5,7 @@ import { printable } from './printable.ts';
 /**
  * Where a command writes: results to stdout and everything else to stderr, so that a script can read the results. What
  * it writes may quote anyone (ids, names, answers of providers), so control characters become visible
- * (docs/decisions/0087).
+ * (docs/decisions/operators/rights-and-output.md#0087).
  */
 export interface Terminal {
   readonly colors: Colors;

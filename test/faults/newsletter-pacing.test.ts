@@ -127,7 +127,8 @@ class PacedSenders {
 }
 
 const weather: fc.Arbitrary<Weather> = fc.record({
-  // Below four per second the 300 ms that the budget keeps are more than SES's bucket forgives (decision 0117).
+  // Below four per second the 300 ms that the budget keeps are more than SES's bucket forgives
+  // (docs/decisions/newsletters/job.md#0117).
   per_second: fc.constantFrom(4, 14, 100, 500),
   per_day: fc.constantFrom(-1, -1, 300, 5_000),
   senders: fc.integer({ min: 1, max: WORKERS }),

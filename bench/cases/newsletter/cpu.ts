@@ -58,7 +58,8 @@ export const newsletterCpu: Benchmark = {
 };
 
 function measurementOf({ prepare, send, call }: Readonly<Record<'prepare' | 'send' | 'call', readonly number[]>>) {
-  // Each round by the GetItems around it, because a machine is not equally fast in all rounds (decision 0125).
+  // Each round by the GetItems around it, because a machine is not equally fast in all rounds
+  // (docs/decisions/measured/cpu-and-rate.md#0125).
   const scaled = (values: readonly number[]) => values.map((value, i) => toReference(call[i] ?? Number.NaN)(value));
   const [prepared, sent] = [scaled(prepare), scaled(send)];
   return {

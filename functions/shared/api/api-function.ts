@@ -60,7 +60,8 @@ export interface ApiDeps {
 
 /**
  * The handler of a group of routes. Every failure is answered with a problem document. The caller's rights are checked
- * here, because the authorizer lets every request through and only identifies the key (docs/decisions/0052).
+ * here, because the authorizer lets every request through and only identifies the key
+ * (docs/decisions/intake/keys-rights-and-limits.md#0052).
  */
 export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }: Pick<Observability, 'logger'>) {
   const takeToken = createTokenBuckets(clock);

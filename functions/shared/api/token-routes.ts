@@ -18,7 +18,10 @@ export interface TokenRouteDeps {
 
 const MAX_BYTES = 16 * 1024;
 
-/** The route by which a producer's server gets tokens for its web pages (docs/decisions/0149). */
+/**
+ * The route by which a producer's server gets tokens for its web pages
+ * (docs/decisions/intake/keys-rights-and-limits.md#0149).
+ */
 export function tokenRoutes({ secret, clock }: TokenRouteDeps): Routes {
   async function create({ caller, headers, json }: ApiRequest): Promise<ApiAnswer> {
     readOptionalIdempotencyKey(headers['idempotency-key']);

@@ -28,7 +28,7 @@ const BINARY = /"BS?":/;
 /**
  * Lets a client write and read the JSON of some operations at once. The SDK walks through each value with its schema,
  * which is a fifth of what a call costs; for these operations the schema changes binary values only. A text that may
- * have some goes the SDK's way, as do errors and all other operations (docs/decisions/0129).
+ * have some goes the SDK's way, as do errors and all other operations (docs/decisions/newsletters/throughput.md#0129).
  * @param operations whose input and output are JSON as they are: no time, no idempotency token, nothing in the path
  */
 export function plainJson<C extends { readonly config: { protocol: unknown } }>(

@@ -12,7 +12,8 @@ const PREBUILT = join(import.meta.dirname, 'functions');
 /**
  * The options by which every function is bundled. With `splitting`, chunks hold the modules that are loaded on first
  * use: in a single file, every cold start would compile them, and tree shaking and hoisting of shared modules would not
- * work (docs/decisions/0060). A chunk of a CommonJS library has no named exports, so a module of ours loads it.
+ * work (docs/decisions/measured/cold-start-and-bundles.md#0060). A chunk of a CommonJS library has no named exports, so
+ * a module of ours loads it.
  */
 export const BUNDLE_OPTIONS = {
   absWorkingDir: PROJECT_ROOT,

@@ -19,7 +19,10 @@ export interface ServiceFunctionProps {
   readonly name: FunctionName;
   readonly description: string;
   readonly timeout: Duration;
-  /** The function's messages may start it again, as often as the domain allows (docs/decisions/0031). */
+  /**
+   * The function's messages may start it again, as often as the domain allows
+   * (docs/decisions/aws/lanes-and-functions.md#0031).
+   */
   readonly allowRecursion?: boolean;
   /** Invocations that are kept for this function, and its most at once; none are kept unless given. */
   readonly reservedConcurrency?: number | undefined;
@@ -56,7 +59,7 @@ export class ServiceFunction extends LambdaFunction {
       timeout: props.timeout,
       // Lambda stops a chain of 16 invocations, because it takes the chain for a defect: a notification that a
       // provider's rate limit delays more often would end in the DLQ. Deadline and limit end these chains
-      // (docs/decisions/0031).
+      // (docs/decisions/aws/lanes-and-functions.md#0031).
       ...(props.allowRecursion && { recursiveLoop: RecursiveLoop.ALLOW }),
       ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
       role,

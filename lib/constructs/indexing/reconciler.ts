@@ -10,7 +10,10 @@ import { ServiceFunction } from '../function/service-function.ts';
 import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { DueIndexerProps } from './due-indexer.ts';
 
-/** Walks NotificationLog slowly, and takes in the rows that the due-indexer missed (docs/decisions/0080). */
+/**
+ * Walks NotificationLog slowly, and takes in the rows that the due-indexer missed
+ * (docs/decisions/delivery/untrusted-rows.md#0080).
+ */
 export class Reconciler extends Construct {
   readonly function: ServiceFunction;
 

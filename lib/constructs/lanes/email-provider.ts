@@ -30,7 +30,7 @@ export function accountPermission(): WildcardPermission {
 /**
  * The right to send as the configured senders and as nobody else. The condition restricts the senders; the resource
  * cannot: if a recipient is verified in the account (in SES's sandbox, all are), SES requires the right to the
- * recipient's identity besides the sender's (docs/decisions/0030).
+ * recipient's identity besides the sender's (docs/decisions/channels/senders-and-credentials.md#0030).
  */
 export function emailPermission(scope: Construct, config: StageConfig): WildcardPermission {
   const arn = (resource: string, resourceName: string) =>

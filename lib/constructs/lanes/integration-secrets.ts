@@ -18,7 +18,7 @@ export function integrationSecretPrefix(config: StageConfig, channel: Channel): 
 
 /**
  * The rights to read the secrets of a channel: those with its prefix and those with the old one, which includes every
- * channel's, and so the prefixes of the other channels are denied (docs/decisions/0086).
+ * channel's, and so the prefixes of the other channels are denied (docs/decisions/channels/outbound-http.md#0086).
  */
 export function readIntegrationSecrets(scope: Construct, config: StageConfig, channel: Channel): WildcardPermission[] {
   const { partition, region, account } = Stack.of(scope);

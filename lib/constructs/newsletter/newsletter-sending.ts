@@ -18,8 +18,8 @@ export function newsletterSenders({ newsletter, senderAddress }: StageConfig): r
 /**
  * The rights of a call of SES v2's SendBulkEmail. SES authorises it under two names, each of which needs identity,
  * configuration set and template (an inline one has no name). Only the older name knows a condition on the sender; a
- * condition that an action does not know allows nothing (docs/decisions/0107). Whether SES sets the key when the call
- * comes by v2 is not documented, so the condition holds where it does.
+ * condition that an action does not know allows nothing (docs/decisions/newsletters/on-aws.md#0107). Whether SES sets
+ * the key when the call comes by v2 is not documented, so the condition holds where it does.
  */
 export function allowBulk(scope: Construct, config: StageConfig): readonly WildcardPermission[] {
   const arn = (resource: string, resourceName: string) =>

@@ -1,6 +1,6 @@
 /**
- * What API Gateway lets pages of the configured origins send and read (docs/decisions/0159). Tokens travel in a header,
- * so no page needs cookies.
+ * What API Gateway lets pages of the configured origins send and read
+ * (docs/decisions/intake/keys-rights-and-limits.md#0159). Tokens travel in a header, so no page needs cookies.
  */
 export const PAGE_CORS = {
   methods: ['GET', 'POST'],

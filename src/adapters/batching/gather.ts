@@ -5,7 +5,7 @@ export const SETTLE_WAIT_MS = 3;
 
 /**
  * Longest wait of a retry record for those of other attempts, in milliseconds: until it is written, a death of the
- * worker lets the recipient get the message again (docs/decisions/0126).
+ * worker lets the recipient get the message again (docs/decisions/delivery/records-and-settlement.md#0126).
  */
 export const RECORD_HOLD_MS = 100;
 

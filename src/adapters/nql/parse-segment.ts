@@ -20,7 +20,8 @@ export async function parseSegment(text: string | undefined): Promise<Segment | 
   const { default: nql } = await import('@tryghost/nql-lang');
   let filter: unknown;
   try {
-    // Otherwise relative times become texts of another format, which have another order (docs/decisions/0101).
+    // Otherwise relative times become texts of another format, which have another order
+    // (docs/decisions/newsletters/members-and-segments.md#0101).
     filter = nql.parse(text, { preserveRelativeDates: true });
   } catch (cause) {
     throw new SegmentError(syntaxMessage(cause, text), { cause });

@@ -2,7 +2,8 @@ import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'n
 
 /**
  * JWE in compact form (RFC 7516), encrypted by the key itself (`dir`) with AES-256-GCM. By node:crypto and not by a
- * library, because Web Crypto's threads cost four times the CPU for texts this short (docs/decisions/0127).
+ * library, because Web Crypto's threads cost four times the CPU for texts this short
+ * (docs/decisions/measured/cold-start-and-bundles.md#0127).
  */
 
 const ALGORITHMS = { alg: 'dir', enc: 'A256GCM' } as const;

@@ -7,7 +7,7 @@ import { type SpoolKey, seal, unseal } from './seal.ts';
  * and `retryCount` are the names in adr-006-spool-retention.md.
  */
 export interface SpoolHeader {
-  /** 2: the items are encrypted, and this line is authenticated with them (docs/decisions/0085). */
+  /** 2: the items are encrypted, and this line is authenticated with them (docs/decisions/client/spool.md#0085). */
   readonly version: 1 | 2;
   /** ISO-8601 UTC. */
   readonly firstAttempt: string;

@@ -20,7 +20,8 @@ export interface BreakerPolicy {
 /**
  * Five notifications also cover an integration with little traffic; four fifths do not hold one with a few bad
  * recipients. SQS can delay a message by the longest interval, so a held notification comes back without a sweep; it is
- * short because a provider that is back and not probed is time in which nothing drains (docs/decisions/0132).
+ * short because a provider that is back and not probed is time in which nothing drains
+ * (docs/decisions/delivery/breaker.md#0132).
  */
 export const DEFAULT_BREAKER_POLICY = {
   min_samples: 5,

@@ -120,7 +120,7 @@ export function reopened(breaker: Breaker, error_type: ErrorType, context: Trans
 /**
  * A failed probe doubles the interval: a short line comes round once per interval, and each round costs writes. A line
  * that is longer than the longest interval brings notifications all the time, so a probe each shortest interval costs
- * one attempt, and the drain begins earlier (docs/decisions/0137).
+ * one attempt, and the drain begins earlier (docs/decisions/delivery/breaker.md#0137).
  */
 function nextInterval(breaker: Breaker, { now, policy }: TransitionContext): number {
   const { state, interval_ms, lines } = breaker;

@@ -31,7 +31,8 @@ export interface SharedBreakersDeps {
 
 /**
  * Breakers in the read that all workers repeat. As long as there are no more, that read shows which providers have no
- * breaker; beyond, each worker reads the breakers of the providers that it sends to (docs/decisions/0081).
+ * breaker; beyond, each worker reads the breakers of the providers that it sends to
+ * (docs/decisions/delivery/breaker.md#0081).
  */
 const READ_TOGETHER = 100;
 

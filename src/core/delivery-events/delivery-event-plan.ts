@@ -44,12 +44,12 @@ export interface EventContext extends RetryRules {
 
 /**
  * Decides on an event, and writes nothing. The strongest evidence of each attempt counts and is kept, so that events in
- * any order, repeated or late, lead to the same state (docs/decisions/0045):
+ * any order, repeated or late, lead to the same state (docs/decisions/delivery/ses-events.md#0045):
  * - A notification that arrived is SUCCESS, whichever attempt reached the recipient; it is not retried any more.
  * - An attempt that came back goes to the retry policy like any refusal, if the row's state rests on that attempt. The
  *   event only sets `give_up`; the next message gives up, with record and dead letter.
  * - What came back after a delivery counts only if it says for good that the message did not arrive; what says nothing,
- *   such as an automatic reply, is never a reason to send again (docs/decisions/0071).
+ *   such as an automatic reply, is never a reason to send again (docs/decisions/delivery/ses-events.md#0071).
  * - An attempt under way is left to its worker.
  */
 export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, context: EventContext): EventPlan {

@@ -38,7 +38,10 @@ export type ClaimPlan =
   | ClaimStep
   /** The message is obsolete: the attempt that it asks for is settled, under way, or replaced by a later one. */
   | { readonly do: 'drop'; readonly because: string }
-  /** The message came before the attempt that asked for it is settled: it comes back (docs/decisions/0176). */
+  /**
+   * The message came before the attempt that asked for it is settled: it comes back
+   * (docs/decisions/delivery/claims-and-messages.md#0176).
+   */
   | { readonly do: 'wait'; readonly after_seconds: number }
   /** The message is on its way to the DLQ and has to be bounced until SQS moves it (design §6.5). */
   | { readonly do: 'dead_letter' }
@@ -61,7 +64,8 @@ export function planClaim(
   if (work === undefined || row.work_at === undefined) return { do: 'drop', because: 'no work is left on it' };
   const { message, message_id } = received;
   const dead_letter = work.state === 'dead' && message_id === row.dead_message_id;
-  // The row's writer has replaced it since: another lane sends it now (docs/decisions/0178).
+  // The row's writer has replaced it since: another lane sends it now
+  // (docs/decisions/delivery/claims-and-messages.md#0178).
   if (!dead_letter && !isRoutedAs(row, message)) return straggler;
   if (isClaimed(row)) {
     const left_ms = epochMs(row.claim_until ?? '') - claim.now.getTime();

@@ -57,7 +57,7 @@ export interface Settled {
 /**
  * Settles the row of an attempt that is recorded: fails over where that helps, and queues what comes next. The message
  * is queued first, so that no death leaves a row that waits for a message nobody sent. If the row is not settled then,
- * the message meets another due time, and is dropped (docs/decisions/0075).
+ * the message meets another due time, and is dropped (docs/decisions/delivery/claims-and-messages.md#0075).
  */
 export async function settleAttempt(attempt: EndedAttempt, message: QueueMessage, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;

@@ -53,7 +53,8 @@ export function keptFrom(row: ForeignRow, { now, time_zone }: Taking): Date {
 
 /**
  * The retention window starts with the first attempt; if the row does not say when that was, the window starts now. A
- * row that was never attempted expires a window after its scheduled time (docs/decisions/0083).
+ * row that was never attempted expires a window after its scheduled time
+ * (docs/decisions/delivery/attempts-windows-and-limits.md#0083).
  */
 function windowStart(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): Date | undefined {
   return timeOf(row, 'first_attempt_at', time_zone) ?? (begun ? now : timeOf(row, 'scheduled_at', time_zone));

@@ -27,7 +27,8 @@ export interface Acceptance {
  * Accepts one notification, once per idempotency key (retry-and-idempotency-design.md §2). The content is put first: it
  * is both the lock and the idempotency record. Then the complete row is put in one write. If a request dies in between,
  * the next request with the same key completes it under the same log_id. If a request dies after the row, nothing is
- * lost: the row is due, and the next request with the same key sends its message (docs/decisions/0066).
+ * lost: the row is due, and the next request with the same key sends its message
+ * (docs/decisions/intake/idempotency.md#0066).
  * @throws Problem
  */
 export async function accept(request: IntakeRequest, deps: IntakeDeps): Promise<Acceptance> {

@@ -5,7 +5,10 @@ import type { Clock } from '../model/time.ts';
 import type { IndexShards } from '../model/work/index-shards.ts';
 import type { PublicState } from './public-state.ts';
 
-/** What the content's item keeps of the request that put it: the idempotency record (docs/decisions/0051). */
+/**
+ * What the content's item keeps of the request that put it: the idempotency record
+ * (docs/decisions/intake/idempotency.md#0051).
+ */
 export interface IntakeRecord {
   readonly log_id: string;
   readonly request_hash: string;

@@ -46,7 +46,7 @@ const FOLLOWS_WITHIN_MS = 5_000;
 /**
  * What a row keeps of the message for `due`, written by whoever makes it due. A message that SQS can delay until then
  * is queued. Otherwise it is expected: the writer sends it now, or a look ahead queues it later. Only rows that express
- * runs take need that note (docs/decisions/0134).
+ * runs take need that note (docs/decisions/delivery/sweep-and-backlog.md#0134).
  */
 export function queuedFor(due: string, priority: Priority, now: Date): { readonly queued_for?: string } {
   const wait = epochMs(due) - now.getTime();

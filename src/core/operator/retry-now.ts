@@ -41,7 +41,10 @@ export function planRetry(row: NotificationRow, now: Date, policy: RetryPolicy):
   }
 }
 
-/** The message follows, so an express run leaves the row out while its lane has messages (docs/decisions/0134). */
+/**
+ * The message follows, so an express run leaves the row out while its lane has messages
+ * (docs/decisions/delivery/sweep-and-backlog.md#0134).
+ */
 function dueNow({ priority }: NotificationRow, due: string, now: Date): RowChange['set'] {
   return { work_at: due, next_retry_at: due, ...queuedFor(due, priority, now) };
 }

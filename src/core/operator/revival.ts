@@ -26,7 +26,8 @@ export function revival(row: NotificationRow, now: Date, policy: RetryPolicy, re
       work_at: due,
       ...queuedFor(due, row.priority, now),
       next_retry_at: due,
-      // Set to empty: a batched statement removes at most one attribute (decision 0005).
+      // Set to empty: a batched statement removes at most one attribute
+      // (docs/decisions/delivery/claims-and-messages.md#0005).
       ...(row.dead_message_id !== undefined && { dead_message_id: '' }),
       ...(row.dead_run_id !== undefined && { dead_run_id: '' }),
       ...(replay_id !== undefined && { replay_id }),

@@ -45,7 +45,7 @@ export interface Backlog {
  * Whether the item is sent. The last completed sweep sent what had become due by then, as far as the lane had room: so
  * of these items, as many wait in a lane as it has messages. But a message may have been refused or lost, and their
  * number does not show whose they are. So what stays due is sent again every few intervals; a second message for a row
- * costs one failed claim (docs/decisions/0073, 0179).
+ * costs one failed claim (docs/decisions/delivery/sweep-and-backlog.md).
  */
 export function dispatchOf(item: DueItem, backlog: Backlog): 'send' | 'send_again' | 'skip' {
   const { unmet, lastSweep } = backlog;

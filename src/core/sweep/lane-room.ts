@@ -1,7 +1,7 @@
 import type { Channel, Lane } from '../model/channels.ts';
 import type { SweepLanes } from '../model/lanes.ts';
 
-/** How full a scheduled sweep may make a lane (docs/decisions/0082). */
+/** How full a scheduled sweep may make a lane (docs/decisions/delivery/sweep-and-backlog.md#0082). */
 export interface LaneBound {
   /** A lane gets as many messages as it takes in this time, in seconds. */
   readonly seconds: number;
@@ -45,7 +45,8 @@ export class LaneRooms {
 
   /**
    * Takes a place; false when the lane is full. A lane that is full at every sweep must not starve a row whose message
-   * was lost, so some of the oldest that are sent again find a place all the same (docs/decisions/0179).
+   * was lost, so some of the oldest that are sent again find a place all the same
+   * (docs/decisions/delivery/sweep-and-backlog.md#0179).
    */
   take(lane: string, again = false): boolean {
     const state = this.#lanes.get(lane);
@@ -65,7 +66,8 @@ export class LaneRooms {
 
   /**
    * A row that did not fit is sent, or a second message for one that a worker has received: nobody can tell. So the last
-   * one counts until the lane is empty and gets all that is still due (decision 0165).
+   * one counts until the lane is empty and gets all that is still due
+   * (docs/decisions/delivery/sweep-and-backlog.md).
    */
   release(lane: string): void {
     const state = this.#lanes.get(lane);

@@ -105,7 +105,8 @@ export class Dispatcher {
     for (const item of items) {
       const lane = laneOf(item);
       if (!own.has(lane) || epochMs(item.work_at) > now.getTime()) continue;
-      // A look ahead, or its writer, has sent the message of an expected row since the last sweep (decision 0137).
+      // A look ahead, or its writer, has sent the message of an expected row since the last sweep
+      // (docs/decisions/delivery/sweep-and-backlog.md).
       const isSent = item.work_at <= last_sweep || isExpected(item);
       if ((isSent && takeFrom(unmet, lane)) || takeFrom(own, lane) || !rooms?.take(lane)) continue;
       rooms.release(lane);

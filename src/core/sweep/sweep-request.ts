@@ -15,11 +15,14 @@ export interface SweepRequest {
   readonly limit?: number;
   readonly dry_run?: boolean;
   readonly force_retry?: boolean;
-  /** A lookahead between two sweeps that are more than 15 minutes apart: it only queues ahead (docs/decisions/0064). */
+  /**
+   * A lookahead between two sweeps that are more than 15 minutes apart: it only queues ahead
+   * (docs/decisions/delivery/sweep-and-backlog.md#0064).
+   */
   readonly ahead?: boolean;
   /**
    * A run between two sweeps, every so many minutes: it only queues what is urgent or important and became due since
-   * the run before (docs/decisions/0084).
+   * the run before (docs/decisions/delivery/sweep-and-backlog.md#0084).
    */
   readonly express_minutes?: number;
 }

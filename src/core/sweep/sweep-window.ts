@@ -41,8 +41,8 @@ const INDEXED_WITHIN_MS = 60_000;
 
 /**
  * Since the last run that sent all it found, also if runs failed since then; what became due before the last interval is
- * the sweeps' (docs/decisions/0192). A row enters the index a moment after its due time, so the window begins before
- * the end of the last one.
+ * the sweeps' (docs/decisions/delivery/sweep-and-backlog.md#0192). A row enters the index a moment after its due time,
+ * so the window begins before the end of the last one.
  */
 function sinceLastExpress(now: Date, minutes: number, { last, interval_ms }: ExpressHistory): SweepWindow {
   const before = (ms: number) => isoAfter(now, -ms - INDEXED_WITHIN_MS);

@@ -123,7 +123,7 @@ const REFILL_EVERY_MS = 5_000;
 
 /**
  * Sends what did not fit into its lane as soon as there is room, urgent first, until the next sweep takes over
- * (docs/decisions/0082).
+ * (docs/decisions/delivery/sweep-and-backlog.md#0082).
  * @returns true when time ran out before
  */
 async function refill(

@@ -45,7 +45,8 @@ export function assertInvariants(world: World): void {
 
 /**
  * Rows that must not expire unsent from now on, if storage answers and their provider takes what it is given: a lost
- * message costs a row a third of its window (docs/decisions/0179), and a breaker may hold it for up to an interval.
+ * message costs a row a third of its window (docs/decisions/delivery/sweep-and-backlog.md#0179), and a breaker may hold
+ * it for up to an interval.
  */
 export function inTime(world: World): string[] {
   const now = world.clock().getTime();

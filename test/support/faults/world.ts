@@ -17,7 +17,7 @@ import { Producer } from './producer.ts';
 import { Provider } from './provider.ts';
 import { eventually, type FaultPlan, ignoreFaults, isFault, through, Worker } from './worker.ts';
 
-/** So often a worker asks RetryLog and then the row to keep an accepted attempt; if both refuse, it gives up (0074). */
+/** So often a worker asks RetryLog and then the row to keep an accepted attempt; if both refuse, it gives up. */
 const TRIES_OF_BOTH = 5;
 const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;

@@ -10,8 +10,10 @@ import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
 /**
  * The client retries by itself: failing early gains nothing. Each call backs off for itself (`standard`): the adaptive
- * mode would slow all calls of the instance down because of one hot key (docs/decisions/0127).
- * @param direct the operations whose calls are made without the SDK's middleware (docs/decisions/0143)
+ * mode would slow all calls of the instance down because of one hot key
+ * (docs/decisions/measured/cold-start-and-bundles.md#0127).
+ * @param direct the operations whose calls are made without the SDK's middleware
+ * (docs/decisions/measured/cold-start-and-bundles.md#0143)
  */
 export function createDynamoDb(direct: Readonly<Record<string, unknown>> = BATCHES): DynamoDBClient {
   const client = new DynamoDBClient({ retryMode: 'standard', maxAttempts: 5, requestHandler: STORAGE_LIMITS });

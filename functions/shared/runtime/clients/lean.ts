@@ -4,7 +4,8 @@ interface Client {
 
 /**
  * Middleware of the SDK that costs CPU at each call and does nothing here: the log of requests, for which the SDK copies
- * the whole request and answer before it finds that nobody listens, and the SDK's name (docs/decisions/0120, 0127).
+ * the whole request and answer before it finds that nobody listens, and the SDK's name
+ * (docs/decisions/measured/cpu-and-rate.md#0120, docs/decisions/measured/cold-start-and-bundles.md#0127).
  */
 const NEEDLESS = ['loggerMiddleware', 'getUserAgentMiddleware'];
 

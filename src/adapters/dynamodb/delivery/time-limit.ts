@@ -1,6 +1,7 @@
 /**
  * Milliseconds after which a call to RetryLog counts as failed. The storage client alone tries for half a minute, most of
- * the time that a worker has, while the row of an accepted attempt waits to take the record (docs/decisions/0177).
+ * the time that a worker has, while the row of an accepted attempt waits to take the record
+ * (docs/decisions/delivery/records-and-settlement.md#0177).
  */
 export const RECORD_LIMIT_MS = 3_000;
 

@@ -33,9 +33,10 @@ const PAUSE_MS = 50;
 
 /**
  * Makes calls of some operations without the SDK's schemas, middleware and signer, which cost most of the CPU
- * of a call (docs/decisions/0143). Whatever is not a plain success is the SDK's: the first call, from which endpoint,
- * region and service are learnt, and each call that is not answered with 200, which the SDK makes again, with its
- * retries, its correction of the clock and its errors. The connections, time limits and credentials are the SDK's, too.
+ * of a call (docs/decisions/measured/cold-start-and-bundles.md#0143). Whatever is not a plain success is the SDK's: the
+ * first call, from which endpoint, region and service are learnt, and each call that is not answered with 200, which
+ * the SDK makes again, with its retries, its correction of the clock and its errors. The connections, time limits and
+ * credentials are the SDK's, too.
  * @param operations the commands by the name of their operation, in the protocol AWS JSON 1.0. The classes have other
  *   names in a minified bundle.
  */

@@ -8,7 +8,10 @@ const KEPT_SECONDS = 300;
 /** Milliseconds that a request waits for the count of its key at most; its own work matters more. */
 const LONGEST_MS = 500;
 
-/** RequestCounts on PipelineState: one item per key and second, in a partition per key (docs/decisions/0140). */
+/**
+ * RequestCounts on PipelineState: one item per key and second, in a partition per key
+ * (docs/decisions/intake/keys-rights-and-limits.md#0140).
+ */
 export function createRequestCounts(client: DynamoDBClient, table: string): RequestCounts {
   return {
     async add(key_id, second, requests) {

@@ -46,7 +46,7 @@ interface Placed {
 
 /**
  * MemberStore on the table members. The pointer of a member is written first. The member's item is written only if no
- * later version of it, or its mark, is there (docs/decisions/0101).
+ * later version of it, or its mark, is there (docs/decisions/newsletters/members-and-segments.md#0101).
  */
 export function createMemberStore(client: DynamoDBClient, table: string, clock: Clock): MemberStore {
   async function pointersOf(tenant_id: string, member_ids: readonly string[]): Promise<Map<string, MemberPlace>> {

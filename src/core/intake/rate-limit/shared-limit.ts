@@ -38,9 +38,10 @@ interface Usage {
 export type CountRequest = (key_id: string, per_second: number) => Promise<number>;
 
 /**
- * The token bucket of a key that all instances share, in whole seconds (docs/decisions/0067). Each second adds the
- * tokens of one second, and at most those of two seconds are kept. In a second it accepts what is allowed and, per
- * instance, at most one request less than the instance reports at a time. Never rejects.
+ * The token bucket of a key that all instances share, in whole seconds
+ * (docs/decisions/intake/keys-rights-and-limits.md#0067). Each second adds the tokens of one second, and at most those
+ * of two seconds are kept. In a second it accepts what is allowed and, per instance, at most one request less than the
+ * instance reports at a time. Never rejects.
  */
 export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): CountRequest {
   const usages = new Map<string, Usage>();

@@ -32,9 +32,10 @@ export interface AppliedEvents {
 }
 
 /**
- * Applies the events of one batch (docs/decisions/0100, 0109): one read and one write for all of them, none where every
- * bit is set already. The bits come first and the states then; a sender that takes over does it the other way round, so
- * one of both sees that an uncertain recipient was accepted. Everything may be repeated.
+ * Applies the events of one batch (docs/decisions/newsletters/job.md#0100,
+ * docs/decisions/newsletters/calls-and-outcomes.md#0109): one read and one write for all of them, none where every bit
+ * is set already. The bits come first and the states then; a sender that takes over does it the other way round, so one
+ * of both sees that an uncertain recipient was accepted. Everything may be repeated.
  */
 export async function applyEvents(
   email_id: string,

@@ -29,9 +29,9 @@ export interface Plan {
 const LOOK_AHEAD = 10;
 
 /**
- * The one state machine of an email (decision 0100). Every trigger calls it: the API, a schedule, the end of a batch,
- * the clock. It reads the row, decides what is next, changes the row with its version, and sends the messages then. A
- * message that is lost is sent again by the clock.
+ * The one state machine of an email (docs/decisions/newsletters/job.md#0100). Every trigger calls it: the API, a
+ * schedule, the end of a batch, the clock. It reads the row, decides what is next, changes the row with its version,
+ * and sends the messages then. A message that is lost is sent again by the clock.
  */
 export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSlot): Promise<Email | undefined> {
   for (;;) {

@@ -32,7 +32,9 @@ export async function lockEmail(email: Email, claim_id: string, deps: LockDeps):
   return undefined;
 }
 
-/** The count pass and late events change the row, too: that is no other start (docs/decisions/0185). */
+/**
+ * The count pass and late events change the row, too: that is no other start (docs/decisions/newsletters/job.md#0185).
+ */
 function isAsFree(found: Email, decided: Email): boolean {
   const { status, paused, claim_id, claim_until } = decided;
   return (

@@ -34,9 +34,10 @@ const NOTHING: Preparation = {
 };
 
 /**
- * Freezes the recipients of an email whose claim the caller holds (decision 0100): one pass over its members fills
- * batches and chunks. At a cut everything open is committed and the place is noted on the email; an interrupted
- * pass is repeated from there, with the same numbers. Nothing is sent before the last batch is committed.
+ * Freezes the recipients of an email whose claim the caller holds (docs/decisions/newsletters/job.md#0100): one pass
+ * over its members fills batches and chunks. At a cut everything open is committed and the place is noted on the email;
+ * an interrupted pass is repeated from there, with the same numbers. Nothing is sent before the last batch is
+ * committed.
  * @throws LeaseLostError when another invocation took over
  */
 export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareResult> {

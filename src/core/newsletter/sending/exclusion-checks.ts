@@ -22,7 +22,7 @@ type Reasons = ReadonlyMap<number, ExclusionReason | undefined>;
 
 /**
  * Who must not get the mail any more, looked up when a chunk goes out. While a chunk takes less than a second, one call
- * looks for the next one, too (docs/decisions/0166).
+ * looks for the next one, too (docs/decisions/newsletters/throughput.md#0166).
  */
 export class ExclusionChecks {
   #ahead: { readonly chunk: number; readonly at: number; readonly reasons: Reasons } | undefined;

@@ -27,7 +27,7 @@ export interface PlannedCall {
   readonly excluded: ReadonlyMap<number, ExclusionReason>;
 }
 
-/** Claims the entries, calls the provider once, and records its answer (decision 0100). */
+/** Claims the entries, calls the provider once, and records its answer (docs/decisions/newsletters/job.md#0100). */
 export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<CallResult> {
   const { clock, limits, remaining_ms, pacing } = work.deps;
   const { entries } = planned;

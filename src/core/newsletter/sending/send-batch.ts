@@ -122,7 +122,7 @@ async function sendPass(work: BatchWork): Promise<Stop | undefined> {
   return undefined;
 }
 
-/** Whether another batch can use the slot during a pause (docs/decisions/0141). */
+/** Whether another batch can use the slot during a pause (docs/decisions/delivery/pacing.md#0141). */
 async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
   const { batches, clock } = work.deps;
   if (msUntil(until, clock()) < SHORT_PAUSE_MS) return false;

@@ -20,7 +20,7 @@ const ALONE_MS = 60_000;
 /**
  * Sends by the account's budget. A call begins with the first of its slots: the provider lets a call exceed the rate and
  * makes it up afterwards, and the next call has its slots after those of this one. While the rate is plentiful, one
- * reservation is for two calls of a sender (docs/decisions/0166).
+ * reservation is for two calls of a sender (docs/decisions/newsletters/throughput.md#0166).
  */
 export function createSendPacing(
   budget: AccountBudget,

@@ -38,7 +38,8 @@ export async function retryStorage<T>(
     } catch (error) {
       if (error instanceof StopRetrying) throw error.cause;
       const rest = tries.within_ms - (clock().getTime() - begun);
-      // The last pause ends with the time: a whole one would leave much of it unused (docs/decisions/0184).
+      // The last pause ends with the time: a whole one would leave much of it unused
+      // (docs/decisions/newsletters/calls-and-outcomes.md#0184).
       const wait = Math.min(pauseAfter(made, tries), rest);
       const name = error instanceof Error ? error.name : 'unknown error';
       if (made > tries.tries || rest <= 0 || wait > left_ms()) {

@@ -17,7 +17,10 @@ export interface AcceptedEventsDeps {
   readonly lost: number;
 }
 
-/** The provider's events of accepted mails: each writes its bit first, and looks at the state then (decision 0100). */
+/**
+ * The provider's events of accepted mails: each writes its bit first, and looks at the state then
+ * (docs/decisions/newsletters/job.md#0100).
+ */
 export class AcceptedEvents {
   /** Events on their way. */
   busy = 0;
