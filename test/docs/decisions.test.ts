@@ -66,6 +66,10 @@ describe('the decisions', () => {
     expect(words.reduce((sum, some) => sum + some, 0)).toBeLessThanOrEqual(24_000);
   });
 
+  it('are in the folders of their subjects, beside nothing but the index', () => {
+    expect(globSync(`${FOLDER}/*.md`, { cwd: PROJECT_ROOT })).toEqual([`${FOLDER}/README.md`]);
+  });
+
   it('have each number of an earlier record once', () => {
     const anchors = CHAPTERS.flatMap((chapter) => anchorsOf(textOf(chapter)));
     expect(anchors.sort()).toEqual(OLD_NUMBERS);

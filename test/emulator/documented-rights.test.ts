@@ -24,7 +24,7 @@ const slackDeadLetters = ({ DeadLetterQueues = '{}' }: Outputs) => queueOf(JSON.
 
 const DOCUMENTED: Readonly<Record<string, DocumentedRights>> = {
   'a producer put a row': {
-    file: 'README.md',
+    file: 'docs/reference/handing-over.md',
     section: 'Leaving a failed notification',
     rights: ({ NotificationLogTable, DataKey = '' }) => [
       { actions: ['dynamodb:PutItem'], resources: [tableOf(NotificationLogTable)] },

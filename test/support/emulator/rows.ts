@@ -1,7 +1,7 @@
 import type { DeployedStack } from './deployed-stack.ts';
 import { until } from './until.ts';
 
-/** A row as the table document has it, without a column of ours (README, "Leaving a failed notification"). */
+/** A row as the table document has it, without a column of ours (docs/reference/handing-over.md). */
 export function foreignRow(changes: Readonly<Record<string, string>>): string {
   const columns = {
     tenant_id: 'TENANT001',
