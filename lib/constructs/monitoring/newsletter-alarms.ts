@@ -19,7 +19,7 @@ export function newsletterAlarms(
     {
       name: 'newsletter-failed',
       severity: 'critical',
-      meaning: 'A newsletter was not, or only partially sent',
+      meaning: 'A newsletter was not, or only partially sent, or recipients of it were refused',
       metric: metrics.overServices('NewslettersFailed', FIVE_MINUTES),
       threshold: 0,
     },

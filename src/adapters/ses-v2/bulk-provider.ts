@@ -63,9 +63,9 @@ function entryOf(entry: BulkEntry, rendering: Rendering) {
 function entryAnswer(result: BulkEmailEntryResult, call: BulkCall): EntryAnswer {
   const { Status: code = 'FAILED', MessageId, Error: text } = result;
   if (code === 'SUCCESS') return { accepted: true, message_id: MessageId ?? '' };
-  const kind = classOf({ code, ...(text !== undefined && { text }) }, ENTRY_RULES, 'recipient');
-  // No entry rule says `unknown`: SES's answer for an entry tells what became of it.
-  return { accepted: false, refusal: refusal(kind === 'unknown' ? 'recipient' : kind, { code, text }, call) };
+  const kind = classOf({ code, ...(text !== undefined && { text }) }, ENTRY_RULES, 'transient');
+  // SES's answer for an entry tells that it was not accepted; a status that nobody knows yet costs nobody his mail.
+  return { accepted: false, refusal: refusal(kind === 'unknown' ? 'transient' : kind, { code, text }, call) };
 }
 
 /** Errors that come neither from SES nor from the network are defects of our code: nothing was sent. */

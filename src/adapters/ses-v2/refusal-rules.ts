@@ -22,9 +22,9 @@ export const ENTRY_RULES: readonly RefusalRule[] = [
     because: 'The quota of a rolling 24 hours becomes free by itself.',
   },
   {
-    code: ['TRANSIENT_FAILURE'],
+    code: ['TRANSIENT_FAILURE', 'FAILED'],
     class: 'transient',
-    because: 'SES asks to try again, and has not accepted the mail.',
+    because: 'SES has not accepted the mail, and asks to try again: FAILED says “Unknown error occurred” in its text.',
   },
   {
     code: ['MESSAGE_REJECTED'],
@@ -33,7 +33,7 @@ export const ENTRY_RULES: readonly RefusalRule[] = [
     because: 'The sender (in the sandbox: a recipient) is not verified in this region.',
   },
   {
-    code: ['MESSAGE_REJECTED', 'INVALID_PARAMETER', 'FAILED'],
+    code: ['MESSAGE_REJECTED', 'INVALID_PARAMETER'],
     class: 'recipient',
     because: 'SES refuses this entry alone: its address, its values or its headers.',
   },

@@ -91,7 +91,10 @@ export const METRICS = {
   Bounced: { ...events, meaning: 'notifications that bounced, or that their recipient complained about' },
   Reconciled: { ...events, meaning: 'uncertain attempts that an event showed to be delivered' },
   // Newsletters
-  NewslettersFailed: { ...newsletterJob, meaning: 'emails that failed: not, or only partially sent' },
+  NewslettersFailed: {
+    ...newsletterJob,
+    meaning: 'emails that failed: not, or only partially sent, or with recipients that were refused',
+  },
   NewsletterCountsOff: { ...newsletterJob, meaning: 'emails whose count was off by 1 % or more' },
   NewslettersStalled: {
     ...newsletterJob,

@@ -14,7 +14,7 @@ const entries: Case[] = [
   [entry('MESSAGE_REJECTED', 'Email address is not verified.'), 'settings'],
   [entry('MESSAGE_REJECTED', 'Address blacklisted'), 'recipient'],
   [entry('INVALID_PARAMETER', 'Illegal address'), 'recipient'],
-  [entry('FAILED'), 'recipient'],
+  [entry('FAILED', 'Unknown error occurred. Please try again later'), 'transient'],
   [entry('MAIL_FROM_DOMAIN_NOT_VERIFIED'), 'settings'],
   [entry('CONFIGURATION_SET_NOT_FOUND'), 'settings'],
   [entry('TEMPLATE_NOT_FOUND'), 'settings'],

@@ -56,11 +56,10 @@ export function applyOutcome(state: ChunkState, { call_id, outcomes, at }: CallO
 }
 
 function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string): Entry {
-  const { n, reason, message_id, tried } = outcome;
+  const { n, reason, message_id, tries } = outcome;
   const known = message_id ?? state.message_ids[n];
   // An older call of the recipient turned out to be accepted while this one was open.
   if (known !== undefined) return submitted(known);
-  const tries = (state.tries[n] ?? 0) + (tried ? 1 : 0);
   switch (outcome.state) {
     case 'submitted':
       return submitted(undefined);
@@ -69,7 +68,12 @@ function answeredEntry(state: ChunkState, outcome: EntryOutcome, call_id: string
     case 'uncertain':
       return { code: CODE.uncertain, unanswered: call_id };
     case 'pending':
-      return { code: CODE.pending, unanswered: undefined, ...(tries > 0 && { tries }) };
+      return {
+        code: CODE.pending,
+        unanswered: undefined,
+        ...(tries !== undefined && { tries }),
+        ...(reason !== undefined && { reason }),
+      };
   }
 }
 

@@ -43,7 +43,7 @@ export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSl
     if (changed === undefined) continue;
     if (isRepeated(email, plan)) deps.log.count?.('stalled');
     await sendMessages(changed, plan, deps);
-    if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, deps);
+    if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, email, deps);
     return changed;
   }
 }
@@ -96,10 +96,16 @@ async function sendMessages(email: Email, plan: Plan, { queues }: AdvanceDeps): 
   }
 }
 
-function report({ email_id, status, error }: Email, { log }: AdvanceDeps): void {
-  if (status === 'failed') {
-    log.count?.('failed');
-    log.error(`Email ${email_id} failed: ${error}`, { email_id });
+/** An email is sent again after a decision about uncertain recipients: those who had failed before ring once. */
+function report({ email_id, status, error, failed_recipients = 0 }: Email, before: Email, { log }: AdvanceDeps): void {
+  const failed = failed_recipients > (before.failed_recipients ?? 0);
+  if (status === 'failed' || failed) log.count?.('failed');
+  if (status === 'failed') log.error(`Email ${email_id} failed: ${error}`, { email_id });
+  else if (failed) {
+    log.error(`Email ${email_id} is ${status}, but the provider refused recipients for good`, {
+      email_id,
+      failed_recipients,
+    });
   } else log.info(`Email ${email_id} is ${status}`, { email_id });
 }
 

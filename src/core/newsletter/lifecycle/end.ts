@@ -10,26 +10,19 @@ import { withNextAt } from './next-at.ts';
  */
 export function endOf(email: Email, batches: readonly Batch[], now: Date): Change<Email> {
   const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
-  const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at'] as const;
+  const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at', 'silence'] as const;
+  const counts = countsOf(email, batches);
+  const ended = { paused: false, slots: {}, ...(counts.failed > 0 && { failed_recipients: counts.failed }) } as const;
   if (failed.length === 0) {
-    const set = {
-      status: 'submitted',
-      paused: false,
-      slots: {},
-      submitted_at: email.submitted_at ?? now.toISOString(),
-    } as const;
+    const set = { ...ended, status: 'submitted', submitted_at: email.submitted_at ?? now.toISOString() } as const;
     return withNextAt(set, undefined, [...over, 'error', 'error_code']);
   }
-  const { recipients, submitted, uncertain, pending } = countsOf(email, batches);
+  const { recipients, submitted, uncertain, pending } = counts;
   const cause = failed[0]?.error_message ?? 'The provider refused it.';
   // Mails of calls that were not answered may have been sent.
   const extent = submitted + uncertain > 0 ? 'The email was partially sent' : 'The email was not sent';
   const error =
     `${extent}: ${pending} of ${recipients} recipients in ${failed.length} ${failed.length === 1 ? 'batch' : 'batches'} ` +
     `were not sent. ${cause} Mend the cause, then retry the email: only what is missing is sent.`;
-  return withNextAt(
-    { status: 'failed', paused: false, slots: {}, error, error_code: BULK_EMAIL_SEND_FAILED },
-    undefined,
-    over,
-  );
+  return withNextAt({ ...ended, status: 'failed', error, error_code: BULK_EMAIL_SEND_FAILED }, undefined, over);
 }

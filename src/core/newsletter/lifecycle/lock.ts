@@ -67,10 +67,12 @@ async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {
 }
 
 /** Events and late records change a failed batch, too: a reset that meets one is made again. */
-async function resetBatch(batch: Batch, { batches }: LockDeps): Promise<void> {
+async function resetBatch(batch: Batch, { batches, limits }: LockDeps): Promise<void> {
   for (let found: Batch | undefined = batch; found?.status === 'failed'; ) {
+    // Nobody has more: recipients that were given up are tried again.
+    const tries_before: number = (found.tries_before ?? 0) + limits.provider.tries + 1;
     const changed = await batches.change(found, {
-      set: { status: 'pending', provider_failures: 0 },
+      set: { status: 'pending', provider_failures: 0, tries_before },
       remove: ['not_before', 'error_status_code', 'error_message', 'error_data'],
     });
     if (changed !== undefined) return;

@@ -51,12 +51,15 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
     times.push(alive ? (batch.claim_until ?? at) : isoAfter(lost ? now : new Date(taken.since), limits.message_ms));
   }
   const waiting = batches.filter((batch) => isWaiting(batch, next));
-  const hold = latest(email.next_batch_at, done?.hold_until);
+  const { silence } = email;
+  const hold = latest(latest(email.next_batch_at, done?.hold_until), silence?.until);
   let next_batch_at = hold;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
     const due = waiting.filter((batch) => dueAt(batch) <= at);
-    for (let i = 0; i < limits.concurrency; i++) {
+    // While the provider answers nobody, one batch at a time probes it.
+    const most = silence?.until === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
+    for (let i = 0; i < most; i++) {
       const slot = String(i);
       const batch = next[slot] === undefined && (next_batch_at ?? '') <= at ? due.shift() : undefined;
       if (batch === undefined) continue;
@@ -68,7 +71,7 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
     }
     const left = waiting.filter((batch) => !Object.values(given).includes(batch.batch_id)).map(dueAt);
     const earliest = left.sort()[0];
-    const free = Object.keys(next).length < limits.concurrency;
+    const free = Object.keys(next).length < most;
     if (free && earliest !== undefined) times.push(latest(earliest, next_batch_at) ?? earliest);
   }
   const next_at = times.sort()[0];

@@ -43,6 +43,8 @@ export interface Batch {
   readonly claim_until?: string;
   /** Provider's failures in a row, for the retry limits. */
   readonly provider_failures?: number;
+  /** Tries of recipients up to this number were made before the last retry, and do not count any more. */
+  readonly tries_before?: number;
   /** Everybody was tried and nobody accepted: who is refused alone from now on is at fault, not the post. */
   readonly judges_alone?: true;
   /** Message id of the first accepted mail (the source's provider_id). */

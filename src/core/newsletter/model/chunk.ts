@@ -37,7 +37,7 @@ export interface ChunkState extends ChunkKey {
   readonly version: number;
   /** One character of RECIPIENT_STATES per recipient. */
   readonly states: string;
-  /** Reasons of excluded and failed recipients, by place in the chunk. */
+  /** Reasons of excluded and failed recipients, and of pending ones that were refused, by place in the chunk. */
   readonly reasons: Readonly<Record<string, string>>;
   /** How often a recipient was refused for the time being, by place in the chunk. */
   readonly tries: Readonly<Record<string, number>>;

@@ -18,8 +18,8 @@ export interface EntryOutcome {
   /** `pending`: refused for the time being, to be sent again. */
   readonly state: 'submitted' | 'failed' | 'uncertain' | 'pending';
   readonly reason?: string;
-  /** The refusal counts as a try of the recipient; only with `pending`. */
-  readonly tried?: true;
+  /** Tries of the recipient, this one included; only with `pending`, where the refusal counts. */
+  readonly tries?: number;
   readonly message_id?: string;
 }
 

@@ -34,6 +34,8 @@ export interface Email {
   readonly next_batch?: number;
   /** No batch gets a slot before: the pace of the delivery window, or a provider that gives no allowance. */
   readonly next_batch_at?: string;
+  /** The provider answers no call; absent while it does. */
+  readonly silence?: Silence;
   /** Holder of the job while the email is prepared (updateStatusLock). */
   readonly claim_id?: string;
   readonly claim_until?: string;
@@ -44,6 +46,8 @@ export interface Email {
   readonly delivery_deadline?: string;
   /** Hash of the request that published it: tells a repeated request from another one with the same key. */
   readonly request_hash?: string;
+  /** Recipients that had failed at the last end of the sending; absent: none. */
+  readonly failed_recipients?: number;
   /** What went wrong, for people: a failed email always has one. */
   readonly error?: string;
   readonly error_code?: string;
@@ -55,6 +59,16 @@ export interface Email {
   readonly updated_at: string;
   /** TTL, epoch seconds: two years after creation. The unsubscribe links end with it. */
   readonly expires_at: number;
+}
+
+/** From the second call in a row without an answer on, the email holds, and one small call at a time probes. */
+export interface Silence {
+  /** Calls of a sender without an answer, in a row. */
+  readonly calls: number;
+  /** Nobody calls before; present while the email holds. */
+  readonly until?: string;
+  /** Small calls without an answer since then. */
+  readonly probes?: number;
 }
 
 /** A place for a batch in progress. */

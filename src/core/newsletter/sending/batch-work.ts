@@ -17,7 +17,8 @@ export class BatchLostError extends Error {
 
 /** A batch in the hands of its sender: the row that it holds by an expiring claim, and the states of its chunks. */
 export class BatchWork {
-  readonly email: Email;
+  /** As it was read last. */
+  email: Email;
   readonly content: EmailContent;
   readonly slot: string;
   readonly deps: SendDeps;
@@ -29,6 +30,10 @@ export class BatchWork {
   judges_alone: boolean;
   /** Refusals of whole calls in a row. */
   provider_failures: number;
+  /** Calls without an answer, in a row. */
+  unanswered: number;
+  /** The email holds because the provider answers nobody: this sender tries it with one recipient. */
+  probes: boolean;
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
   was_answered = false;
   #checked_at: number;
@@ -47,6 +52,8 @@ export class BatchWork {
     this.deps = deps;
     this.judges_alone = claimed.batch.judges_alone ?? false;
     this.provider_failures = claimed.batch.provider_failures ?? 0;
+    this.unanswered = claimed.email.silence?.calls ?? 0;
+    this.probes = claimed.email.silence?.until !== undefined;
     this.#checked_at = deps.clock().getTime();
     this.#saved_at = this.#checked_at;
   }
@@ -174,13 +181,16 @@ export class BatchWork {
     if ((this.batch.claim_until ?? '') < isoAfter(clock(), limits.claim_ms / 2)) await this.save();
   }
 
-  /** Whether the email still wants this batch sent in this slot; looked at every few seconds. */
+  /** Whether the email still wants this batch sent in this slot, and by this sender while it holds; looked at every few seconds. */
   async isWanted(): Promise<boolean> {
     const { emails, clock, limits } = this.deps;
     if (clock().getTime() - this.#checked_at < limits.email_check_ms) return true;
     const email = await this.storage('read the email', () => emails.read(this.email.email_id));
     this.#checked_at = clock().getTime();
-    return email !== undefined && isWanted(email, this.slot, this.batch.batch_id);
+    if (email === undefined) return false;
+    this.email = email;
+    const others = email.silence?.until !== undefined && !this.probes;
+    return !others && isWanted(email, this.slot, this.batch.batch_id);
   }
 }
 

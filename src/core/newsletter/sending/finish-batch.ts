@@ -1,16 +1,16 @@
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { acceptUncertain } from '../accounting/chunk-changes.ts';
-import { countChunks } from '../accounting/counts.ts';
+import { acceptUncertain, placesOf } from '../accounting/chunk-changes.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import { hasBit } from '../model/delivery-bits.ts';
 import { pauseAfter } from '../model/job-limits.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
+import { isGivenUp } from './judge-answer.ts';
 import type { Stop } from './stop.ts';
 
 /**
- * Ends the batch if nothing is left to send: submitted, whatever became of single recipients. Otherwise says when to go
- * on. The chunks are read again, as others may have changed them.
+ * Ends the batch if nothing is left to send: submitted, whatever became of single recipients. Failed, if somebody is left
+ * whom only a retry sends. Otherwise says when to go on. The chunks are read again, as others may have changed them.
  */
 export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
   for (;;) {
@@ -18,6 +18,8 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
     await acceptFromEvents(work);
     const until = whenToGoOn(work);
     if (until !== undefined) return { kind: 'wait', until, everyone: false };
+    const refused = givenUp(work);
+    if (refused !== undefined) return refused;
     const done = await work.trySave({
       set: { status: 'submitted', provider_failures: 0 },
       remove: ['claim_id', 'claim_until', 'not_before', 'error_status_code', 'error_message', 'error_data'],
@@ -26,21 +28,32 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
   }
 }
 
-function whenToGoOn({ states, deps }: BatchWork): string | undefined {
-  if (countChunks(states).counts.pending === 0) return undefined;
-  const now = deps.clock();
-  const times = states.flatMap((state) => timesOf(state, now, deps.limits.provider));
-  return times.sort()[0];
+/** For the recipients that are not at their end, the first time when one may be sent. */
+function whenToGoOn(work: BatchWork): string | undefined {
+  const now = work.deps.clock();
+  return work.states.flatMap((state) => timesOf(state, now, work)).sort()[0];
 }
 
-/** For each recipient that is not at its end, when it may be sent. */
-function timesOf({ states, tries, call }: ChunkState, now: Date, limits: BatchWork['deps']['limits']['provider']) {
+function timesOf(state: ChunkState, now: Date, { batch, deps: { limits } }: BatchWork): string[] {
+  const { states, tries, call } = state;
   return [...states].flatMap((code, n) => {
     if (code === RECIPIENT_STATES.claimed) return [call?.until ?? now.toISOString()];
-    if (code !== RECIPIENT_STATES.pending) return [];
-    const made = tries[n] ?? 0;
-    return [made === 0 ? now.toISOString() : isoAfter(now, pauseAfter(made, limits))];
+    if (code !== RECIPIENT_STATES.pending || isGivenUp(state, n, batch, limits)) return [];
+    const made = (tries[n] ?? 0) - (batch.tries_before ?? 0);
+    return [made <= 0 ? now.toISOString() : isoAfter(now, pauseAfter(made, limits.provider))];
   });
+}
+
+function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefined {
+  const reasons = states.flatMap((state) =>
+    placesOf(state.states, RECIPIENT_STATES.pending)
+      .filter((n) => isGivenUp(state, n, batch, limits))
+      .map((n) => state.reasons[n] ?? 'refused'),
+  );
+  const [reason] = reasons;
+  return reason === undefined
+    ? undefined
+    : { kind: 'fail', refusal: { class: 'transient', reason }, recipients: reasons.length };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Batch } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import type { EntryOutcome } from '../model/email-message.ts';
 import { type JobLimits, pauseAfter } from '../model/job-limits.ts';
@@ -21,6 +22,7 @@ export interface Judgement {
 export interface Judged {
   readonly entries: readonly number[];
   readonly state: ChunkState;
+  readonly tries_before: number;
   readonly provider_failures: number;
   /** The provider has accepted the post, or it was tried with everybody: a refusal is the recipient's. */
   readonly post_is_known: boolean;
@@ -49,7 +51,20 @@ function judgeEntries(answers: readonly EntryAnswer[], given: Judged): Judgement
   return { outcomes, provider_failures: 0, ...(stop && { stop }), ...(limited && { limited }) };
 }
 
-function entryOutcome(n: number, answer: EntryAnswer | undefined, { state, limits }: Judged): EntryOutcome {
+/**
+ * Whether a pending recipient was refused for the time being in all its tries: it waits for a `retry`, which gives it
+ * new ones.
+ */
+export function isGivenUp(
+  { tries }: Pick<ChunkState, 'tries'>,
+  n: number,
+  { tries_before = 0 }: Pick<Batch, 'tries_before'>,
+  { provider }: Pick<JobLimits, 'provider'>,
+): boolean {
+  return (tries[n] ?? 0) - tries_before > provider.tries;
+}
+
+function entryOutcome(n: number, answer: EntryAnswer | undefined, given: Judged): EntryOutcome {
   // An answer that lacks an entry does not tell what became of it.
   if (answer === undefined) return { n, state: 'uncertain' };
   if (answer.accepted) return { n, state: 'submitted', message_id: answer.message_id };
@@ -59,10 +74,8 @@ function entryOutcome(n: number, answer: EntryAnswer | undefined, { state, limit
     case 'content':
       return { n, state: 'failed', reason };
     case 'transient':
-    case 'overloaded': {
-      const { tries } = kind === 'overloaded' ? limits.provider_overloaded : limits.provider;
-      return (state.tries[n] ?? 0) < tries ? { n, state: 'pending', tried: true } : { n, state: 'failed', reason };
-    }
+    case 'overloaded':
+      return { n, state: 'pending', tries: Math.max(given.state.tries[n] ?? 0, given.tries_before) + 1, reason };
     default:
       return { n, state: 'pending' };
   }

@@ -8,6 +8,7 @@ import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { bulkEntries, fromAddress } from './bulk-call.ts';
 import { type Judgement, judgeAnswer } from './judge-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
+import { noteAnswer } from './silence.ts';
 import type { Stop } from './stop.ts';
 
 /** Between the claim of a call and its start, and between its time-out and its end. */
@@ -49,15 +50,17 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
   }
   const answer = await callProvider({ ...content, timeout_ms }, work);
   const { provider_failures, post_is_known } = work;
-  const given = { entries, state: claimed.state, provider_failures, post_is_known, limits, now: clock() };
+  const { tries_before = 0 } = work.batch;
+  const given = { entries, state: claimed.state, tries_before, provider_failures, post_is_known, limits, now: clock() };
   const judgement = judgeAnswer(answer, given);
   const stopped = keep(await record(judgement.outcomes), work);
   if (stopped !== undefined) return stopped;
   work.provider_failures = judgement.provider_failures;
+  const silent = await noteAnswer(answer, work);
   if (answer.kind === 'answered') work.was_answered = true;
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
-  return { kind: 'made', judgement, entries };
+  return silent === undefined ? { kind: 'made', judgement, entries } : { kind: 'stopped', stop: silent };
 }
 
 /** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */

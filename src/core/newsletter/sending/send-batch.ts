@@ -5,7 +5,6 @@ import { type Batch, batchId } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
 import type { Change } from '../model/ports.ts';
-import type { Refusal } from '../model/provider.ts';
 import type { StateCounts } from '../model/recipient-state.ts';
 import { retryStorage, StorageUnavailableError } from '../storage/retry-storage.ts';
 import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
@@ -91,7 +90,8 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   if (batch?.status === 'submitting' && (batch.claim_until ?? '') > now) return 'duplicate';
   const waits = batch?.status === 'pending' && (batch.not_before ?? '') > now;
   const open = batch?.status === 'pending' || batch?.status === 'submitting';
-  if (batch === undefined || !open || waits || !isWanted(email, slot, batch_id)) {
+  const holds = (email.silence?.until ?? '') > now;
+  if (batch === undefined || !open || waits || holds || !isWanted(email, slot, batch_id)) {
     await passOn({ slot, batch_id }, email_id, deps);
     return 'halted';
   }
@@ -135,7 +135,9 @@ async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
 }
 
 /** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */
-function canPause(until: string, { deps }: BatchWork): boolean {
+function canPause(until: string, { deps, email }: BatchWork): boolean {
+  // Another sender probes.
+  if (email.silence?.until !== undefined) return false;
   const { limits, clock, remaining_ms } = deps;
   const wait = msUntil(until, clock());
   return (
@@ -171,7 +173,7 @@ async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
       return { result: 'waiting', counts: counts(), until: stop.until };
     case 'fail': {
       const { message: said, ...why } = stop.refusal;
-      await work.save(failed(stop.refusal));
+      await work.save(failed(stop));
       deps.log.error(`${BULK_EMAIL_SEND_FAILED}: batch ${batch_id} for email ${email_id}`, {
         email_id,
         batch_id,
@@ -185,11 +187,13 @@ async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
   }
 }
 
-function failed({ reason, message, status_code }: Refusal): Change<Batch> {
+function failed({ refusal, recipients }: Extract<Stop, { kind: 'fail' }>): Change<Batch> {
+  const { reason, message = reason, status_code } = refusal;
+  const what = recipients === undefined ? 'the batch' : `${recipients} of the batch in all tries for the time being`;
   return {
     set: {
       status: 'failed',
-      error_message: `The provider refused the batch: ${message ?? reason}`,
+      error_message: `The provider refused ${what}: ${message}`,
       error_data: JSON.stringify({ code: BULK_EMAIL_SEND_FAILED, reason }),
       ...(status_code !== undefined && { error_status_code: status_code }),
     },

@@ -2,6 +2,7 @@ import { claimEntries, expireCall, placesOf } from '../accounting/chunk-changes.
 import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { BatchWork } from './batch-work.ts';
+import { isGivenUp } from './judge-answer.ts';
 import { makeCall } from './make-call.ts';
 import { keyOf } from './record-outcome.ts';
 import type { Stop } from './stop.ts';
@@ -13,7 +14,7 @@ import type { Stop } from './stop.ts';
 export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | undefined> {
   const { clock, limits, pacing } = work.deps;
   const tried = new Set<number>();
-  let most = limits.chunk_size;
+  let most = work.probes ? 1 : limits.chunk_size;
   let chunk: Chunk | undefined;
   for (;;) {
     const state = stateOf(work, key);
@@ -22,7 +23,9 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       await expire(state, work);
       continue;
     }
-    const open = placesOf(state.states, RECIPIENT_STATES.pending).filter((n) => !tried.has(n));
+    const open = placesOf(state.states, RECIPIENT_STATES.pending).filter(
+      (n) => !tried.has(n) && !isGivenUp(state, n, work.batch, limits),
+    );
     if (open.length === 0) return undefined;
     if (!(await work.isWanted())) return { kind: 'halt' };
     await work.beat();

@@ -9,6 +9,11 @@ export type Stop =
   /** The email was paused, or the slot was given to another batch. */
   | { readonly kind: 'halt' }
   /** The batch fails: an operator has to mend something, or the provider refused too often. */
-  | { readonly kind: 'fail'; readonly refusal: Refusal }
+  | {
+      readonly kind: 'fail';
+      readonly refusal: Refusal;
+      /** So many recipients were refused for the time being in all their tries, and others were not. */
+      readonly recipients?: number;
+    }
   /** An outcome could be queued only; storage is down. */
   | { readonly kind: 'storage' };

@@ -46,7 +46,7 @@ describe('a call', () => {
       outcome([
         { n: 0, state: 'submitted', message_id: 'id-0' },
         { n: 1, state: 'failed', reason: 'message_rejected' },
-        { n: 2, state: 'pending', tried: true },
+        { n: 2, state: 'pending', tries: 1 },
       ]),
     );
     expect(recorded).toMatchObject({

@@ -157,6 +157,16 @@ describe('the end of an email', () => {
     expect(world.counted).toEqual([]);
   });
 
+  it('rings once for recipients that the provider refused for good, not again after a decision about others', async () => {
+    const counts = { pending: 0, submitted: 1, excluded: 0, failed: 1, uncertain: 0 };
+    const world = await sending([{ status: 'submitted', counts }]);
+    expect(await advance('email-1', world.deps())).toMatchObject({ status: 'submitted', failed_recipients: 1 });
+    expect(world.counted).toEqual(['failed']);
+    await reopen('email-1', world.deps());
+    expect(await world.email()).toMatchObject({ status: 'submitted' });
+    expect(world.counted).toEqual(['failed']);
+  });
+
   it('does not say that nothing was sent where recipients are uncertain', async () => {
     const batch = batchFor([chunkState('.uuu')], { status: 'failed' });
     const email = emailRow({ prepared: { ...prepared(1), recipients: 4 } });

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
 import type { Refusal } from '../../../../src/core/newsletter/model/provider.ts';
-import { judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
+import { isGivenUp, judgeAnswer } from '../../../../src/core/newsletter/sending/judge-answer.ts';
 import { chunkState } from '../../../support/newsletter/job-rows.ts';
 
 const NOW = new Date('2026-03-01T10:00:00.000Z');
 const at = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
-const given = (provider_failures = 0, entries = [0, 1], tries = {}) => ({
+const given = (provider_failures = 0, entries = [0, 1], tries = {}, tries_before = 0) => ({
   entries,
+  tries_before,
   state: chunkState('>>', { tries }),
   provider_failures,
   post_is_known: true,
@@ -72,7 +73,7 @@ describe('a call that the provider refused as a whole', () => {
 });
 
 describe('a call that was answered entry by entry', () => {
-  const answered = (kinds: readonly (Refusal['class'] | 'ok')[], tries = {}) =>
+  const answered = (kinds: readonly (Refusal['class'] | 'ok')[], tries = {}, tries_before = 0) =>
     judgeAnswer(
       {
         kind: 'answered',
@@ -80,7 +81,7 @@ describe('a call that was answered entry by entry', () => {
           kind === 'ok' ? { accepted: true, message_id: `id-${i}` } : { accepted: false, refusal: refusal(kind) },
         ),
       },
-      given(5, [0, 1], tries),
+      given(5, [0, 1], tries, tries_before),
     );
 
   it('lets one bad recipient fail none of the others, and ends a row of refusals', () => {
@@ -93,10 +94,22 @@ describe('a call that was answered entry by entry', () => {
     });
   });
 
-  it('tries a recipient again that was refused for the time being, 6 times', () => {
-    expect(answered(['ok', 'transient'], { 1: 5 }).outcomes[1]).toEqual({ n: 1, state: 'pending', tried: true });
-    expect(answered(['ok', 'transient'], { 1: 6 }).outcomes[1]).toMatchObject({ n: 1, state: 'failed' });
-  });
+  it.each([
+    [undefined, 0, 1, false],
+    [5, 0, 6, false],
+    [6, 0, 7, true],
+    [7, 7, 8, false],
+    [2, 7, 8, false],
+    [13, 7, 14, true],
+  ])(
+    'tries a recipient again that was refused for the time being, 6 times after each retry: %s tries, %i before it',
+    (made, before, next, given_up) => {
+      const outcome = answered(['ok', 'transient'], { ...(made !== undefined && { 1: made }) }, before).outcomes[1];
+      expect(outcome).toEqual({ n: 1, state: 'pending', tries: next, reason: 'because_transient' });
+      const state = chunkState('s.', { tries: { 1: next } });
+      expect(isGivenUp(state, 1, { tries_before: before }, DEFAULT_JOB_LIMITS), 'waits for a retry').toBe(given_up);
+    },
+  );
 
   it('keeps what a quota cut off for later, without a try', () => {
     const judged = answered(['ok', 'quota'], { 1: 6 });

@@ -17,6 +17,8 @@ export class Auditor {
   #submitted = 0;
   /** Since when an email that should be sent is pending, and nothing breaks any more. */
   #pendingSince: number | undefined;
+  /** Since when the email is submitted with somebody left whom a retry would send to. */
+  #leftSince: number | undefined;
 
   constructor(world: NewsletterWorld) {
     this.#world = world;
@@ -77,6 +79,11 @@ export class Auditor {
     expect(Math.min(...Object.values(sum))).toBeGreaterThanOrEqual(0);
     expect(sum.submitted, 'submitted recipients').toBeGreaterThanOrEqual(this.#submitted);
     this.#submitted = sum.submitted;
+    // A record that comes late is told to the chunk first, to the email last.
+    const now = this.#world.clock().getTime();
+    const isLeft = email.status === 'submitted' && sum.pending > 0;
+    this.#leftSince = isLeft ? (this.#leftSince ?? now) : undefined;
+    expect(now - (this.#leftSince ?? now), 'submitted, and somebody is left to send to').toBeLessThan(IDLE_MS);
     const running = Object.keys(email.slots).length;
     expect(running, 'batches at once').toBeLessThanOrEqual(2);
   }

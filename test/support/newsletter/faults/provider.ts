@@ -19,6 +19,8 @@ export const MOODS = [
   'unknown_refused',
   'slow',
   'some_transient',
+  'all_transient',
+  'silent',
   'quota_in_the_middle',
 ] as const;
 export type Mood = (typeof MOODS)[number];
@@ -73,6 +75,11 @@ export class Provider {
         });
         await this.#time.pause(timeout_ms);
         return this.#unknown();
+      case 'silent':
+        await this.#time.pause(timeout_ms);
+        return this.#unknown();
+      case 'all_transient':
+        return this.#answer(entries, () => 'transient');
       case 'some_transient':
         return this.#answer(entries, () => (this.#random() < 0.5 ? 'transient' : undefined));
       case 'quota_in_the_middle':

@@ -8,7 +8,8 @@ import { continueResolve, type Resolved, resolveEmail } from '../../../../src/co
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import type { PrepareMessage, SendMessage } from '../../../../src/core/newsletter/model/email-message.ts';
-import { DEFAULT_JOB_LIMITS } from '../../../../src/core/newsletter/model/job-limits.ts';
+import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../../../src/core/newsletter/model/job-limits.ts';
+import type { JobEvent } from '../../../../src/core/newsletter/model/job-log.ts';
 import type { MemberProfile } from '../../../../src/core/newsletter/model/member.ts';
 import type { ExclusionReason } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { recordLate } from '../../../../src/core/newsletter/sending/record-late.ts';
@@ -24,7 +25,7 @@ import { FaultyQueue } from './queue.ts';
 const EMAIL = 'email-1';
 const TENANT = 'tenant-1';
 /** Small, so that a few members make several batches and chunks. */
-const LIMITS = {
+const LIMITS: JobLimits = {
   ...DEFAULT_JOB_LIMITS,
   batch_size: 6,
   chunk_size: 3,
@@ -77,6 +78,9 @@ export class NewsletterWorld {
   resent = 0;
   waiting = 0;
   healed = false;
+  limits: JobLimits;
+  /** What operators are alarmed of. */
+  readonly counted: JobEvent[] = [];
   readonly #faults: Faults;
   readonly #begun = this.clock().getTime();
   readonly #alive = new Set<Process>();
@@ -85,7 +89,8 @@ export class NewsletterWorld {
   #ids = 0;
   #seed: number;
 
-  constructor(members: readonly GivenMember[], faults: Faults) {
+  constructor(members: readonly GivenMember[], faults: Faults, limits: Partial<JobLimits> = {}) {
+    this.limits = { ...LIMITS, ...limits };
     this.members = members;
     this.#faults = faults;
     this.#seed = faults.seed;
@@ -93,7 +98,7 @@ export class NewsletterWorld {
     const { time, random } = this;
     this.queue = new FaultyQueue({ time, random, isHealed: () => this.healed, faults });
     const stores = { events: this.tables.events, batches: this.tables.batches, chunks: this.chunks.store };
-    const events = { time, random, stores, chunk_size: LIMITS.chunk_size, lost: faults.lost_events };
+    const events = { time, random, stores, chunk_size: this.limits.chunk_size, lost: faults.lost_events };
     this.#events = new AcceptedEvents(events);
     this.provider.onAccepted = (receipt) => this.#events.emit(receipt);
   }
@@ -242,11 +247,12 @@ export class NewsletterWorld {
       pause: process.pause,
       newId: () => `id-${++this.#ids}`,
       remaining_ms: process.remaining_ms,
-      limits: LIMITS,
+      limits: this.limits,
       log: {
         info: (text: string) => void this.log.push(text),
         warn: (text: string) => void this.log.push(text),
         error: (text: string) => void this.log.push(text),
+        count: (what: JobEvent) => void this.counted.push(what),
       },
     };
   }
