@@ -118,9 +118,9 @@ module.exports = {
       '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     onlyTo(
-      'simulation-knows-adapters-and-core',
+      'simulation-knows-functions-adapters-and-core',
       '^simulation/(?!audit/)',
-      '^(simulation/|src/(adapters|core|terminal)/)',
+      '^(simulation/|functions/|src/(adapters|core|terminal)/)',
     ),
     {
       name: 'auditor-stands-alone',

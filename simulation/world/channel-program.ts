@@ -1,0 +1,186 @@
+import { createHandler } from '../../functions/shared/channel/channel-function.ts';
+import type { Observability } from '../../functions/shared/runtime/observability.ts';
+import { GatheredError, gather, RECORD_HOLD_MS, SETTLEMENT_HOLD_MS } from '../../src/adapters/batching/gather.ts';
+import { SendsUnderWay } from '../../src/adapters/batching/sends-under-way.ts';
+import type { Returned } from '../../src/adapters/sqs/return-to-queue.ts';
+import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
+import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
+import type { ClaimStore, RecordStore, RetryQueue } from '../../src/core/delivery/ports.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../src/core/delivery/provider-gate.ts';
+import type { ContentStore } from '../../src/core/delivery/send.ts';
+import type { Sender } from '../../src/core/delivery/sender.ts';
+import type { RetryRecord } from '../../src/core/model/notification.ts';
+import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { ACCOUNT, type Budgets, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
+import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
+import type { Env, Program } from './actor.ts';
+
+/** How a channel function is put together, and what it shares with others. */
+export interface Composition {
+  /** Before the claim by a budget of the account, after it by one of each receiver, or not at all. */
+  readonly pacing?: 'account' | 'receiver';
+  readonly breakers?: true;
+  /** Outcomes of a batch share calls, as in the deployed store. */
+  readonly gathering?: true;
+  /** An instance takes another batch after its first one, and keeps what it knows. */
+  readonly instances?: 'kept';
+}
+
+/** Milliseconds after which Lambda ends an invocation, a claim ends, an attempt is not started any more. */
+export const FUNCTION_MS = 60_000;
+const CLAIM_MS = 65_000;
+const RESERVE_MS = 35_000;
+const PROBE_MS = 25_000;
+/** One failure opens a breaker: a window lasts for one batch here. */
+const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 1, drain_per_second: 1, most_per_second: 1 };
+const QUEUES = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };
+
+const nothing = () => {};
+
+/** Logs nothing, but a defect must not hide in the report of a message. */
+export function observed({ fault }: Env): Observability {
+  const error = (_: string, line?: { readonly error?: unknown }) => line?.error !== undefined && fault(line.error);
+  const single = { addDimensions: nothing, addMetric: nothing };
+  const metrics = { addMetric: nothing, singleMetric: () => single };
+  return { logger: { info: nothing, warn: nothing, error }, metrics } as unknown as Observability;
+}
+
+/** A port whose calls all go to the world. */
+export function portOf<T extends object>(env: Env, room: string, ...methods: (keyof T & string)[]): T {
+  const call =
+    (method: string) =>
+    (...args: unknown[]) =>
+      env.call(`${room}.${method}`, ...args);
+  return Object.fromEntries(methods.map((method) => [method, call(method)])) as unknown as T;
+}
+
+/** An instance of the channel function: one invocation after the other, and what SQS does with their answers. */
+export function worker(first: readonly ReceivedMessage[], composition: Composition): Program {
+  return async (env) => {
+    let begun = env.clock().getTime();
+    const handler = instance(composition, env);
+    const getRemainingTimeInMillis = () => begun + FUNCTION_MS - env.clock().getTime();
+    for (let batch = first; ; begun = env.clock().getTime()) {
+      const { batchItemFailures } = await handler(eventOf(batch), { getRemainingTimeInMillis });
+      const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      const done = batch.filter(({ message_id }) => !back.has(message_id));
+      if (done.length > 0)
+        await env.call(
+          'queue.delete',
+          done.map(({ message_id }) => message_id),
+        );
+      if (composition.instances === undefined) return;
+      batch = revived(await env.call('instance.next'));
+    }
+  };
+}
+
+/** A batch as it was noted: times are texts there. */
+function revived(batch: readonly ReceivedMessage[]): ReceivedMessage[] {
+  return batch.map((received) => ({ ...received, sent_at: new Date(received.sent_at) }));
+}
+
+function eventOf(batch: readonly ReceivedMessage[]) {
+  const Records = batch.map(({ message, message_id, sent_at, receive_count }) => ({
+    messageId: message_id,
+    receiptHandle: message_id,
+    body: JSON.stringify(message),
+    eventSourceARN: 'arn:aws:sqs:r:1:standard',
+    attributes: { SentTimestamp: String(sent_at.getTime()), ApproximateReceiveCount: String(receive_count) },
+  }));
+  return { Records } as unknown as Parameters<ReturnType<typeof createHandler>>[0];
+}
+
+function instance({ pacing, breakers, gathering }: Composition, env: Env) {
+  const { clock, random } = env;
+  const pause = (ms: number) => env.call<void>('time.pause', ms);
+  const store = portOf<BreakerStore>(env, 'breakers', 'list', 'first', 'read', 'write', 'takeSlot');
+  const inner: ProviderGate = breakers
+    ? new BreakerGate({ store, policy: BREAKER_POLICY, clock, random, pause, probe_ms: PROBE_MS })
+    : PASS_THROUGH;
+  const paced = pacing && pacedGate(pacing, inner, env);
+  const ports: Outcomes = {
+    rows: portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle'),
+    records: portOf<RecordStore>(env, 'records', 'put', 'putIfAbsent', 'find'),
+    sender: { send: ({ log_id, attempt, content }) => env.call('provider.send', log_id, attempt, content.recipient) },
+  };
+  return createHandler(
+    {
+      ...(paced && { pacing: paced }),
+      giveBack: (_, returned: readonly Returned[]) => env.call<number>('queue.giveBack', returned),
+      queues: QUEUES,
+      reserve_ms: RESERVE_MS,
+      deliver: {
+        ...(gathering ? gathered(ports, pause) : ports),
+        contents: portOf<ContentStore>(env, 'contents', 'read'),
+        retries: portOf<RetryQueue>(env, 'retries', 'send'),
+        successors: portOf<SuccessorStore>(env, 'successors', 'copyContent', 'put'),
+        gate: paced ?? inner,
+        policy,
+        clock,
+        random,
+        claim_ms: CLAIM_MS,
+        sendTimeout: () => new AbortController().signal,
+        pause,
+      },
+    },
+    observed(env),
+  );
+}
+
+/** A gate whose budget is one of the world's, which grants or refuses as it likes. */
+function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, env: Env): PacedGate {
+  const budgets: Budgets = {
+    // Pacer's own answer when its store fails: everything may be sent.
+    reserve: (ask) => env.call<Allowance>('budget.reserve', ask),
+    exceeded: async () => {},
+    blocked: async () => {},
+  };
+  const receiver: PacedGateDeps['receiver'] =
+    pacing === 'account' ? ACCOUNT : async ({ tenant_id }) => ({ key: tenant_id, per_second: 1 });
+  const pause = (ms: number) => env.call<void>('time.pause', ms);
+  return new PacedGate({ inner, channel: 'email', budgets, receiver, policy, clock: env.clock, pause });
+}
+
+interface Outcomes {
+  readonly rows: ClaimStore;
+  readonly records: RecordStore;
+  readonly sender: Sender;
+}
+
+/** As claim-store.ts and record-store.ts gather: outcomes wait for those of sends that are under way, and share a call. */
+function gathered({ rows, records, sender }: Outcomes, pause: (ms: number) => Promise<void>): Outcomes {
+  const sends = new SendsUnderWay();
+  const schedule = (run: () => void, ms: number) => {
+    let cancelled = false;
+    void pause(ms).then(() => cancelled || run());
+    return () => {
+      cancelled = true;
+    };
+  };
+  const options = { max: 25, wait_ms: 3, schedule };
+  const put = gather<RetryRecord, undefined>(
+    // As BatchWriteItem: when one record is refused, all of them count as refused.
+    async (batch) => {
+      for (const record of batch) await records.put(record);
+      return batch.map(() => undefined);
+    },
+    { ...options, hold: { sends, most_ms: RECORD_HOLD_MS } },
+  );
+  const settle = gather<Parameters<ClaimStore['settle']>, boolean>(
+    async (batch) => {
+      const results: (boolean | GatheredError)[] = [];
+      for (const args of batch) results.push(await rows.settle(...args).catch((error) => new GatheredError(error)));
+      return results;
+    },
+    { ...options, hold: { sends, most_ms: SETTLEMENT_HOLD_MS } },
+  );
+  return {
+    rows: { ...rows, settle: (row, change) => settle([row, change]) },
+    records: { ...records, put },
+    sender: { ...sender, send: (delivery, signal) => sends.during(() => sender.send(delivery, signal)) },
+  };
+}

@@ -1,0 +1,208 @@
+import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
+import * as promises from '../audit/promises.ts';
+import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
+import { FUNCTION_MS, worker } from './channel-program.ts';
+import { type Ending, INJECTED, pauseEnd, postponementOf, refusalOf, silenceOf } from './endings.ts';
+import type { Ground } from './ground.ts';
+import { operator, teller } from './programs.ts';
+import type { Limit } from './scope.ts';
+import { type Actor, isIdle, type LateCall, type Message, received, START_MS } from './state.ts';
+
+const VISIBILITY_MS = 360_000;
+
+/** What happens when something takes its course: who begins, what a call is answered, how time passes. */
+export class Deeds {
+  readonly #troupe: Troupe;
+  readonly #ground: Ground;
+
+  constructor(ground: Ground, troupe: Troupe) {
+    this.#ground = ground;
+    this.#troupe = troupe;
+  }
+
+  give(log_id: string): void {
+    const { tables, scope } = this.#ground;
+    const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority: 'info' } as const;
+    const due = new Date(START_MS - 60_000).toISOString();
+    tables.log.set(log_id, {
+      ...routing,
+      ...{ send_attempts: 1, attempts_left: 3, retry_count: 0, last_attempt: 0, first_attempt_at: due },
+      ...{ send_status: 'FAILED', work_queue: workQueueOf('due', 'info', log_id, 1), work_at: due },
+    });
+    const content = { recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' } as const;
+    tables.content.set(log_id, { ...content, tenant_id: 'tenant-1' });
+    for (let i = 1; i <= (scope.messages ?? 1); i++)
+      this.#ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);
+  }
+
+  async begin(name: string, program: Program, args: object = {}): Promise<void> {
+    const { now, actors } = this.#ground.state;
+    const moment = await Moment.first(`${name} ${JSON.stringify(args)}`, program, now, this.#troupe);
+    this.#ground.set({ actors: [...actors, { name, moment, begun: now }] });
+  }
+
+  async #answer(actor: Actor, { id }: Call, outcome: Outcome, begun = actor.begun): Promise<void> {
+    const ground = this.#ground;
+    const moment = await actor.moment.after({ id, outcome, now: ground.state.now });
+    const others = ground.state.actors.filter(({ name }) => name !== actor.name);
+    ground.set({ actors: moment.ended ? others : [...others, { ...actor, moment, begun }] });
+    const { fault } = moment;
+    if (fault && !INJECTED.test(String(fault))) ground.violated(`an actor failed: ${(fault as Error).stack}`);
+  }
+
+  #die({ name: dead }: Actor): void {
+    const { actors, hung, memory } = this.#ground.state;
+    this.#ground.set({
+      actors: actors.filter(({ name }) => name !== dead),
+      hung: hung.filter(({ by }) => by !== dead),
+      memory: promises.died(memory, dead),
+    });
+  }
+
+  applyLate(late: LateCall): Promise<Outcome> {
+    this.#ground.set({ late: this.#ground.state.late.filter((one) => one !== late) });
+    return this.#ground.perform(late.by, late.call, true);
+  }
+
+  receive(messages: readonly Message[]): Promise<void> {
+    const ground = this.#ground;
+    const visible_at = ground.state.now + VISIBILITY_MS;
+    const taken = messages.map((one) => ({ ...one, receives: one.receives + 1, visible_at }));
+    for (const one of taken) ground.updateMessage(one.id, one);
+    const batch = taken.map(received);
+    const idle = ground.state.actors.find(isIdle);
+    const [next] = idle?.moment.calls ?? [];
+    if (idle && next) return this.#answer(idle, next, { ok: batch }, ground.state.now);
+    const name = taken.map(({ id, receives }) => (receives > 1 ? `${id} (receive ${receives})` : id)).join(' and ');
+    return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch);
+  }
+
+  retry(log_id: string): Promise<void> {
+    this.#ground.set({ memory: promises.redriven(this.#ground.state.memory, [log_id]) });
+    return this.begin('the retry', operator('retry', log_id));
+  }
+
+  /** SQS sends each letter anew, with its body (facts: SQS). */
+  redrive(): void {
+    const { now, letters, memory } = this.#ground.state;
+    const log_ids = [...new Set(letters.map(({ message }) => message.log_id))];
+    this.#ground.set({ now: now + 1_000, letters: [], memory: promises.redriven(memory, log_ids) });
+    for (const { message } of letters) this.#ground.send(message, 0);
+  }
+
+  tell(event: DeliveryEvent): Promise<void> {
+    const ground = this.#ground;
+    ground.tellAt(event, ground.state.now + VISIBILITY_MS);
+    if (event.feedback.kind === 'failed') ground.set({ memory: promises.bounced(ground.state.memory, event.log_id) });
+    const name = `event of attempt ${event.attempt} of ${event.log_id}`;
+    const times = ground.count(name);
+    return this.begin(times > 1 ? `${name} (time ${times})` : name, teller(event), event);
+  }
+
+  end(actor: Actor, call: Call, ending: Ending): Promise<unknown> | unknown {
+    const ground = this.#ground;
+    const { now, late, hung } = ground.state;
+    const { name } = actor;
+    switch (ending) {
+      case 'ok':
+        return ground.perform(name, call).then((outcome) => this.#answer(actor, call, outcome));
+      case 'repeated':
+        return ground.perform(name, call);
+      case 'refused':
+        return this.#answer(actor, call, refusalOf(call));
+      case 'postponed':
+        this.use('postpones');
+        return this.#answer(actor, call, postponementOf(call, now));
+      case 'hangs':
+        return ground.set({
+          hung: [...hung, { by: name, id: call.id, until: now + (this.limitOf(call) ?? 0) * 1000 }],
+        });
+      case 'unanswered':
+        ground.set({ late: [...late, { by: name, call }] });
+        return this.#answer(actor, call, silenceOf(call));
+      case 'dies during':
+        ground.set({ late: [...late, { by: name, call }] });
+        return this.#die(actor);
+      case 'dies before':
+        return this.#die(actor);
+    }
+  }
+
+  use(limit: Limit, run: () => unknown = () => {}): unknown {
+    const { left } = this.#ground.state;
+    this.#ground.set({ left: { ...left, [limit]: (left[limit] ?? 0) - 1 } });
+    return run();
+  }
+
+  limitOf({ port }: Call): number | undefined {
+    return Object.entries(this.#ground.scope.hangs ?? {}).find(([room]) => port.startsWith(room))?.[1];
+  }
+
+  firstDeadline(): number {
+    const working = this.#ground.state.actors.filter((actor) => !isIdle(actor));
+    return Math.min(...working.map(({ begun }) => begun + FUNCTION_MS));
+  }
+
+  /** @param sweep_at of a scheduled sweep, which finds what is due */
+  nextTime(sweep_at?: number): number | undefined {
+    const { now, left, queue, events, hung, actors } = this.#ground.state;
+    const sweeps = (left['sweeps'] ?? 0) > 0;
+    const due = [...this.#ground.tables.log.values()].filter(({ work_queue }) => String(work_queue).startsWith('due'));
+    const ofRow = (row: promises.Stored) =>
+      sweeps
+        ? [Date.parse(String(row['work_at'])), Date.parse(String(row['claim_until']))]
+        : sweep_at
+          ? [sweep_at]
+          : [];
+    const paused = actors.flatMap(({ moment }) => moment.calls.map((call) => pauseEnd(call, moment.now) ?? 0));
+    const times = [
+      ...queue.map(({ visible_at }) => visible_at),
+      ...events.map(({ at }) => at ?? 0),
+      ...hung.map(({ until }) => until),
+      ...(hung.length > 0 ? [this.firstDeadline()] : []),
+      ...paused,
+      ...due.flatMap(ofRow),
+    ];
+    const later = times.filter((time) => time > now);
+    return later.length > 0 ? Math.min(...later) : undefined;
+  }
+
+  /** Calls that hang end at their limit; Lambda ends what takes too long. */
+  async passTo(time: number): Promise<void> {
+    const ground = this.#ground;
+    ground.set({ now: time });
+    for (const one of ground.state.hung.filter(({ until }) => until <= time)) {
+      ground.set({ hung: ground.state.hung.filter((other) => other !== one) });
+      const actor = ground.state.actors.find(({ name }) => name === one.by);
+      const call = actor?.moment.calls.find(({ id }) => id === one.id);
+      if (actor && call) await this.#answer(actor, call, silenceOf(call));
+    }
+    const over = ground.state.actors.filter((actor) => !isIdle(actor) && actor.begun + FUNCTION_MS <= time);
+    for (const actor of over) this.#die(actor);
+  }
+
+  #rows(): promises.Stored[] {
+    return [...this.#ground.tables.log.values()];
+  }
+
+  /** Nothing is left to do: the letters of what is dead go back once, which has to send it again. @returns whether any */
+  redriveAll(): boolean {
+    const ground = this.#ground;
+    this.#checkEnd();
+    if (ground.state.dead !== undefined) return false;
+    const dead = this.#rows().filter(({ work_queue }) => String(work_queue).startsWith('dead'));
+    ground.set({ dead });
+    if (dead.length === 0) return false;
+    this.redrive();
+    return true;
+  }
+
+  #checkEnd(): void {
+    const { tables, state } = this.#ground;
+    const letters = state.letters.map(({ message }) => message.log_id);
+    const records = [...tables.retryLog.values()] as unknown as promises.Stored[];
+    this.#ground.violated(...promises.ended(state.memory, { rows: this.#rows(), records, letters }));
+    if (state.dead) this.#ground.violated(...promises.answeredRedrive(state.dead, this.#rows()));
+  }
+}

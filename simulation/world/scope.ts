@@ -1,0 +1,27 @@
+import type { Feedback } from '../../src/core/delivery-events/delivery-event.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import type { Composition } from './channel-program.ts';
+
+/** What may begin, or happen, in the explored part of a history. */
+export const LIMITS = ['workers', 'sweeps', 'forces', 'redrives', 'tells', 'cancels', 'retries', 'postpones'] as const;
+export type Limit = (typeof LIMITS)[number];
+
+/** A small world: what there is at its start, what may happen in it, and how often. */
+export interface Scope extends Composition, Partial<Readonly<Record<Limit, number>>> {
+  /** Beside what ends well: refusals, lost answers, deaths, repeats, a second delivery, time that passes meanwhile. */
+  readonly faults: number;
+  /** Notifications; 1 unless given. */
+  readonly rows?: number;
+  /** Messages per row in the lane at the start, of different sweeps; 1 unless given. */
+  readonly messages?: number;
+  /** Messages that an invocation may take together; 1 unless given. */
+  readonly batch?: number;
+  /** The provider's first answers for each row; it accepts after them. */
+  readonly script?: readonly ProviderErrorType[];
+  /** What it reports of each acceptance. */
+  readonly feedback?: Feedback;
+  /** Before SQS moves a message to the dead-letter queue; as deployed unless given. */
+  readonly receives?: number;
+  /** Seconds until calls of these ports are given up, where they may hang. */
+  readonly hangs?: Readonly<Record<string, number>>;
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import * as promises from '../../simulation/audit/promises.ts';
+
+const { NOTHING_YET } = promises;
+const NOW = Date.parse('2026-03-01T10:30:00.000Z');
+const at = (ms: number) => new Date(NOW + ms).toISOString();
+const ROW = {
+  log_id: 'n1',
+  priority: 'info',
+  send_status: 'SENDING',
+  last_attempt: 1,
+  claim_id: 'b',
+  send_attempts: 2,
+};
+const SEND = { log_id: 'n1', attempt: 1, by: 'worker', recipient: 'n1@example.com', now: NOW, late: false };
+const RECORD = { original_log_id: 'n1', retry_attempt: 1, retry_status: 'SUCCESS', retry_at: at(0) };
+const accepted = () => promises.accepted(NOTHING_YET, SEND).memory;
+
+describe('a send', () => {
+  it.each([
+    ['by the holder of the claim', {}, ROW, []],
+    ['of a row that is not claimed', {}, { ...ROW, send_status: 'RETRY' }, ['2: sent while its row is RETRY']],
+    ['by an older claim', {}, { ...ROW, last_attempt: 2 }, ['2: sent by a claim that another one has followed']],
+    ['that comes late, of a row that is settled', { late: true }, { ...ROW, send_status: 'RETRY' }, []],
+    ['to someone else', { recipient: 'n2@example.com' }, ROW, ['9: sent to another recipient']],
+  ])('%s', (_, send, row, violations) => {
+    expect(promises.sent(NOTHING_YET, { ...SEND, ...send }, row, []).violations).toEqual(violations);
+  });
+
+  it('before it is due', () => {
+    const before = { retry_attempt: 0, next_retry_at: at(1_000) };
+    const judge = (row: object) => promises.sent(NOTHING_YET, SEND, { ...ROW, ...row }, [before]).violations;
+    expect(judge({ work_at: at(1_000) })).toEqual(['7: sent before it was due']);
+    // An operator has made it due since.
+    expect(judge({ work_at: at(0) })).toEqual([]);
+  });
+
+  it('by a claim that knew that the notification had arrived', () => {
+    const was = { ...ROW, send_status: 'RETRY', claim_id: 'a' };
+    const row = { ...ROW, delivery_by_attempt: { 0: 'delivered' } };
+    const { memory } = promises.written(NOTHING_YET, was, row, { by: 'worker', now: NOW });
+    expect(promises.sent(memory, SEND, row, []).violations).toEqual([
+      '5: sent although its claim knew that it had arrived',
+    ]);
+  });
+});
+
+describe('a second acceptance', () => {
+  const again = (memory: promises.Memory) => promises.accepted(memory, { ...SEND, attempt: 2 }).violations;
+
+  it.each([
+    ['without a reason', accepted()],
+    ['of one that was recorded', promises.recorded(accepted(), RECORD, 'worker').memory],
+    ['of one that its row has noted', noted()],
+    [
+      'of one whose worker recorded it before it died',
+      promises.died(promises.recorded(accepted(), RECORD, 'worker').memory, 'worker'),
+    ],
+  ])('%s is a duplicate', (_, memory) => {
+    expect(again(memory)).toEqual(['3: a duplicate without a death or a lost answer']);
+  });
+
+  it.each([
+    ['after its worker died', promises.died(accepted(), 'worker')],
+    ['after a bounce', promises.bounced(promises.recorded(accepted(), RECORD, 'worker').memory, 'n1')],
+    ['after one that came late', promises.accepted(NOTHING_YET, { ...SEND, late: true }).memory],
+  ])('%s is excused', (_, memory) => {
+    expect(again(memory)).toEqual([]);
+  });
+
+  function noted(): promises.Memory {
+    const row = { ...ROW, send_status: 'SUCCESS', record_due: '{}' };
+    return promises.written(accepted(), ROW, row, { by: 'worker', now: NOW }).memory;
+  }
+});
+
+describe('a row that is written', () => {
+  const judge = (was: object, row: object, by = 'worker') =>
+    promises.written(NOTHING_YET, { ...ROW, ...was }, { ...ROW, ...row }, { by, now: NOW }).violations;
+
+  it.each([
+    [{ claim_id: 'a', claim_until: at(1) }, {}, ['2: two unexpired claims']],
+    [{ claim_id: 'a', claim_until: at(0) }, {}, []],
+    [{ send_status: 'SUCCESS' }, { send_status: 'RETRY' }, ['5: SUCCESS became RETRY']],
+    [{}, { send_attempts: 5 }, ['4: more attempts than its limit allows']],
+    [{}, { send_attempts: 4 }, []],
+    [{}, { redrive_count: 1 }, ['11: redrive_count without an operator']],
+  ])('from %o to %o', (was, row, violations) => {
+    expect(judge(was, row)).toEqual(violations);
+  });
+
+  it('may be withdrawn by an event, and redriven by an operator', () => {
+    expect(judge({ send_status: 'SUCCESS' }, { send_status: 'RETRY' }, 'event of attempt 1')).toEqual([]);
+    const memory = promises.redriven(NOTHING_YET, ['n1']);
+    const row = { ...ROW, redrive_count: 1 };
+    expect(promises.written(memory, ROW, row, { by: 'worker', now: NOW }).violations).toEqual([]);
+  });
+});
+
+describe('a record', () => {
+  it.each([
+    ['NETWORK_TIMEOUT', 299_999, ['7: the next attempt comes too soon']],
+    ['NETWORK_TIMEOUT', 300_000, []],
+    ['SERVER_OVERLOAD', 599_999, ['7: the next attempt comes too soon']],
+  ])('of %s with a next attempt after %i ms', (error_type, ms, violations) => {
+    const record = { ...RECORD, retry_status: 'FAILED', error_type, next_retry_at: at(ms) };
+    expect(promises.recorded(NOTHING_YET, record, 'worker').violations).toEqual(violations);
+  });
+});
+
+describe('the end', () => {
+  const DONE = { log_id: 'n1', send_status: 'SUCCESS', last_attempt: 1 };
+  const judge = (row: object, more: Partial<promises.End> = {}) =>
+    promises.ended(accepted(), { rows: [{ ...DONE, ...row }], records: [RECORD], letters: [], ...more });
+
+  it.each([
+    [{}, {}, []],
+    [{ send_status: 'RETRY' }, {}, ['1: lost: RETRY   at the end']],
+    [{ work_queue: 'due#info#0' }, {}, ['1: lost: SUCCESS  due#info#0 at the end']],
+    [{ record_due: '{}' }, {}, ['6: it owes its record at the end']],
+    [{ recipient_address: 'n1@example.com' }, {}, ['14: an address is left in the clear']],
+    [{ last_attempt: 2 }, {}, ['6: an attempt has no record']],
+    [
+      { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' },
+      {},
+      ['11: a dead row without a letter'],
+    ],
+    [{ send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' }, { letters: ['n1'] }, []],
+  ])('of %o with %o', (row, more, violations) => {
+    expect(judge(row, more)).toEqual(violations);
+  });
+
+  it('has no delivery that nobody received', () => {
+    const end = { rows: [DONE], records: [RECORD], letters: [] };
+    expect(promises.ended(NOTHING_YET, end)).toEqual(['1: SUCCESS without an acceptance and its record']);
+  });
+
+  it('has an attempt for each dead row whose letters were redriven', () => {
+    const dead = [{ log_id: 'n1', last_attempt: 1 }];
+    const judge = (row: object) => promises.answeredRedrive(dead, [{ log_id: 'n1', ...row }]);
+    expect(judge({ last_attempt: 1 })).toEqual(['11: a redrive of its letters sends it no more']);
+    expect(judge({ last_attempt: 2 })).toEqual([]);
+  });
+});
+
+it('a queue holds no address and no body', () => {
+  expect(promises.queued('{"log_id":"n1"}')).toEqual([]);
+  expect(promises.queued('{"to":"n1@example.com"}')).toEqual(['9: a queue holds an address or a body']);
+});
