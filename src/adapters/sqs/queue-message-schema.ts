@@ -2,17 +2,20 @@ import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
 import { PRIORITIES } from '../../core/model/priorities.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
+import { fitsMessage } from '../../core/model/work/work-rules.ts';
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
+/** By the rule of the work index, which the row of the message has passed. */
+const entry = (column: Parameters<typeof fitsMessage>[0]) => v.custom<string>((value) => fitsMessage(column, value));
 
 /** A message of the lanes (design §8, contract). Unknown keys, which a later version may add, are ignored. */
 const queueMessage = v.object({
   version: v.literal(1),
-  log_id: id,
-  tenant_id: id,
+  log_id: entry('log_id'),
+  tenant_id: entry('tenant_id'),
   channel: v.picklist(CHANNELS),
   priority: v.picklist(PRIORITIES),
-  due: v.pipe(v.string(), v.isoTimestamp()),
+  due: entry('work_at'),
   run_id: id,
   options: v.optional(
     v.object({

@@ -49,7 +49,7 @@ const COLUMN_RULES: readonly ColumnRule[] = [
   count('send_attempts', 'chk_notification_log_attempts_positive'),
   count('max_retry_count', 'chk_notification_log_attempts_positive'),
   count('retry_count', 'INTEGER'),
-  ...['scheduled_at', 'sent_at', 'next_retry_at', 'created_at', 'updated_at'].map(time),
+  ...['scheduled_at', 'sent_at', 'next_retry_at', 'first_attempt_at', 'created_at', 'updated_at'].map(time),
   ...OWN_COLUMN_RULES,
 ];
 

@@ -1,5 +1,5 @@
 import type { ForeignRow } from './foreign-row.ts';
-import { parseTime } from './time.ts';
+import { isUtcTime, parseTime } from './time.ts';
 
 /** A broken rule, under the name that a person would look up. */
 export interface RowFault {
@@ -65,6 +65,14 @@ export const time = (column: string): ColumnRule => ({
   rule: 'TIMESTAMP',
   expected: 'a time such as 2025-06-01T10:30:00.000Z or 2025-06-01 10:30:00',
   holds: (value) => isAbsent(value) || (typeof value === 'string' && parseTime(value) !== undefined),
+});
+
+/** A time that is computed with, not only shown or converted. */
+export const utcTime = (column: string): ColumnRule => ({
+  column,
+  rule: 'TIMESTAMP',
+  expected: 'a time such as 2025-06-01T10:30:00.000Z',
+  holds: (value) => isAbsent(value) || (typeof value === 'string' && isUtcTime(value)),
 });
 
 export const boolean = (column: string): ColumnRule => ({

@@ -6,7 +6,8 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/;
 
 /**
  * Reads a time as the source documents write it: ISO-8601 with a zone, or `2025-06-01 10:30:00` without one
- * (his-notification-log-table.md, sample data). Undefined for any other format, and for a day that does not exist.
+ * (his-notification-log-table.md, sample data). Undefined for any other format, for a day that does not exist,
+ * and for a time that is not in the years 0 to 9999 in UTC.
  * @param zone of a time without one: a name of the IANA time zone database
  */
 export function parseTime(text: string, zone = 'UTC'): Date | undefined {
@@ -15,7 +16,17 @@ export function parseTime(text: string, zone = 'UTC'): Date | undefined {
   if (iso === undefined) return undefined;
   const time = new Date(iso);
   if (Number.isNaN(time.getTime()) || !isDay(iso.slice(0, 10))) return undefined;
-  return zoned || zone === 'UTC' ? time : inZone(time, zone);
+  const read = zoned || zone === 'UTC' ? time : inZone(time, zone);
+  return read >= FIRST && read < END ? read : undefined;
+}
+
+/** A year of five digits, or before 0, would be written with a sign, which sorts before every other time. */
+const FIRST = new Date('0000-01-01T00:00:00Z');
+const END = new Date('+010000-01-01T00:00:00Z');
+
+/** Whether `epochMs` reads the text, and on every machine as the same time. */
+export function isUtcTime(text: string): boolean {
+  return text.endsWith('Z') && parseTime(text) !== undefined;
 }
 
 /**
@@ -61,7 +72,7 @@ function isDay(day: string): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** Milliseconds since the epoch, of a time that our own code wrote. */
+/** Milliseconds since the epoch, of a time that our own code wrote, or of one that `isUtcTime`. */
 export function epochMs(iso: string): number {
   return Date.parse(iso);
 }

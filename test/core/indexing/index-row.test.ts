@@ -453,6 +453,7 @@ describe('a malformed row', () => {
     ['notification_id', { notification_id: 'x'.repeat(51) }, 'VARCHAR(50)'],
     ['subject', { subject: 'x'.repeat(501) }, 'VARCHAR(500)'],
     ['next_retry_at', { next_retry_at: 'tomorrow' }, 'TIMESTAMP'],
+    ['next_retry_at', { next_retry_at: '9999-12-31T23:59:59-05:00' }, 'TIMESTAMP'],
     ['retry_count', { retry_count: 1.5 }, 'INTEGER'],
     ['channel', { channel: 'email' }, 'channel = notification_type'],
     ['is_deleted', { is_deleted: 'true' }, 'BOOLEAN'],

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
 import { runOf, runOfCopy } from '../../../src/core/model/queue-message.ts';
-import { dueRow, messageFor } from '../../support/rows.ts';
 
 describe('the run of a copy', () => {
   it('names its run, and differs from that of the original and of other copies', () => {
@@ -13,11 +11,5 @@ describe('the run of a copy', () => {
 
   it('stays as long as it is when a copy is copied', () => {
     expect(runOfCopy(runOfCopy('sweep-1', 'a'), 'b')).toBe('sweep-1#b');
-  });
-
-  it('fits into a message whatever the length of the run', () => {
-    const run_id = runOfCopy('r'.repeat(100), '123456789');
-    const message = messageFor(dueRow(), { run_id });
-    expect(parseQueueMessage(JSON.stringify(message))).toEqual(message);
   });
 });

@@ -18,6 +18,8 @@ it.each([
   '2026-02-32T09:00:00Z',
   '2026-13-01T09:00:00Z',
   'yesterday',
+  '9999-12-31T23:59:59-05:00',
+  '0000-01-01T00:00:00+09:00',
 ])('refuses %s: no calendar has this time', (text) => {
   expect(parseTime(text)).toBeUndefined();
 });

@@ -12,6 +12,7 @@ import {
   required,
   text,
   time,
+  utcTime,
 } from '../column-rules.ts';
 import { EVIDENCE } from '../delivery-by-attempt.ts';
 import { ERROR_TYPES } from '../error-types.ts';
@@ -45,7 +46,6 @@ export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
   count('attempts_left', OURS),
   count('last_attempt', OURS, -1),
   count('redrive_count', OURS),
-  time('first_attempt_at'),
   ...['delivered_at', 'opened_at', 'bounced_at', 'complained_at'].map(time),
   oneOf('give_up', OURS, ERROR_TYPES),
   ...['claim_until', 'claim_id', 'queued_for', 'provider_host', 'error_type'].map((column) =>
@@ -65,14 +65,7 @@ const present = (rule: ColumnRule): ColumnRule => ({
   holds: (value) => !isAbsent(value) && rule.holds(value),
 });
 
-const anyWorkAt = time('work_at');
-const workAt: ColumnRule = {
-  ...anyWorkAt,
-  expected: 'a time such as 2025-06-01T10:30:00.000Z',
-  holds: (value) => typeof value === 'string' && value.endsWith('Z') && anyWorkAt.holds(value),
-};
-
-/** What the work index shows of a row. */
+/** What the work index shows of a row, and its message says (`due` is its `work_at`). */
 const ENTRY_RULES: readonly ColumnRule[] = [
   required('log_id'),
   id('log_id', MESSAGE_ID_LENGTH),
@@ -80,7 +73,7 @@ const ENTRY_RULES: readonly ColumnRule[] = [
   id('tenant_id', MESSAGE_ID_LENGTH),
   present(oneOf('channel', 'chk_notification_log_type', CHANNELS)),
   present(oneOf('priority', 'priority', PRIORITIES)),
-  workAt,
+  present(utcTime('work_at')),
 ];
 
 /** What delivery reads of a row in the work index. */
@@ -103,6 +96,8 @@ const WORK_RULES: readonly ColumnRule[] = [
   ...[...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].map(freeText),
   boolean('is_deleted'),
   time('next_retry_at'),
+  // The deadline is computed from it.
+  utcTime('first_attempt_at'),
 ];
 
 const WRONG_QUEUE: RowFault = {
@@ -131,6 +126,14 @@ function partitionFaults(work_queue: unknown, priority: unknown): RowFault[] {
   const queue = typeof work_queue === 'string' ? parseWorkQueue(work_queue) : undefined;
   if (queue !== undefined && queue.shard < MOST_SHARDS && queue.priority === priority) return [];
   return [WRONG_QUEUE];
+}
+
+/**
+ * Whether a message can say what the column of an entry holds: the lanes read messages by the rules of the index, so that
+ * no row is sent whose message nobody can read.
+ */
+export function fitsMessage(column: 'log_id' | 'tenant_id' | 'work_at', value: unknown): value is string {
+  return typeof value === 'string' && ENTRY_RULES.every((rule) => rule.column !== column || rule.holds(value));
 }
 
 /** Sorts what a page of the work index holds. */
