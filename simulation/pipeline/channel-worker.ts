@@ -1,12 +1,14 @@
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import type { DeliverDeps } from '../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
 import type { Disposition } from '../../src/core/delivery/delivery-report.ts';
+import type { ClaimStore } from '../../src/core/delivery/ports.ts';
 import type { Delivery, SendResult } from '../../src/core/delivery/sender.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
-import type { QueueMessage } from '../../src/core/model/queue-message.ts';
+import { copyOf, type QueueMessage } from '../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
 import { Pacer } from '../../src/core/pacing/pacer.ts';
@@ -39,8 +41,9 @@ export function channelFunction(
 ): QueueFunction<QueueMessage> {
   return {
     start(worker) {
-      const gate = gateOf(channel, worker, world);
-      const deps = deliverDeps(worker, world, gate);
+      const rows = rowsOf(worker, world);
+      const gate = gateOf(channel, rows, worker, world);
+      const deps = deliverDeps(rows, worker, world, gate);
       return async (batch, remaining) => {
         const { batch_ms = 0 } = world.scenario;
         if (batch_ms > 0) await world.time.pause(batch_ms);
@@ -49,7 +52,7 @@ export function channelFunction(
         const [reports] = await Promise.all([
           deliverBatch(now, { ...deps, outOfTime }),
           ...later.map(({ received, delay_seconds }) =>
-            worker.call(QUEUE_MS, () => world.send(received.message, delay_seconds)),
+            worker.call(QUEUE_MS, () => world.send(copyOf(received), delay_seconds)),
           ),
         ]);
         await worker.call(QUEUE_MS, () => {
@@ -69,18 +72,24 @@ function settle(queue: SimulatedQueue<QueueMessage>, message_id: string, disposi
   else queue.returnAfter(message_id, disposition.do === 'return' ? disposition.after_seconds : 0);
 }
 
-function deliverDeps(worker: WorkerProcess, world: World, gate: PacedGate): DeliverDeps {
-  const { tables, time, draw } = world;
+function rowsOf(worker: WorkerProcess, world: World): ClaimStore {
+  const { tables } = world;
   const onRow = <T>(log_id: string, run: () => T | Promise<T>) =>
     world.storageCall(worker, TABLE_MS, () => tables.indexWait(log_id), run);
   const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
   return {
-    rows: {
-      claim: (message, until, by) => plain(() => tables.rows.claim(message, until, by)),
-      read: (log_id) => plain(() => tables.rows.read(log_id)),
-      change: (row, change) => onRow(row.log_id, () => tables.rows.change(row, change)),
-      settle: (row, change) => onRow(row.log_id, () => tables.rows.settle(row, change)),
-    },
+    claim: (message, until, by) => plain(() => tables.rows.claim(message, until, by)),
+    read: (log_id) => plain(() => tables.rows.read(log_id)),
+    change: (row, change) => onRow(row.log_id, () => tables.rows.change(row, change)),
+    settle: (row, change) => onRow(row.log_id, () => tables.rows.settle(row, change)),
+  };
+}
+
+function deliverDeps(rows: ClaimStore, worker: WorkerProcess, world: World, gate: PacedGate): DeliverDeps {
+  const { tables, time, draw } = world;
+  const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
+  return {
+    rows,
     records: {
       put: (record) => plain(() => tables.records.put(record)),
       putIfAbsent: (record) => plain(() => tables.records.putIfAbsent(record)),
@@ -136,7 +145,7 @@ async function request(delivery: Delivery, worker: WorkerProcess, world: World):
   return result;
 }
 
-function gateOf(channel: Channel, worker: WorkerProcess, world: World): PacedGate {
+function gateOf(channel: Channel, rows: ClaimStore, worker: WorkerProcess, world: World): PacedGate {
   const { time, draw, breakers, budgets, scenario } = world;
   const { pause, clock } = time;
   const state = <T>(partition: string, run: () => T | Promise<T>) =>
@@ -187,6 +196,7 @@ function gateOf(channel: Channel, worker: WorkerProcess, world: World): PacedGat
       blocked: (key, until) => pacer.blocked(key, until),
     },
     receiver,
+    planOf: (received) => planOf(received, { rows, clock, policy: DEFAULT_RETRY_POLICY }),
     policy: DEFAULT_RETRY_POLICY,
     clock,
     pause,

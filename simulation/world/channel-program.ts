@@ -6,6 +6,7 @@ import type { Returned } from '../../src/adapters/sqs/return-to-queue.ts';
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
+import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from '../../src/core/delivery/ports.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../src/core/delivery/provider-gate.ts';
@@ -101,9 +102,10 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
   const inner: ProviderGate = breakers
     ? new BreakerGate({ store, policy: BREAKER_POLICY, clock, random, pause, probe_ms: PROBE_MS })
     : PASS_THROUGH;
-  const paced = pacing && pacedGate(pacing, inner, env);
+  const rows = portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle');
+  const paced = pacing && pacedGate(pacing, inner, rows, env);
   const ports: Outcomes = {
-    rows: portOf<ClaimStore>(env, 'rows', 'claim', 'read', 'change', 'settle'),
+    rows,
     records: portOf<RecordStore>(env, 'records', 'put', 'putIfAbsent', 'find'),
     sender: { send: ({ log_id, attempt, content }) => env.call('provider.send', log_id, attempt, content.recipient) },
   };
@@ -132,7 +134,7 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
 }
 
 /** A gate whose budget is one of the world's, which grants or refuses as it likes. */
-function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, env: Env): PacedGate {
+function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, rows: ClaimStore, env: Env): PacedGate {
   const budgets: Budgets = {
     // Pacer's own answer when its store fails: everything may be sent.
     reserve: (ask) => env.call<Allowance>('budget.reserve', ask),
@@ -142,7 +144,9 @@ function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, env: Env
   const receiver: PacedGateDeps['receiver'] =
     pacing === 'account' ? ACCOUNT : async ({ tenant_id }) => ({ key: tenant_id, per_second: 1 });
   const pause = (ms: number) => env.call<void>('time.pause', ms);
-  return new PacedGate({ inner, channel: 'email', budgets, receiver, policy, clock: env.clock, pause });
+  const { clock } = env;
+  const plan: PacedGateDeps['planOf'] = (received) => planOf(received, { rows, clock, policy });
+  return new PacedGate({ inner, channel: 'email', budgets, receiver, planOf: plan, policy, clock, pause });
 }
 
 interface Outcomes {

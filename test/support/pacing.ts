@@ -1,4 +1,7 @@
 import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { planOf } from '../../src/core/delivery/claim-plan.ts';
+import type { ClaimStore } from '../../src/core/delivery/ports.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Clock } from '../../src/core/model/time.ts';
@@ -21,8 +24,12 @@ export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {
   });
 }
 
-/** The gate of a worker of e-mail, by budgets for the whole account. */
-export function accountGate(pacer: Pacer, { clock, pause }: Pick<VirtualTime, 'clock' | 'pause'>): PacedGate {
+/** The gate of a worker of e-mail, by budgets for the whole account. @param rows of what may be postponed twice */
+export function accountGate(
+  pacer: Pacer,
+  { clock, pause }: Pick<VirtualTime, 'clock' | 'pause'>,
+  rows: Pick<ClaimStore, 'read'> = new MemoryTables(clock).rows,
+): PacedGate {
   return new PacedGate({
     inner: PASS_THROUGH,
     channel: 'email',
@@ -32,6 +39,7 @@ export function accountGate(pacer: Pacer, { clock, pause }: Pick<VirtualTime, 'c
       blocked: (key, until) => pacer.blocked(key, until),
     },
     receiver: ACCOUNT,
+    planOf: (received) => planOf(received, { rows, clock, policy: DEFAULT_RETRY_POLICY }),
     policy: DEFAULT_RETRY_POLICY,
     clock,
     pause,

@@ -66,8 +66,9 @@ export function bindChannel(
     },
     observability,
   );
-  const gate = bindPacing(channel, env, pacer, { receiver, inner });
   const sends = new SendsUnderWay();
+  const rows = createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends);
+  const gate = bindPacing(channel, env, pacer, { receiver, inner, rows });
   const sender = createSender(credentials);
   const handler = createHandler(
     {
@@ -76,7 +77,7 @@ export function bindChannel(
       queues: env.LANE_QUEUES[channel],
       reserve_ms: send_ms + STORAGE_MS,
       deliver: {
-        rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends),
+        rows,
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE, sends),
         contents: createContentStore(dynamodb, env.NOTIFICATION_CONTENT_TABLE, keys.sealer),
         sender: {

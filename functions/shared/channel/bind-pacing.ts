@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { gather, SETTLE_WAIT_MS } from '../../../src/adapters/batching/gather.ts';
 import type { BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import { planOf } from '../../../src/core/delivery/claim-plan.ts';
+import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
 import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { RetryPolicy } from '../../../src/core/model/retry-policy.ts';
@@ -32,7 +34,11 @@ export function bindPacing(
   channel: Channel,
   { RETRY_POLICY: policy }: PacingEnv,
   pacer: Pacer,
-  { receiver, inner }: Pick<ChannelRate, 'receiver'> & { readonly inner: ProviderGate },
+  {
+    receiver,
+    inner,
+    rows,
+  }: Pick<ChannelRate, 'receiver'> & { readonly inner: ProviderGate; readonly rows: ClaimStore },
 ): PacedGate {
   const clock = () => new Date();
   const budgets: Budgets = {
@@ -41,5 +47,8 @@ export function bindPacing(
     blocked: (key, until) => pacer.blocked(key, until),
   };
   const pause = (ms: number) => setTimeout(ms);
-  return new PacedGate({ inner, channel, budgets, receiver, policy, clock, pause });
+  return new PacedGate({
+    ...{ inner, channel, budgets, receiver, policy, clock, pause },
+    planOf: (received) => planOf(received, { rows, clock, policy }),
+  });
 }

@@ -1,7 +1,5 @@
-import { claimToken } from '../../../src/core/delivery/claim-token.ts';
-import type { Random } from '../../../src/core/delivery/policy/random.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
-import { runOfCopy } from '../../../src/core/model/queue-message.ts';
+import { copyOf } from '../../../src/core/model/queue-message.ts';
 import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
@@ -10,19 +8,17 @@ import type { Observability } from '../runtime/observability.ts';
 export type Pacing = Pick<PacedGate, 'screen' | 'takeWaited'>;
 
 /**
- * Sends copies of the messages, with a delay, so that the originals can be deleted: a message that only becomes visible
- * again would use up its receives. @returns those that SQS did not take; they have to be received again
+ * Sends copies of the messages, with a delay, so that the originals can be deleted.
+ * @returns those of which SQS took no copy; they have to be received again
  */
 export async function postpone(
   later: readonly Postponed[],
-  { retries, random }: { readonly retries: RetryQueue; readonly random: Random },
+  { retries }: { readonly retries: RetryQueue },
   { logger, metrics }: Observability,
 ): Promise<Postponed[]> {
   if (later.length === 0) return [];
   const sent = await Promise.allSettled(
-    later.map(({ received: { message }, delay_seconds }) =>
-      retries.send({ ...message, run_id: runOfCopy(message.run_id, claimToken(random)) }, delay_seconds),
-    ),
+    later.map(({ received, delay_seconds }) => retries.send(copyOf(received), delay_seconds)),
   );
   count(metrics, 'Paced', later.length);
   const longest_seconds = Math.max(...later.map(({ delay_seconds }) => delay_seconds));

@@ -23,6 +23,7 @@ const queueMessage = v.object({
       force: v.optional(v.literal(true)),
     }),
   ),
+  enqueued_at: v.optional(v.pipe(v.string(), v.isoTimestamp())),
 });
 
 /**

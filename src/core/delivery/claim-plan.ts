@@ -3,8 +3,9 @@ import type { NotificationRow, Trigger } from '../model/notification.ts';
 import { type QueueMessage, type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
-import { epochMs } from '../model/time.ts';
+import { type Clock, epochMs } from '../model/time.ts';
 import { movedQueue, parseWorkQueue } from '../model/work-index.ts';
+import type { ClaimStore } from './ports.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
 
 /** The terms of a claim: what its attempt may do. */
@@ -74,6 +75,20 @@ export function planClaim(
   return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
 }
 
+/** What a message may do by its row as it is now; changes nothing. */
+export async function planOf(
+  received: ReceivedMessage,
+  {
+    rows,
+    clock,
+    policy,
+  }: { readonly rows: Pick<ClaimStore, 'read'>; readonly clock: Clock; readonly policy: RetryPolicy },
+): Promise<ClaimPlan> {
+  const row = await rows.read(received.message.log_id);
+  const now = clock();
+  return planClaim(row, received, { now, until: now.toISOString(), by: '' }, policy);
+}
+
 export function isClaimed(row: NotificationRow): boolean {
   return row.send_status === 'SENDING';
 }
@@ -130,18 +145,26 @@ function planDue(
   };
 }
 
-function planDead(
-  row: NotificationRow,
-  { message, message_id, sent_at }: ReceivedMessage,
-  claim: ClaimTerms,
-  policy: RetryPolicy,
-): ClaimPlan {
+function planDead(row: NotificationRow, received: ReceivedMessage, claim: ClaimTerms, policy: RetryPolicy): ClaimPlan {
+  const { message, message_id } = received;
   if (message_id === row.dead_message_id) return { do: 'dead_letter' };
   const forced = message.options?.force === true && message.due === row.work_at;
-  const redriven = message.run_id === row.dead_run_id && sent_at.getTime() > epochMs(row.work_at ?? '');
-  if (!forced && !redriven) return straggler;
+  if (!forced && !isRedriven(row, received)) return straggler;
   const skip = reasonNotToForce(row);
   return !forced && skip === undefined ? redrive(row, claim, policy) : attemptOnce(row, claim, forced, skip);
+}
+
+/**
+ * An operator's redrive is a new message with the body of the letter that died, enqueued after the death; or a copy of
+ * one, which says when that one was enqueued. Any other message of the same run is older than the death, whenever it was
+ * copied (docs/decisions/delivery/claims-and-messages.md#0178).
+ */
+function isRedriven(row: NotificationRow, { message, sent_at }: ReceivedMessage): boolean {
+  if (message.run_id !== row.dead_run_id) return false;
+  const died = epochMs(row.work_at ?? '');
+  const isLetter = (message.enqueued_at ?? '') === (row.dead_enqueued_at ?? '');
+  if (isLetter) return sent_at.getTime() > died;
+  return message.enqueued_at !== undefined && epochMs(message.enqueued_at) > died;
 }
 
 /** One attempt on a dead notification, or none where there is a reason not to send it, which then ends it. */

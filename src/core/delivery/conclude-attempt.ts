@@ -1,5 +1,5 @@
 import type { RetryRecord } from '../model/notification.ts';
-import { MAX_DELAY_MS, type QueueMessage } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, messageFor, type QueueMessage } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import type { ConductedAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, Disposition } from './delivery-report.ts';
@@ -33,7 +33,7 @@ export async function concludeAttempt(conducted: ConductedAttempt, deps: Conclud
   const { row, held_by } = attempt;
   const record = recordOf(attempt);
   const owed = await recordInsistently(attempt, record, deps);
-  const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, conducted.received.message, deps));
+  const { settled, verdict, ...faults } = owed ?? (await settleAttempt(attempt, deps));
   return {
     attempt: row.last_attempt,
     verdict,
@@ -59,10 +59,10 @@ export interface Settled {
  * is queued first, so that no death leaves a row that waits for a message nobody sent. If the row is not settled then,
  * the message meets another due time, and is dropped (docs/decisions/delivery/claims-and-messages.md#0075).
  */
-export async function settleAttempt(attempt: EndedAttempt, message: QueueMessage, deps: SettleDeps): Promise<Settled> {
+export async function settleAttempt(attempt: EndedAttempt, deps: SettleDeps): Promise<Settled> {
   const { row, run_id } = attempt;
   const { verdict, message: successor } = await failOver(row, attempt.verdict, run_id, deps);
-  const next = successor ?? nearRetry(message, verdict, deps);
+  const next = successor ?? nearRetry(attempt, verdict, deps);
   const queued = next ? await queueAt(next, deps) : {};
   const change = settlementOf({ ...attempt, verdict }, !('requeue_error' in queued));
   return { settled: await deps.rows.settle(row, change), verdict, ...queued };
@@ -81,7 +81,7 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
     counted: claim.counted,
     trigger: claim.trigger,
     run_id: received.message.run_id,
-    message_id: received.message_id,
+    received,
     started,
     ended,
   };
@@ -129,11 +129,10 @@ async function recordInsistently(
 }
 
 /** The message for a retry that is near enough for SQS to delay it. */
-function nearRetry(message: QueueMessage, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
+function nearRetry({ row, run_id }: EndedAttempt, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
   if (verdict.status !== 'RETRY') return undefined;
-  const { options: _, ...plain } = message;
   const wait = epochMs(verdict.next_retry_at) - clock().getTime();
-  return wait > MAX_DELAY_MS ? undefined : { ...plain, due: verdict.next_retry_at };
+  return wait > MAX_DELAY_MS ? undefined : messageFor(row, verdict.next_retry_at, run_id);
 }
 
 /** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */

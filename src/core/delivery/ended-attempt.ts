@@ -1,4 +1,5 @@
 import type { NotificationRow, Trigger } from '../model/notification.ts';
+import type { ReceivedMessage } from '../model/queue-message.ts';
 import type { Holder } from './provider-gate.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
@@ -11,8 +12,8 @@ export interface EndedAttempt {
   readonly counted: boolean;
   readonly trigger: Trigger;
   readonly run_id: string;
-  /** The SQS message that asked for the attempt. */
-  readonly message_id: string;
+  /** The message that asked for the attempt: the letter of a notification that dies. Absent: none did. */
+  readonly received?: ReceivedMessage;
   readonly started: Date;
   readonly ended: Date;
   /** The provider's answer; absent when nothing was sent. */

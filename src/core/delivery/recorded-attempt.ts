@@ -12,7 +12,7 @@ import type { Verdict } from './verdict.ts';
 export function recordedAttempt(
   row: NotificationRow,
   record: RetryRecord,
-  { message, message_id }: ReceivedMessage,
+  received: ReceivedMessage,
   now: Date,
 ): EndedAttempt {
   const started = new Date(record.retry_at);
@@ -21,8 +21,8 @@ export function recordedAttempt(
     first_attempt_at: row.first_attempt_at ?? record.retry_at,
     counted: row.send_attempts > 0,
     trigger: record.trigger,
-    run_id: message.run_id,
-    message_id,
+    run_id: received.message.run_id,
+    received,
     started,
     ended: record.retry_status === 'SUCCESS' ? started : now,
     verdict: verdictOf(record),

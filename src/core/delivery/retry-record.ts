@@ -25,7 +25,7 @@ export function isStored(record: RetryRecord, stored: RetryRecord | undefined): 
   return Object.entries(record).every(([name, value]) => found[name] === value);
 }
 
-type RecordedAttempt = Omit<EndedAttempt, 'first_attempt_at' | 'counted' | 'message_id'>;
+type RecordedAttempt = Omit<EndedAttempt, 'first_attempt_at' | 'counted'>;
 
 export function recordOf(attempt: RecordedAttempt): RetryRecord {
   const { row, verdict, result } = attempt;

@@ -94,8 +94,7 @@ function stateAfter(attempt: EndedAttempt, queued: boolean): RowChange {
           ...failed,
           work_queue: movedQueue('dead', row),
           work_at: attempt.ended.toISOString(),
-          dead_message_id: attempt.message_id,
-          dead_run_id: attempt.run_id,
+          ...letterOf(attempt),
         },
         remove: obsolete,
       };
@@ -112,6 +111,20 @@ export function settlementOwing(attempt: EndedAttempt, record: RetryRecord): Row
   return {
     set: { ...set, work_at: attempt.ended.toISOString(), record_due: recordDue(record) },
     remove: remove.filter((name) => name !== 'work_queue'),
+  };
+}
+
+/** What the row remembers of its dead letter, so that a redrive is recognised. */
+function letterOf({ row, received }: EndedAttempt): Partial<NotificationRow> {
+  if (received === undefined) return {};
+  const { message_id, message } = received;
+  const { run_id, enqueued_at } = message;
+  // Set to empty: the letter that died before may have been a copy, and a statement removes one attribute at most.
+  const copied = enqueued_at ?? (row.dead_enqueued_at && '');
+  return {
+    dead_message_id: message_id,
+    dead_run_id: run_id,
+    ...(copied !== undefined && { dead_enqueued_at: copied }),
   };
 }
 

@@ -71,7 +71,7 @@ async function settleByRecord(
     : recorded;
   // An event may come now, too: it says what it knows on the row, and leaves the rest to the worker that takes over.
   const rows = { ...deps.rows, settle: deps.rows.change };
-  const { settled, verdict, ...requeued } = await settleAttempt(attempt, received.message, { ...deps, rows });
+  const { settled, verdict, ...requeued } = await settleAttempt(attempt, { ...deps, rows });
   if (!settled) return 'changed';
   return { outcome: { ...requeued, disposition: dispositionOf(verdict), attempt: row.last_attempt, verdict } };
 }

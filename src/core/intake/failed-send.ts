@@ -85,7 +85,6 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     trigger: 'sweep',
     // Not of a message: every worker that judges this send has to write the same record.
     run_id: newRunId('intake', claimed.log_id),
-    message_id: '',
     started,
     ended: started,
     result,

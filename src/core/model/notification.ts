@@ -59,6 +59,8 @@ export interface NotificationRow {
   /** The SQS message that carries this dead letter to the DLQ, and the run it belonged to (design §6.5). */
   readonly dead_message_id?: string;
   readonly dead_run_id?: string;
+  /** `enqueued_at` of the dead letter if it is a copy. */
+  readonly dead_enqueued_at?: string;
   readonly redrive_count?: number;
   /** The operator's replay that last sent it again: the same replay, started again, skips it. */
   readonly replay_id?: string;

@@ -26,13 +26,15 @@ export interface QueueMessage {
   readonly due: string;
   readonly run_id: string;
   readonly options?: RunOptions;
+  /** On a copy alone: when SQS took the message that the copy replaces (docs/decisions/delivery/claims-and-messages.md#0178). */
+  readonly enqueued_at?: string;
 }
 
 /** A queue message as a channel function receives it. */
 export interface ReceivedMessage {
   readonly message: QueueMessage;
   readonly message_id: string;
-  /** When the message entered the queue; SQS keeps this time over redeliveries and the move to a DLQ. */
+  /** When SQS took the message; SQS keeps this time over redeliveries and the move to a DLQ. */
   readonly sent_at: Date;
   /** 1 for the first delivery. */
   readonly receive_count: number;
@@ -82,23 +84,32 @@ export function newRunId(trigger: 'sweep' | 'manual' | 'intake', id: string): st
   return `${trigger}-${id}`;
 }
 
-/** Between a run's id and the token of a copy. */
-const COPY = '#';
-/** Longest id of a run whose copies still fit into a message: an id has at most 100 characters. */
+/** Between a run's id and a token. */
+const TOKEN = '#';
+/** Longest id of a run that fits into a message with a token: an id has at most 100 characters. */
 const RUN_LENGTH = 90;
 
 /**
- * The run of a message that is sent beside another one for the same attempt, or in its place. A redrive is recognised by
- * the run of the message that died (design §6.5), so no other message may have exactly that one.
- * @param token at most 9 characters, different for each copy
+ * The run of a message that the same run sends beside another one. A redrive is recognised by the run of the message
+ * that died (design §6.5), so no other message may have exactly that one.
+ * @param token at most 9 characters, different for each message
  */
-export function runOfCopy(run_id: string, token: string): string {
-  return `${runOf(run_id).slice(0, RUN_LENGTH)}${COPY}${token}`;
+export function withToken(run_id: string, token: string): string {
+  return `${runOf(run_id).slice(0, RUN_LENGTH)}${TOKEN}${token}`;
+}
+
+/**
+ * The message that is sent in place of another one, which can be deleted then: a message that only becomes visible again
+ * would use up its receives. It keeps the run, because the one that it replaces may be an operator's redrive, and says
+ * when SQS took that one, because it may be obsolete (docs/decisions/delivery/claims-and-messages.md#0178).
+ */
+export function copyOf({ message, sent_at }: ReceivedMessage): QueueMessage {
+  return { ...message, enqueued_at: sent_at.toISOString() };
 }
 
 /** The run that started a message's attempt, which records and logs name. */
 export function runOf(run_id: string): string {
-  const end = run_id.indexOf(COPY);
+  const end = run_id.indexOf(TOKEN);
   return end < 0 ? run_id : run_id.slice(0, end);
 }
 

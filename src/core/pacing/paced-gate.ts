@@ -1,3 +1,4 @@
+import type { ClaimPlan } from '../delivery/claim-plan.ts';
 import type { Admission, Held, ProviderGate } from '../delivery/provider-gate.ts';
 import type { Refused, SendResult } from '../delivery/sender.ts';
 import { deadlineOf } from '../delivery/verdict.ts';
@@ -33,6 +34,8 @@ export interface PacedGateDeps {
    * Otherwise: the receiver of a row, undefined when no rate limits it. Never rejects.
    */
   readonly receiver: 'account' | ((row: NotificationRow) => Promise<PacedReceiver | undefined>);
+  /** What a message may do, by its row as it is now. */
+  readonly planOf: (received: ReceivedMessage) => Promise<ClaimPlan>;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
   readonly pause: (ms: number) => Promise<void>;
@@ -98,20 +101,33 @@ export class PacedGate implements ProviderGate {
           use,
           lane,
         });
+        const copied = await Promise.all(
+          messages.map((received, i) => slots[i] === undefined && why === 'rate' && this.#mayCopy(received)),
+        );
         messages.forEach((received, i) => {
           const { log_id } = received.message;
           const slot = slots[i];
           const wait = waits[i - slots.length] ?? now;
           if (slot !== undefined) this.#turns.set(log_id, { slot });
-          // Only a message at its first receive is surely not the one that bounces to the DLQ, which must keep its id.
-          else if (why === 'rate' && received.receive_count === 1) {
-            later.push({ received, delay_seconds: delayUntil(wait, now) });
-          } else this.#turns.set(log_id, { wait });
+          else if (copied[i]) later.push({ received, delay_seconds: delayUntil(wait, now) });
+          else this.#turns.set(log_id, { wait });
         });
       }),
     );
     const back = new Set(later.map(({ received }) => received));
     return { now: batch.filter((received) => !back.has(received)), later };
+  }
+
+  /**
+   * Only a message at its first receive is surely not the one that bounces to the DLQ, which must keep its id. A copy may
+   * be obsolete, and be younger than a death all the same: its row is looked at, or the copy of it would pass for a
+   * redrive (docs/decisions/delivery/claims-and-messages.md#0178).
+   */
+  async #mayCopy(received: ReceivedMessage): Promise<boolean> {
+    if (received.receive_count > 1) return false;
+    if (received.message.enqueued_at === undefined) return true;
+    const plan = await this.#deps.planOf(received).catch(() => undefined);
+    return plan?.do === 'claim';
   }
 
   #isHeld([first]: readonly ReceivedMessage[]): boolean {

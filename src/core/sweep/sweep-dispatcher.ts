@@ -1,5 +1,5 @@
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
-import { isExpected, isQueued, messageFor, runOfCopy } from '../model/queue-message.ts';
+import { isExpected, isQueued, messageFor, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { DueItem } from '../model/work-index.ts';
@@ -96,7 +96,7 @@ export class Dispatcher {
     const { rooms, unmet, now, run_id, last_sweep = '' } = this.#run;
     const outgoing: QueuedMessage[] = [];
     // The run may have sent a message for the item before.
-    const copy = runOfCopy(run_id, this.#deps.clock().getTime().toString(36));
+    const copy = withToken(run_id, this.#deps.clock().getTime().toString(36));
     const takeFrom = (counts: Map<string, number>, lane: string) => {
       const messages = counts.get(lane) ?? 0;
       if (messages > 0) counts.set(lane, messages - 1);

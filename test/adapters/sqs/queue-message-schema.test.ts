@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseQueueMessage } from '../../../src/adapters/sqs/queue-message-schema.ts';
-import { type QueueMessage, runOfCopy } from '../../../src/core/model/queue-message.ts';
+import { type QueueMessage, withToken } from '../../../src/core/model/queue-message.ts';
 import { epochMs } from '../../../src/core/model/time.ts';
 import { entryFaults, workFaults } from '../../../src/core/model/work/work-rules.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
@@ -16,7 +16,7 @@ const isRead = (message: QueueMessage) => {
 
 describe('a message of a lane', () => {
   it('can be read though it is a copy of a run with the longest name', () => {
-    expect(isRead(messageFor(dueRow(), { run_id: runOfCopy('r'.repeat(100), '123456789') }))).toBe(true);
+    expect(isRead(messageFor(dueRow(), { run_id: withToken('r'.repeat(100), '123456789') }))).toBe(true);
   });
 
   const pad = (most: number) => fc.integer({ min: 0, max: most }).map((number) => String(number).padStart(2, '0'));

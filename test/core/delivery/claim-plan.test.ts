@@ -228,20 +228,32 @@ describe('a dead notification', () => {
   });
 });
 
-describe('a copy of a message', () => {
-  const copy = (run_id: string) => messageFor(dueRow(), { run_id });
-  const late = { message_id: 'message-2', sent_at: at(500) };
+describe('a copy of a message of the run that died', () => {
+  const died = at(-500);
+  const copy = (enqueued_at: Date, run_id = 'sweep-1') =>
+    messageFor(dueRow(), { run_id, enqueued_at: enqueued_at.toISOString() });
+  const late = { message_id: 'message-9', sent_at: at(500) };
+  const row = dead({ work_at: died.toISOString() });
+  const redrive = { do: 'claim', trigger: 'redrive' };
 
-  it.each(['sweep-1#abc123', 'sweep-1#abc124', 'sweep-1'])(
-    'that is sent after the death is no redrive, though it is of the same run: %s',
-    (run_id) => {
-      expect(plan(dead({ dead_run_id: 'sweep-1#000000' }), copy(run_id), late)).toEqual(MOVED_ON);
-    },
-  );
+  it('is a redrive if the message that it replaces is one, which was enqueued after the death', () => {
+    expect(plan(row, copy(at(-499)), late)).toMatchObject(redrive);
+    expect(plan(row, copy(at(-499), 'sweep-2'), late)).toEqual(MOVED_ON);
+  });
 
-  it('that died can be redriven like any other', () => {
-    const redriven = plan(dead({ dead_run_id: 'sweep-1#000000' }), copy('sweep-1#000000'), late);
-    expect(redriven).toMatchObject({ do: 'claim', trigger: 'redrive' });
+  it('is none if that was enqueued before, though the copy was sent after the death', () => {
+    for (const before of [at(-501), died]) expect(plan(row, copy(before), late)).toEqual(MOVED_ON);
+  });
+
+  it('can die, and be redriven: its letter has an old time in it for ever', () => {
+    const letter = copy(at(-900));
+    const remembered = { ...row, dead_enqueued_at: at(-900).toISOString() };
+    expect(plan(remembered, letter, late)).toMatchObject(redrive);
+    expect(plan(remembered, letter, { ...late, sent_at: died })).toEqual(MOVED_ON);
+    // Copies of that redrive, of a message from before the death, and the message that the letter was a copy of.
+    expect(plan(remembered, copy(at(400)), late)).toMatchObject(redrive);
+    expect(plan(remembered, copy(at(-901)), late)).toEqual(MOVED_ON);
+    expect(plan(remembered, messageFor(dueRow()), late)).toEqual(MOVED_ON);
   });
 });
 

@@ -17,7 +17,7 @@ describe('an attempt as its record describes it', () => {
     counted: true,
     trigger: 'sweep',
     run_id: 'sweep-2',
-    message_id: 'message-2',
+    received: message,
     started: at(500),
   };
 

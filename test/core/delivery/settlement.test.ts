@@ -6,7 +6,7 @@ import { settlementOf, settlementOwing } from '../../../src/core/delivery/settle
 import { giveUp, type Verdict } from '../../../src/core/delivery/verdict.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { at, dueRow, T0 } from '../../support/rows.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const ENDED = at(20);
 const accepted: SendResult = { ok: true, response_code: '200', response_message: 'OK' };
@@ -30,7 +30,7 @@ function ended(verdict: Verdict, result?: SendResult, row = claimed(), more: Par
     counted: true,
     trigger: 'sweep',
     run_id: 'sweep-7',
-    message_id: 'message-7',
+    received: received(messageFor(row, { run_id: 'sweep-7' }), { message_id: 'message-7' }),
     started: T0,
     ended: ENDED,
     verdict,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
@@ -7,6 +8,7 @@ import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 const NOW = T0.getTime();
 const HOUR = 3_600_000;
+const TERMS = { now: T0, until: '', by: '' };
 
 function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> = {}) {
   const calls = { asks: [] as Ask[], pauses: [] as number[], exceeded: [] as string[], blocked: [] as unknown[] };
@@ -22,6 +24,7 @@ function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> 
       blocked: async (...args) => void calls.blocked.push(args),
     },
     receiver: ACCOUNT,
+    planOf: async (one) => planClaim(row(), one, TERMS, DEFAULT_RETRY_POLICY),
     policy: DEFAULT_RETRY_POLICY,
     clock: () => T0,
     pause: async (ms) => void calls.pauses.push(ms),
@@ -57,6 +60,23 @@ describe('the gate of a channel with one budget for all', () => {
     const { gate } = gateWith(rate);
     const batch = [message({ log_id: 'a' })];
     expect(await gate.screen(batch)).toEqual({ now: [], later: [{ received: batch[0], delay_seconds: 42 }] });
+  });
+
+  it.each([
+    ['again if its row still waits for it', at(-1_000), 1],
+    ['not if its row has died since: a copy made after the death would pass for a redrive', at(-900), 0],
+  ])('postpones a copy %s', async (_, work_at, count) => {
+    const { gate } = gateWith(rate, {
+      planOf: async (one) => planClaim(row({ work_at: work_at.toISOString() }), one, TERMS, DEFAULT_RETRY_POLICY),
+    });
+    const batch = [received({ ...messageFor(row()), enqueued_at: at(-2_000).toISOString() })];
+    expect((await gate.screen(batch)).later).toHaveLength(count);
+  });
+
+  it('claims a copy whose row cannot be read', async () => {
+    const { gate } = gateWith(rate, { planOf: () => Promise.reject(new Error('no answer')) });
+    const batch = [received({ ...messageFor(row()), enqueued_at: at(-2_000).toISOString() })];
+    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
   });
 
   it('keeps a message that was received before: it may be on its way to the DLQ, and holds its row if it is not', async () => {
