@@ -87,6 +87,7 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   set_aside: 'malformed rows',
   recipient_suppressed: 'the recipient complained or is suppressed',
   beyond_limit: 'beyond the limit',
+  changed: 'changed after the preview began',
   failed_over: 'continue on their fallback channel',
   INVALID_RECIPIENT: 'wrong recipients',
   CANCELLED: 'cancelled',

@@ -8,7 +8,8 @@ import { createOperationStore } from '../../src/adapters/dynamodb/console/operat
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
-import { failOperation, type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { type RunDeps, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { isActive } from '../../src/core/operator/operations/transitions.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { consoleOperationsEnv } from '../shared/runtime/console-env.ts';
@@ -40,8 +41,9 @@ export function createHandler(deps: OperationsDeps, { logger }: Pick<Observabili
         if (result === 'busy') await deps.goOn(operation_id, BUSY_SECONDS);
       } catch (error) {
         logger.error('operation failed; an operator can resume it', { operation_id, error: error as Error });
-        const reason = error instanceof Error ? error.name : 'an unknown error';
-        await failOperation(operation_id, `It stopped (${reason}). Nothing is lost: resume it.`, deps);
+        // Where its failure is not stored, SQS brings the message again: nobody else would go on.
+        const found = await deps.operations.read(operation_id);
+        if (found !== undefined && isActive(found)) throw error;
       }
     }
   };

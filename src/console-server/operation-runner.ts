@@ -1,5 +1,6 @@
 import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
-import { failOperation, isActive, runOperation } from '../core/operator/operations/run-operation.ts';
+import { runOperation } from '../core/operator/operations/run-operation.ts';
+import { isActive } from '../core/operator/operations/transitions.ts';
 import type { ConsoleDeps } from './deps.ts';
 
 export interface OperationRunner {
@@ -33,14 +34,14 @@ export function createOperationRunner(
   };
 
   async function run(operation_id: string): Promise<void> {
-    try {
-      while ((await runOperation(operation_id, runDeps, isStopping)) === 'busy' && !isStopping()) await pause(BUSY_MS);
-    } catch (error) {
-      onFault(error, `operation ${operation_id}`);
-      const reason = error instanceof Error ? error.name : 'an unknown error';
-      await failOperation(operation_id, `It stopped (${reason}). Nothing is lost: resume it.`, deps).catch(
-        (fault: unknown) => onFault(fault, `operation ${operation_id}`),
-      );
+    for (;;) {
+      const result = await runOperation(operation_id, runDeps, isStopping).catch((error: unknown) => {
+        onFault(error, `operation ${operation_id}`);
+        // It has failed, or, where not even that could be stored, waits for another process.
+        return 'busy' as const;
+      });
+      if (result !== 'busy' || isStopping()) return;
+      await pause(BUSY_MS);
     }
   }
 
@@ -55,8 +56,12 @@ export function createOperationRunner(
   return {
     kick,
     async resume() {
-      const found = await deps.operations.list({ limit: LOOKED_AT });
-      for (const operation of found.filter(isActive)) await kick(operation.operation_id);
+      let before: string | undefined;
+      do {
+        const found = await deps.operations.list({ limit: LOOKED_AT, ...(before !== undefined && { before }) });
+        for (const operation of found.filter(isActive)) await kick(operation.operation_id);
+        before = found.length < LOOKED_AT ? undefined : found.at(-1)?.operation_id;
+      } while (before !== undefined);
     },
     async stop() {
       stopping.abort();

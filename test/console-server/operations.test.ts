@@ -183,6 +183,36 @@ describe('a bulk operation', () => {
     await ops.takeAll();
   });
 
+  it('is audited with its id and all that it is bound to, when it is made and when it is acted on', async () => {
+    const filter = { tenant: 'T-AUDIT', channel: 'slack', from: new Date(Date.now() - 60_000).toISOString() };
+    const more = { filter, rate: 20, limit: 7, max_age_hours: 2, include_stopped: true };
+    const { operation_id } = await create('', 'redrive', more);
+    await until(operation_id, 'ready');
+    await ask(operation_id, 'start');
+    await until(operation_id, 'done');
+    const { entries } = await page.ok('GET /api/audit', { query: { target: operation_id } });
+    expect(entries.map(({ what }) => what).sort()).toEqual(['operation.create', 'operation.start']);
+    for (const { details } of entries) {
+      expect(JSON.parse(details ?? '{}')).toEqual({
+        kind: 'redrive',
+        ...filter,
+        rate: 20,
+        limit: 7,
+        max_age_hours: 2,
+        include_stopped: true,
+      });
+    }
+    const without = await create('T-AUDIT-2', 'cancel');
+    const { entries: few } = await page.ok('GET /api/audit', { query: { target: without.operation_id } });
+    expect(JSON.parse(few[0]?.details ?? '{}')).toEqual({
+      kind: 'cancel',
+      tenant: 'T-AUDIT-2',
+      rate: 100,
+      include_stopped: false,
+    });
+    await until(without.operation_id, 'ready');
+  });
+
   it('refuses what its state does not allow', async () => {
     const { operation_id } = await create('T-NONE', 'redrive');
     await until(operation_id, 'ready');

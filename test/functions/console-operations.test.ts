@@ -87,6 +87,23 @@ describe('the function of bulk operations', () => {
     expect(sent).toHaveLength(3);
   });
 
+  it('leaves the operation of a duplicate to the invocation that has it, whatever fails here', async () => {
+    const { deps, operation_id, stored } = await setUp(3);
+    const found = await stored();
+    if (found === undefined) throw new Error('it was not made');
+    const claim_until = new Date(Date.now() + 15_000).toISOString();
+    await deps.operations.change(found, { set: { claim_id: 'healthy', claim_until } });
+    let reads = 0;
+    const read = async (id: string) => {
+      if (++reads === 1) throw new Error('throttled');
+      return deps.operations.read(id);
+    };
+    const duplicate = { ...deps, operations: { ...deps.operations, read } };
+    const handle = createHandler(duplicate, { logger: new Logger({ logLevel: 'SILENT' }) });
+    await handle(messageOf(operation_id), ENOUGH).catch(() => {});
+    expect(await stored()).toMatchObject({ status: 'running', claim_id: 'healthy' });
+  });
+
   it('looks again later while another invocation works on it', async () => {
     const { deps, handle, operation_id, sent, goneOn, stored } = await setUp(3);
     const operation = await stored();

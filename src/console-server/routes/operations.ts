@@ -10,7 +10,13 @@ import {
 import type { RouteKey } from '../../console-api/routes.ts';
 import { shellCommand } from '../../console-api/shell-command.ts';
 import { Problem } from '../../core/model/problem.ts';
-import { createOperation, operate, possibleActs } from '../../core/operator/operations/operate.ts';
+import {
+  createOperation,
+  type NewOperation,
+  newOperationId,
+  operate,
+  possibleActs,
+} from '../../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../../core/operator/operations/operation.ts';
 import { viewOf } from '../../core/operator/views/notification-view.ts';
 import { decide } from '../audited.ts';
@@ -32,7 +38,12 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
     const key = `POST /api/operations/{operation_id}/${act}` as const;
     const handler = route(key, operationActionBody, async (request) => {
       const operation_id = request.path['operation_id'] ?? '';
-      const decision = { what: `operation.${act}`, on: [operation_id] };
+      const operation = await readOperation(operation_id, deps);
+      const decision = {
+        what: `operation.${act}`,
+        on: [operation_id],
+        ...(operation !== undefined && { details: detailsOf(operation) }),
+      };
       await decide(key, request, decision, deps, async () => {
         await operate(operation_id, act, deps);
         return { answer: {}, result: { accepted: 1 } };
@@ -57,21 +68,21 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
     ),
     'POST /api/operations': route('POST /api/operations', createOperationBody, async (request) => {
       const { kind, filter, rate, limit, max_age_hours, include_stopped } = request.input;
-      const decision = { what: 'operation.create', on: [], details: { kind, ...filter } };
+      const operation_id = newOperationId(deps);
+      const operation: NewOperation = {
+        operation_id,
+        kind,
+        filter: searchFilter(filter),
+        asked: Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)])),
+        rate,
+        include_stopped,
+        created_by: request.caller.who,
+        ...(limit !== undefined && { limit }),
+        ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
+      };
+      const decision = { what: 'operation.create', on: [operation_id], details: detailsOf(operation) };
       const { answer } = await decide('POST /api/operations', request, decision, deps, async () => {
-        const { operation_id } = await createOperation(
-          {
-            kind,
-            filter: searchFilter(filter),
-            asked: Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)])),
-            rate,
-            include_stopped,
-            created_by: request.caller.who,
-            ...(limit !== undefined && { limit }),
-            ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
-          },
-          deps,
-        );
+        await createOperation(operation, deps);
         return { answer: { operation_id }, result: { created: 1 } };
       });
       return show(answer.operation_id, deps);
@@ -80,9 +91,19 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
   };
 }
 
+/** What the operation is bound to, for the audit. */
+function detailsOf({ kind, asked, rate, limit, max_age_ms, include_stopped }: NewOperation): object {
+  const age = max_age_ms !== undefined && { max_age_hours: max_age_ms / HOUR_MS };
+  return { kind, ...asked, rate, ...(limit !== undefined && { limit }), ...age, include_stopped };
+}
+
+async function readOperation(operation_id: string, { operations }: ConsoleDeps): Promise<Operation | undefined> {
+  return /^[\w.-]{1,50}$/.test(operation_id) ? operations.read(operation_id) : undefined;
+}
+
 /** @throws Problem not-found */
 async function show(operation_id: string, deps: ConsoleDeps): Promise<OperationView> {
-  const operation = /^[\w.-]{1,50}$/.test(operation_id) ? await deps.operations.read(operation_id) : undefined;
+  const operation = await readOperation(operation_id, deps);
   if (operation === undefined) throw new Problem('not-found', 'There is no operation with this id.');
   const rows = await Promise.all(operation.sample.map((log_id) => deps.rows.read(log_id)));
   const now = deps.clock();

@@ -15,6 +15,7 @@ const EXCLUSION_TEXTS: Readonly<Record<Exclusion, string>> = {
   set_aside: 'malformed when it was written; its writer has to correct it',
   recipient_suppressed: 'the recipient complained, or SES suppresses the address',
   beyond_limit: 'beyond --limit',
+  changed: 'changed after the preview began; a new replay takes it if it still matches',
   INVALID_RECIPIENT: 'wrong recipient: correct it first; --include-stopped includes it',
   failed_over: 'failed over to another channel; replay the notification there',
   CANCELLED: 'cancelled; --include-stopped includes it',

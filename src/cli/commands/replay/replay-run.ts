@@ -3,12 +3,8 @@ import { createOperationStore } from '../../../adapters/dynamodb/console/operati
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
 import { type OperateDeps, operate } from '../../../core/operator/operations/operate.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
-import {
-  failOperation,
-  isActive,
-  type RunDeps,
-  runOperation,
-} from '../../../core/operator/operations/run-operation.ts';
+import { type RunDeps, runOperation } from '../../../core/operator/operations/run-operation.ts';
+import { isActive } from '../../../core/operator/operations/transitions.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import type { Session } from '../../session/session.ts';
 
@@ -87,11 +83,6 @@ export function replayRun(session: Session, stored?: OperationStore): ReplayRun 
           if (result === 'busy') await pause(BUSY_MS);
         }
         return operation;
-      } catch (error) {
-        // Its claim ends, so that the same command goes on at once.
-        const reason = error instanceof Error ? error.name : 'an unknown error';
-        await failOperation(given.operation_id, `The command stopped (${reason}). Nothing is lost: resume it.`, deps);
-        throw error;
       } finally {
         progress.end();
       }

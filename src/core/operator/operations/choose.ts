@@ -5,11 +5,13 @@ import type { RunOptions } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { RowChange } from '../../model/row-change.ts';
 import { shownText } from '../../model/text.ts';
+import { epochMs, parseTime } from '../../model/time.ts';
 import { createdAt } from '../../model/work/history-index.ts';
 import { stateOf } from '../../model/work/row-state.ts';
 import { GIVEN_UP } from '../give-up.ts';
 import { planRetry } from '../retry-now.ts';
 import { revival } from '../revival.ts';
+import { matches } from '../search-filter.ts';
 import { type Exclusion, exclusionOf } from './exclusions.ts';
 import type { Operation, Source } from './operation.ts';
 
@@ -34,12 +36,27 @@ export function belongs(row: ForeignRow, source: Source, operation: Operation): 
  * row that changed after the cut-off is not as it was seen: somebody may have cancelled it after the preview.
  */
 function wasGivenUp(row: ForeignRow, cut_off: string): boolean {
-  if (row['failure_reason'] === undefined || (shownText(row['updated_at']) ?? '') > cut_off) return false;
+  if (row['failure_reason'] === undefined || changedAfter(row, cut_off)) return false;
   return stateOf(asNotification(row), new Date(cut_off)) !== 'dead';
 }
 
-/** Decides by the row as it is now. Each change stores the operation's id, by which its repetition knows the row. */
+/** Whoever changes a row sets its updated_at; another writer may do so in another form. */
+function changedAfter(row: ForeignRow, cut_off: string): boolean {
+  const updated_at = parseTime(shownText(row['updated_at']) ?? '');
+  return updated_at !== undefined && updated_at.getTime() > epochMs(cut_off);
+}
+
+/**
+ * Decides by the row as it is now. What was taken is what was shown: a row that matches no more, or changed since, is left,
+ * even if it could be taken. Each change stores the operation's id, by which its repetition knows the row.
+ */
 export function choose(row: ForeignRow, operation: Operation, now: Date, policy: RetryPolicy): Choice {
+  const choice = choiceByState(row, operation, now, policy);
+  const isAsShown = matches(row, operation.filter) && !changedAfter(row, operation.cut_off);
+  return 'exclude' in choice || isAsShown ? choice : { exclude: 'changed' };
+}
+
+function choiceByState(row: ForeignRow, operation: Operation, now: Date, policy: RetryPolicy): Choice {
   const notification = asNotification(row);
   const mark = { replay_id: operation.operation_id };
   switch (operation.kind) {

@@ -22,6 +22,8 @@ export type Exclusion =
   /** The recipient complained, or the provider refuses to send to the recipient. */
   | 'recipient_suppressed'
   | 'beyond_limit'
+  /** It changed after the cut-off: it is not what the preview showed. */
+  | 'changed'
   /** It continues on its fallback channel. Its successor can be redriven. */
   | 'failed_over'
   | Extract<ErrorType, 'INVALID_RECIPIENT' | 'CANCELLED'>;

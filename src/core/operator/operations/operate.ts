@@ -2,7 +2,7 @@ import { Problem } from '../../model/problem.ts';
 import type { Clock } from '../../model/time.ts';
 import { checkIsSame } from './bounds.ts';
 import { NOTHING, type Operation, type OperationChange, type OperationStore, sourcesOf } from './operation.ts';
-import { heeded, isActive, isClaimed } from './run-operation.ts';
+import { failed, heeded, isActive, isClaimed } from './transitions.ts';
 
 export interface OperateDeps {
   readonly operations: OperationStore;
@@ -31,7 +31,7 @@ export async function createOperation(request: NewOperation, deps: OperateDeps):
   const [source = 'dead'] = sourcesOf(request);
   const operation = await deps.operations.create({
     ...request,
-    operation_id: request.operation_id ?? operationId(now, deps.newId()),
+    operation_id: request.operation_id ?? newOperationId(deps),
     version: 0,
     status: 'previewing',
     cut_off: now.toISOString(),
@@ -41,13 +41,24 @@ export async function createOperation(request: NewOperation, deps: OperateDeps):
     progress: NOTHING,
   });
   checkIsSame(operation, request);
-  await deps.kick(operation.operation_id);
+  await begin(operation, deps);
   return operation;
 }
 
+/** An active operation that no process works on would stay so for ever: it is failed, and can be resumed. */
+async function begin(operation: Operation, { operations, clock, kick }: OperateDeps): Promise<void> {
+  try {
+    await kick(operation.operation_id);
+  } catch (error) {
+    const why = 'No process could be started for it. Nothing is lost: resume it.';
+    if (!isClaimed(operation, clock())) await operations.change(operation, failed(why));
+    throw error;
+  }
+}
+
 /** `op-`, the time in base 36 and six characters: 17 in all, because every row that is taken stores it. */
-function operationId(now: Date, id: string): string {
-  return `op-${now.getTime().toString(36).padStart(8, '0')}${id.replaceAll('-', '').slice(0, 6)}`;
+export function newOperationId({ clock, newId }: Pick<OperateDeps, 'clock' | 'newId'>): string {
+  return `op-${clock().getTime().toString(36).padStart(8, '0')}${newId().replaceAll('-', '').slice(0, 6)}`;
 }
 
 /** What an operator may ask of an operation in its state. */
@@ -76,7 +87,7 @@ export async function operate(operation_id: string, act: OperationAct, deps: Ope
     if (!possibleActs(operation).includes(act)) throw notNow(operation, act);
     const changed = await deps.operations.change(operation, changeFor(operation, act, deps.clock()));
     if (changed === undefined) continue;
-    if (isActive(changed)) await deps.kick(operation_id);
+    if (isActive(changed)) await begin(changed, deps);
     return changed;
   }
 }
@@ -98,7 +109,13 @@ function changeFor(operation: Operation, act: OperationAct, now: Date): Operatio
       };
     default: {
       const wanted = { ...operation, wanted: act } as const;
-      return isActive(operation) && isClaimed(operation, now) ? { set: { wanted: act } } : heeded(wanted, now);
+      if (isActive(operation) && isClaimed(operation, now)) return { set: { wanted: act } };
+      if (act === 'pause' || operation.page === undefined) return heeded(wanted, now);
+      // What its process took of the page before it died, or failed, is counted before the end.
+      return {
+        set: { status: 'running', wanted: act },
+        remove: ['error', 'ended_at', 'claim_id', 'claim_until'],
+      };
     }
   }
 }

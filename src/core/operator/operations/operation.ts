@@ -63,6 +63,8 @@ export interface Operation {
   readonly ended_at?: string;
   readonly checkpoint: Checkpoint;
   readonly page?: PageInWork;
+  /** Written down in pages so far, with a limit: what is left of the limit does not depend on what became of them. */
+  readonly chosen?: number;
   readonly preview?: Counts;
   readonly sample: readonly string[];
   readonly progress: Counts;

@@ -16,6 +16,7 @@ import {
   sourcesOf,
 } from './operation.ts';
 import { type TakeDeps, takePage } from './take-page.ts';
+import { cancelled, counted, failed, heeded, isActive, isClaimed } from './transitions.ts';
 
 export interface RunDeps extends TakeDeps {
   readonly operations: OperationStore;
@@ -40,12 +41,23 @@ export type RunResult = 'ended' | 'stopped' | 'busy';
 /**
  * Works on an operation page by page until it ends, is paused or `isStopping`. Each page is written down before its first
  * change and counted after its last one: a process that dies anywhere is followed by another one that neither repeats nor
- * skips. Memory holds one page.
+ * skips. Memory holds one page. What it throws is stored with the operation, if the process still has its claim.
  */
 export async function runOperation(operation_id: string, deps: RunDeps, isStopping: () => boolean): Promise<RunResult> {
-  let operation = await claim(operation_id, deps);
-  if (typeof operation === 'string') return operation;
-  const { claim_id } = operation;
+  const claimed = await claim(operation_id, deps);
+  if (typeof claimed === 'string') return claimed;
+  try {
+    return await work(claimed, deps, isStopping);
+  } catch (error) {
+    // If this fails, too, its claim ends by itself, and the operation stays active for the next process.
+    await fail(claimed, error, deps).catch(() => {});
+    throw error;
+  }
+}
+
+async function work(claimed: Operation, deps: RunDeps, isStopping: () => boolean): Promise<RunResult> {
+  const { claim_id } = claimed;
+  let operation = claimed;
   while (isActive(operation)) {
     if (operation.wanted !== undefined && operation.page === undefined) {
       await save(operation, heeded(operation, deps.clock()), deps);
@@ -61,15 +73,6 @@ export async function runOperation(operation_id: string, deps: RunDeps, isStoppi
     operation = next;
   }
   return 'ended';
-}
-
-export function isActive({ status }: Pick<Operation, 'status'>): boolean {
-  return status === 'previewing' || status === 'running';
-}
-
-/** Whether a process works on it, as far as is known. */
-export function isClaimed({ claim_until }: Operation, now: Date): boolean {
-  return claim_until !== undefined && epochMs(claim_until) > now.getTime();
 }
 
 async function claim(operation_id: string, { operations, clock, newId }: RunDeps): Promise<Operation | RunResult> {
@@ -99,24 +102,30 @@ async function save(operation: Operation, change: OperationChange, deps: RunDeps
   return undefined;
 }
 
-/** What an operator asked for, now that no page is in work. */
-export function heeded({ wanted }: Operation, now: Date): OperationChange {
-  const remove = ['wanted', 'claim_id', 'claim_until', 'rate_now'] as const;
-  return wanted === 'cancel'
-    ? { set: { status: 'cancelled', ended_at: now.toISOString() }, remove }
-    : { set: { status: 'paused' }, remove };
+/**
+ * Keeps why it stopped, so that an operator can resume it; one who asked for its end gets that. A process that took it
+ * over meanwhile is left alone.
+ */
+async function fail({ operation_id, claim_id }: Operation, error: unknown, deps: RunDeps): Promise<void> {
+  const { operations, clock } = deps;
+  const why = `It stopped (${error instanceof Error ? error.name : 'an unknown error'}).`;
+  for (;;) {
+    const found = await operations.read(operation_id);
+    if (found === undefined || !isActive(found) || found.claim_id !== claim_id) return;
+    const isEnding = found.wanted === 'cancel';
+    const change = isEnding
+      ? cancelled(await countTaken(found, deps).catch(() => found.progress), clock(), why)
+      : failed(`${why} Nothing is lost: resume it.`);
+    if ((await operations.change(found, change)) !== undefined) return;
+  }
 }
 
-/** Keeps why it stopped, so that an operator can resume it. A process that took it over meanwhile is left alone. */
-export async function failOperation(
-  operation_id: string,
-  error: string,
-  { operations }: Pick<RunDeps, 'operations'>,
-): Promise<void> {
-  const found = await operations.read(operation_id);
-  if (found === undefined || !isActive(found)) return;
-  const remove = ['wanted', 'claim_id', 'claim_until', 'rate_now'] as const;
-  await operations.change(found, { set: { status: 'failed', error }, remove });
+/** The progress with what was taken of the page in work, of which nothing more is taken. */
+async function countTaken(operation: Operation, deps: RunDeps): Promise<Counts> {
+  const { page, progress } = operation;
+  if (page === undefined) return progress;
+  const counts = await takePage(operation, page.log_ids, deps, { repeatedOnly: true });
+  return added(progress, { ...counts, matched: counts.taken });
 }
 
 interface Page {
@@ -183,6 +192,9 @@ async function workPage(given: Operation, deps: RunDeps): Promise<Operation | un
   const page = operation?.page;
   // Nothing of the page is taken: it is counted already.
   if (operation === undefined || page === undefined) return operation;
+  if (operation.wanted === 'cancel') {
+    return save(operation, cancelled(await countTaken(operation, deps), deps.clock()), deps);
+  }
   const counts = await takePage(operation, page.log_ids, deps);
   const progress = added(operation.progress, added({ ...NOTHING, ...page, taken: 0, left_to_sweep: 0 }, counts));
   const slot = (counts.taken / operation.rate) * 1_000;
@@ -196,32 +208,16 @@ async function workPage(given: Operation, deps: RunDeps): Promise<Operation | un
   return deps.operations.read(operation.operation_id);
 }
 
-/** The page is counted; reading goes on at the next one, or the operation is done. */
-function counted(
-  next: Checkpoint | undefined,
-  { progress, rate_now }: { readonly progress: Counts; readonly rate_now?: number },
-  now: Date,
-): OperationChange {
-  if (next === undefined) return ended(progress, now);
-  return { set: { progress, checkpoint: next, ...(rate_now !== undefined && { rate_now }) }, remove: ['page'] };
-}
-
-function ended(progress: Counts, now: Date): OperationChange {
-  return {
-    set: { progress, status: 'done', ended_at: now.toISOString() },
-    remove: ['page', 'claim_id', 'claim_until', 'rate_now', 'wanted'],
-  };
-}
-
 /** Reads the next page and writes down what of it is taken, before the first change; or counts it, if that is nothing. */
 async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation | undefined> {
   const { rate, checkpoint, include_stopped, progress: before } = operation;
   // Where nothing can be taken, rows are counted only, which the rate does not bound.
-  const isFull = before.taken >= (operation.limit ?? Number.POSITIVE_INFINITY);
+  const chosenBefore = operation.chosen ?? before.taken;
+  const isFull = chosenBefore >= (operation.limit ?? Number.POSITIVE_INFINITY);
   const isCounting = isFull || (checkpoint.source === 'created' && !include_stopped);
   const limit = isCounting ? MOST_ROWS : Math.max(1, Math.min(MOST_ROWS, Math.ceil(rate * PAGE_SECONDS)));
   const { rows, next } = await readPage(operation, limit, deps);
-  const { counts, chosen } = sorted(rows, operation, before.taken, deps);
+  const { counts, chosen } = sorted(rows, operation, chosenBefore, deps);
   if (chosen.length === 0) {
     const progress = added(before, counts);
     return save(operation, counted(next, { progress }, deps.clock()), deps);
@@ -232,5 +228,6 @@ async function writeDown(operation: Operation, deps: RunDeps): Promise<Operation
     excluded: counts.excluded,
     ...(next && { next }),
   };
-  return save(operation, { set: { page } }, deps);
+  const isLimited = operation.limit !== undefined;
+  return save(operation, { set: { page, ...(isLimited && { chosen: chosenBefore + chosen.length }) } }, deps);
 }

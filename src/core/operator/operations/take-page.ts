@@ -24,14 +24,26 @@ interface Taken {
 
 /**
  * Takes the notifications of a page: reads each as it is now, changes it by one conditional write, and sends its message
- * after that. Called again for the same page after a crash, it changes only what it had not, and counts all of it.
+ * after that. Called again for the same page after a crash, it changes only what it had not, and counts all of it; or it
+ * changes nothing, and counts what had been taken (`repeatedOnly`).
  */
-export async function takePage(operation: Operation, log_ids: readonly string[], deps: TakeDeps): Promise<Counts> {
-  const results = await Promise.all(log_ids.map((log_id) => takeOne(log_id, operation, deps)));
+export async function takePage(
+  operation: Operation,
+  log_ids: readonly string[],
+  deps: TakeDeps,
+  { repeatedOnly = false } = {},
+): Promise<Counts> {
+  const ended = await Promise.allSettled(log_ids.map((log_id) => takeOne(log_id, operation, deps, repeatedOnly)));
+  // Only now: what is thrown must find nothing of the page under way.
+  const results = ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
   const excluded: Partial<Record<Exclusion, number>> = {};
   const outgoing: QueuedMessage[] = [];
   let taken = 0;
   for (const result of results) {
+    if (result === undefined) continue;
     if (typeof result === 'string') excluded[result] = (excluded[result] ?? 0) + 1;
     else {
       taken += 1;
@@ -45,13 +57,19 @@ export async function takePage(operation: Operation, log_ids: readonly string[],
 /** How often others may change the row between its read and its write. */
 const TRIES = 3;
 
-async function takeOne(log_id: string, operation: Operation, deps: TakeDeps): Promise<Taken | Exclusion> {
+async function takeOne(
+  log_id: string,
+  operation: Operation,
+  deps: TakeDeps,
+  repeatedOnly: boolean,
+): Promise<Taken | Exclusion | undefined> {
   for (let tries = 1; tries <= TRIES; tries++) {
     const row = await deps.rows.read(log_id);
+    const now = deps.clock();
+    if (row?.replay_id === operation.operation_id) return repeatedMessage(row, operation, now);
+    if (repeatedOnly) return undefined;
     // It expired, or its writer deleted the row itself.
     if (row === undefined) return 'deleted';
-    const now = deps.clock();
-    if (row.replay_id === operation.operation_id) return repeatedMessage(row, operation, now);
     const choice = choose(asForeign(row), operation, now, deps.policy);
     if ('exclude' in choice) return choice.exclude;
     if (!(await deps.rows.change(row, choice.take))) continue;

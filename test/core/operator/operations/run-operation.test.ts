@@ -1,100 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMemoryOperationRows } from '../../../../src/adapters/memory/console/memory-operation-rows.ts';
-import { createMemoryOperations } from '../../../../src/adapters/memory/console/memory-operations.ts';
-import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
-import type { QueuedMessage } from '../../../../src/core/model/lanes.ts';
-import type { NotificationRow } from '../../../../src/core/model/notification.ts';
-import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
 import { createOperation, operate } from '../../../../src/core/operator/operations/operate.ts';
 import type { Kind } from '../../../../src/core/operator/operations/operation.ts';
 import { CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
-import { deadRow, storedRow } from '../../../support/cli/operations.ts';
-
-class Killed extends Error {}
-
-/** Tables in memory on which a process can be killed before or after any of its writes. */
-function world() {
-  let time = Date.now();
-  let serial = 0;
-  let writesLeft = Number.POSITIVE_INFINITY;
-  const clock = () => new Date(time);
-  const tables = new MemoryTables(clock);
-  const operations = createMemoryOperations();
-  const sent: string[] = [];
-  const changed: string[] = [];
-  const write = async <T>(act: () => Promise<T>): Promise<T> => {
-    if (writesLeft-- <= 0) throw new Killed();
-    const result = await act();
-    if (writesLeft-- <= 0) throw new Killed();
-    return result;
-  };
-  const deps = {
-    clock,
-    newId: () => `id${++serial}-abcdef`,
-    policy: DEFAULT_RETRY_POLICY,
-    kick: async () => {},
-    pause: async (ms: number) => {
-      time += ms;
-    },
-    operations: {
-      ...operations,
-      change: (...given: Parameters<typeof operations.change>) => write(() => operations.change(...given)),
-    },
-    candidates: createMemoryOperationRows(tables),
-    rows: {
-      read: tables.rows.read,
-      change: (row: NotificationRow, change: Parameters<typeof tables.rows.change>[1]) =>
-        write(async () => {
-          const applied = await tables.rows.change(row, change);
-          if (applied) changed.push(row.log_id);
-          return applied;
-        }),
-    },
-    send: (messages: readonly QueuedMessage[]) =>
-      write(async () => {
-        sent.push(...messages.map(({ message }) => message.log_id));
-        return [];
-      }),
-  };
-  return {
-    deps,
-    tables,
-    sent,
-    changed,
-    put(row: NotificationRow) {
-      tables.log.set(row.log_id, { ...row });
-    },
-    /** Runs the operation; a killed process is followed by another one after its claim. */
-    async run(operation_id: string, kills: readonly number[]) {
-      for (const after of [...kills, Number.POSITIVE_INFINITY]) {
-        writesLeft = after;
-        try {
-          await runOperation(operation_id, deps, () => false);
-        } catch (error) {
-          if (!(error instanceof Killed)) throw error;
-        }
-        writesLeft = Number.POSITIVE_INFINITY;
-        time += CLAIM_MS + 1;
-      }
-    },
-  };
-}
-
-const KINDS = ['redrive', 'retry', 'cancel', 'give_up'] as const satisfies readonly Kind[];
-const rowFor = (kind: Kind, log_id: string) =>
-  kind === 'redrive' || kind === 'give_up'
-    ? deadRow(log_id)
-    : storedRow(log_id, { work_at: new Date(Date.now() + 3_600_000).toISOString() });
-const request = (kind: Kind, more = {}) => ({
-  kind,
-  filter: {},
-  asked: {},
-  rate: 20,
-  include_stopped: false,
-  created_by: 'mori',
-  ...more,
-});
+import { deadRow } from '../../../support/cli/operations.ts';
+import { KINDS, operationsWorld, request, rowFor } from '../../../support/operations-world.ts';
 
 describe('an operation whose process is killed', () => {
   it.each(KINDS)('neither repeats nor skips, and counts each notification once: %s', async (kind) => {
@@ -103,7 +13,7 @@ describe('an operation whose process is killed', () => {
         fc.integer({ min: 1, max: 150 }),
         fc.array(fc.integer({ min: 0, max: 120 }), { maxLength: 4 }),
         async (count, kills) => {
-          const at = world();
+          const at = operationsWorld();
           for (let i = 0; i < count; i++) at.put(rowFor(kind, `N${i}`));
           const { operation_id } = await createOperation(request(kind), at.deps);
           await at.run(operation_id, []);
@@ -122,7 +32,7 @@ describe('an operation whose process is killed', () => {
   });
 
   it('is left alone by others as long as it lives', async () => {
-    const at = world();
+    const at = operationsWorld();
     at.put(deadRow('N1'));
     const { operation_id } = await createOperation(request('redrive'), at.deps);
     const found = await at.deps.operations.read(operation_id);
@@ -133,9 +43,121 @@ describe('an operation whose process is killed', () => {
   });
 });
 
+describe('an operation whose page fails', () => {
+  const failing = async (kind: Kind, count: number) => {
+    const at = operationsWorld();
+    for (let i = 0; i < count; i++) at.put(rowFor(kind, `N${i}`));
+    const { operation_id } = await createOperation(request(kind, { rate: 20 }), at.deps);
+    await at.run(operation_id, []);
+    await operate(operation_id, 'start', at.deps);
+    return { at, operation_id, stored: async () => (await at.deps.operations.read(operation_id)) ?? fail() };
+  };
+  const fail = (): never => {
+    throw new Error('it is gone');
+  };
+
+  it('is failed by the process that has the claim, which the error reaches', async () => {
+    const { at, operation_id, stored } = await failing('redrive', 3);
+    const deps = { ...at.deps, send: async () => fail() };
+    await expect(runOperation(operation_id, deps, () => false)).rejects.toThrow('it is gone');
+    expect(await stored()).toMatchObject({ status: 'failed', error: expect.stringContaining('resume') });
+    expect(await stored()).not.toHaveProperty('claim_id');
+  });
+
+  it('is left alone by a process that lost its claim, or that never had one', async () => {
+    const { at, operation_id, stored } = await failing('redrive', 30);
+    const slow = {
+      ...at.deps,
+      // Another process takes over while this one sends.
+      send: async () => {
+        at.pass(CLAIM_MS + 1);
+        await runOperation(
+          operation_id,
+          { ...at.deps, pause: async () => at.pass(CLAIM_MS / 2) },
+          () => at.sent.length >= 20,
+        );
+        const operation = await stored();
+        const claim_until = new Date(at.deps.clock().getTime() + CLAIM_MS).toISOString();
+        await at.deps.operations.change(operation, { set: { claim_id: 'healthy', claim_until } });
+        return fail();
+      },
+    };
+    await expect(runOperation(operation_id, slow, () => false)).rejects.toThrow('it is gone');
+    expect(await stored()).toMatchObject({ status: 'running', claim_id: 'healthy' });
+    // A duplicate of the message that started it, whose first read fails.
+    const broken = { ...at.deps, operations: { ...at.deps.operations, change: async () => fail() } };
+    expect(await runOperation(operation_id, broken, () => false)).toBe('busy');
+    at.pass(2 * CLAIM_MS);
+    await expect(runOperation(operation_id, broken, () => false)).rejects.toThrow('it is gone');
+    expect(await stored()).toMatchObject({ status: 'running', claim_id: 'healthy' });
+  });
+
+  it.each(['redrive', 'cancel'] as const)(
+    'is cancelled as it was asked for, and counts what it took: %s',
+    async (kind) => {
+      const { at, operation_id, stored } = await failing(kind, 20);
+      let writes = 0;
+      const deps = {
+        ...at.deps,
+        rows: {
+          ...at.deps.rows,
+          change: async (...given: Parameters<typeof at.deps.rows.change>) => {
+            const write = ++writes;
+            if (write === 5) await operate(operation_id, 'cancel', at.deps);
+            return write > 10 ? fail() : at.deps.rows.change(...given);
+          },
+        },
+      };
+      await expect(runOperation(operation_id, deps, () => false)).rejects.toThrow('it is gone');
+      expect(await stored()).toMatchObject({ status: 'cancelled', progress: { matched: 10, taken: 10 } });
+      expect(at.changed).toHaveLength(10);
+    },
+  );
+
+  it.each(['running', 'failed', 'paused'] as const)(
+    'counts what a process took that died, if it is cancelled while it is %s, and takes no more',
+    async (status) => {
+      const { at, operation_id, stored } = await failing('redrive', 20);
+      // After the claim and the page, each before and after its write, and the writes of ten.
+      await at.run(operation_id, [4 + 10], { alone: true });
+      expect(at.changed).toHaveLength(10);
+      if (status !== 'running') await at.deps.operations.change(await stored(), { set: { status } });
+      await operate(operation_id, 'cancel', at.deps);
+      await at.run(operation_id, []);
+      expect(await stored()).toMatchObject({ status: 'cancelled', progress: { matched: 10, taken: 10 } });
+      expect(await stored()).not.toHaveProperty('page');
+      expect(at.changed).toHaveLength(10);
+      expect(new Set(at.sent).size).toBe(10);
+    },
+  );
+
+  it.each(['create', 'start'] as const)(
+    'says so when no process can be made to %s it, and can be resumed',
+    async (act) => {
+      const at = operationsWorld();
+      at.put(deadRow('N1'));
+      const broken = { ...at.deps, kick: async () => fail() };
+      const made = act === 'create' ? undefined : await createOperation(request('redrive'), at.deps);
+      if (made !== undefined) await at.run(made.operation_id, []);
+      const operation_id = made?.operation_id ?? 'op-mine';
+      const begun =
+        act === 'create'
+          ? createOperation(request('redrive', { operation_id }), broken)
+          : operate(operation_id, 'start', broken);
+      await expect(begun).rejects.toThrow('it is gone');
+      expect(await at.deps.operations.read(operation_id)).toMatchObject({ status: 'failed' });
+      await operate(operation_id, 'resume', at.deps);
+      await at.run(operation_id, []);
+      expect(await at.deps.operations.read(operation_id)).toMatchObject(
+        act === 'create' ? { status: 'ready', preview: { taken: 1 } } : { status: 'done', progress: { taken: 1 } },
+      );
+    },
+  );
+});
+
 describe('an operation', () => {
   it('keeps its rate', async () => {
-    const at = world();
+    const at = operationsWorld();
     for (let i = 0; i < 100; i++) at.put(deadRow(`N${i}`));
     const { operation_id } = await createOperation(request('redrive', { rate: 10 }), at.deps);
     await at.run(operation_id, []);
@@ -145,8 +167,23 @@ describe('an operation', () => {
     expect(at.deps.clock().getTime() - begun).toBeGreaterThanOrEqual(9_900);
   });
 
+  it('keeps its limit when others change what it took before its process died', async () => {
+    const at = operationsWorld();
+    for (let i = 0; i < 20; i++) at.put(deadRow(`N${i}`));
+    const { operation_id } = await createOperation(request('redrive', { limit: 5, rate: 5 }), at.deps);
+    await at.run(operation_id, []);
+    await operate(operation_id, 'start', at.deps);
+    // After the claim and the page, each before and after its write, and the writes of five.
+    await at.run(operation_id, [4 + 5], { alone: true });
+    expect(at.changed).toHaveLength(5);
+    for (const log_id of at.changed) at.put(deadRow(log_id, { updated_at: at.deps.clock().toISOString() }));
+    await at.run(operation_id, []);
+    expect(at.changed).toHaveLength(5);
+    expect(await at.stored(operation_id)).toMatchObject({ status: 'done', progress: { taken: 0 } });
+  });
+
   it('does not take what others finished meanwhile', async () => {
-    const at = world();
+    const at = operationsWorld();
     for (const log_id of ['N1', 'N2']) at.put(deadRow(log_id));
     const { operation_id } = await createOperation(request('redrive'), at.deps);
     await at.run(operation_id, []);
@@ -157,7 +194,7 @@ describe('an operation', () => {
   });
 
   it('ends at a pause asked for while a page is in work, and goes on afterwards', async () => {
-    const at = world();
+    const at = operationsWorld();
     for (let i = 0; i < 90; i++) at.put(deadRow(`N${i}`));
     const { operation_id } = await createOperation(request('redrive', { rate: 10 }), at.deps);
     await at.run(operation_id, []);

@@ -1,0 +1,102 @@
+import { createMemoryOperationRows } from '../../src/adapters/memory/console/memory-operation-rows.ts';
+import { createMemoryOperations } from '../../src/adapters/memory/console/memory-operations.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import type { QueuedMessage } from '../../src/core/model/lanes.ts';
+import type { NotificationRow } from '../../src/core/model/notification.ts';
+import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
+import type { Kind, Operation } from '../../src/core/operator/operations/operation.ts';
+import { CLAIM_MS, runOperation } from '../../src/core/operator/operations/run-operation.ts';
+import { deadRow, storedRow } from './cli/operations.ts';
+
+class Killed extends Error {}
+
+/** Tables in memory on which a process can be killed before or after any of its writes. */
+export function operationsWorld() {
+  let time = Date.now();
+  let serial = 0;
+  let writesLeft = Number.POSITIVE_INFINITY;
+  const clock = () => new Date(time);
+  const tables = new MemoryTables(clock);
+  const operations = createMemoryOperations();
+  const sent: string[] = [];
+  const changed: string[] = [];
+  const write = async <T>(act: () => Promise<T>): Promise<T> => {
+    if (writesLeft-- <= 0) throw new Killed();
+    const result = await act();
+    if (writesLeft-- <= 0) throw new Killed();
+    return result;
+  };
+  const deps = {
+    clock,
+    newId: () => `id${++serial}-abcdef`,
+    policy: DEFAULT_RETRY_POLICY,
+    kick: async () => {},
+    pause: async (ms: number) => {
+      time += ms;
+    },
+    operations: {
+      ...operations,
+      change: (...given: Parameters<typeof operations.change>) => write(() => operations.change(...given)),
+    },
+    candidates: createMemoryOperationRows(tables),
+    rows: {
+      read: tables.rows.read,
+      change: (row: NotificationRow, change: Parameters<typeof tables.rows.change>[1]) =>
+        write(async () => {
+          const applied = await tables.rows.change(row, change);
+          if (applied) changed.push(row.log_id);
+          return applied;
+        }),
+    },
+    send: (messages: readonly QueuedMessage[]) =>
+      write(async () => {
+        sent.push(...messages.map(({ message }) => message.log_id));
+        return [];
+      }),
+  };
+  return {
+    deps,
+    tables,
+    sent,
+    changed,
+    put(row: NotificationRow) {
+      tables.log.set(row.log_id, { ...row });
+    },
+    async stored(operation_id: string): Promise<Operation> {
+      const found = await operations.read(operation_id);
+      if (found === undefined) throw new Error('there is no such operation');
+      return found;
+    },
+    pass(ms: number) {
+      time += ms;
+    },
+    /** Runs the operation; a killed process is followed by another one after its claim, unless it is alone. */
+    async run(operation_id: string, kills: readonly number[], { alone = false } = {}) {
+      for (const after of alone ? kills : [...kills, Number.POSITIVE_INFINITY]) {
+        writesLeft = after;
+        try {
+          await runOperation(operation_id, deps, () => false);
+        } catch (error) {
+          if (!(error instanceof Killed)) throw error;
+        }
+        writesLeft = Number.POSITIVE_INFINITY;
+        time += CLAIM_MS + 1;
+      }
+    },
+  };
+}
+
+export const KINDS = ['redrive', 'retry', 'cancel', 'give_up'] as const satisfies readonly Kind[];
+export const rowFor = (kind: Kind, log_id: string) =>
+  kind === 'redrive' || kind === 'give_up'
+    ? deadRow(log_id)
+    : storedRow(log_id, { work_at: new Date(Date.now() + 3_600_000).toISOString() });
+export const request = (kind: Kind, more = {}) => ({
+  kind,
+  filter: {},
+  asked: {},
+  rate: 20,
+  include_stopped: false,
+  created_by: 'mori',
+  ...more,
+});
