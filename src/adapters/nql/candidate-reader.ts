@@ -14,10 +14,8 @@ export function createCandidateReader(
   return {
     async *pages(email, after) {
       for await (const page of candidates(members, await audienceOf(email), after)) {
-        const last = page.at(-1);
-        if (last === undefined) continue;
-        const opened = await Promise.all(page.map((candidate) => openCandidate(candidate, sealing)));
-        yield { position: last.member.email_hash, candidates: opened };
+        const opened = await Promise.all(page.candidates.map((candidate) => openCandidate(candidate, sealing)));
+        yield { position: page.email_hash, candidates: opened };
       }
     },
     async count(email) {

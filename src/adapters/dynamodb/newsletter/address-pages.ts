@@ -37,7 +37,8 @@ export async function* readAddresses<M>(
     // The next page may have more of the last address.
     open = entries.pop();
     const page = entries.filter(isInUse);
-    if (page.length > 0) yield page;
+    // Marks of members that are gone are passed over; their last one says how far the reading is.
+    if (entries.length > 0) yield page.length > 0 ? page : entries.slice(-1);
   }
   if (open !== undefined && isInUse(open)) yield [open];
 }

@@ -19,8 +19,15 @@ export interface Candidate<M = StoredMember> {
   readonly excluded?: Extract<ExclusionReason, 'suppressed' | 'repeated_address'>;
 }
 
+/** The candidates among the addresses up to a place, who may be nobody. */
+export interface CandidatesUpTo {
+  readonly email_hash: string;
+  readonly candidates: readonly Candidate[];
+}
+
 /**
- * The candidates of an audience in the order of email_hash, page by page, without decrypting any. Who unsubscribed is
+ * The candidates of an audience in the order of email_hash, page by page, without decrypting any. A page without any
+ * comes, too: a segment of a hundred among millions would be silence for minutes. Who unsubscribed is
  * no candidate. Of the members of one address the first is the recipient.
  * @param after only addresses after this hash
  */
@@ -28,9 +35,11 @@ export async function* candidates(
   members: Pick<MemberStore, 'addresses'>,
   audience: Audience,
   after?: string,
-): AsyncGenerator<readonly Candidate[]> {
+): AsyncGenerator<CandidatesUpTo> {
   for await (const page of members.addresses(audience.tenant_id, after)) {
-    yield page.flatMap((entry) => candidatesOf(entry, audience));
+    const last = page.at(-1);
+    if (last === undefined) continue;
+    yield { email_hash: last.email_hash, candidates: page.flatMap((entry) => candidatesOf(entry, audience)) };
   }
 }
 

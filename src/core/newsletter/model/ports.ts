@@ -57,7 +57,10 @@ export interface MemberStore {
   settleMove(tenant_id: string, member_id: string, place: MemberPlace): Promise<void>;
   /** False when there is no such member. The facts of its address stay. */
   remove(tenant_id: string, member_id: string): Promise<boolean>;
-  /** Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. */
+  /**
+   * Everything of a tenant in the order of email_hash, page by page, after the given hash. Bounded memory. An address of
+   * which nothing is left may come, too, so that a long reading of such addresses can be seen to go on.
+   */
   addresses(tenant_id: string, after?: string): AsyncIterable<readonly AddressEntry[]>;
   /** The same with what segments can ask for only, and of the facts what concerns one newsletter: for counts. */
   audience(tenant_id: string, newsletter_id: string): AsyncIterable<readonly AddressEntry<SegmentSubject>[]>;

@@ -25,10 +25,15 @@ export class PreparationLease {
     this.#deps = deps;
   }
 
+  /** Renews the claim in time, whether or not anything is written meanwhile. @throws LeaseLostError */
+  keep(): Promise<void> {
+    return this.#retry('keep the claim of a preparation', () => this.#keep());
+  }
+
   /** A write under the claim, repeated as the source says. @throws LeaseLostError */
   write<T>(what: string, run: () => Promise<T>): Promise<T> {
     return this.#retry(what, async () => {
-      if (this.#left() < this.#deps.limits.claim_ms / 2) await this.#renew();
+      await this.#keep();
       if (this.#left() < WRITE_MS) throw new StopRetrying(new LeaseLostError('The claim of the preparation ends.'));
       return run();
     });
@@ -43,8 +48,8 @@ export class PreparationLease {
     return this.#retry('write the progress of a preparation', () => this.#change(change));
   }
 
-  async #renew(): Promise<void> {
-    await this.#change({ set: {} });
+  async #keep(): Promise<void> {
+    if (this.#left() < this.#deps.limits.claim_ms / 2) await this.#change({ set: {} });
   }
 
   async #change({ set, remove = [] }: Change<Email>): Promise<Email> {

@@ -15,7 +15,7 @@ export interface PreparedCandidate {
 
 /** All candidates of an address come in one page, so that the pass can be interrupted between two pages. */
 export interface CandidatePage {
-  /** Place in the order of the pass: the next page comes after it. */
+  /** Place in the order of the pass: the next page comes after it. A page without candidates has one, too. */
   readonly position: string;
   readonly candidates: readonly PreparedCandidate[];
 }

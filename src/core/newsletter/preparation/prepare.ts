@@ -49,6 +49,7 @@ export async function prepare(email: Email, deps: PrepareDeps): Promise<PrepareR
   await pass.begin();
   for await (const page of deps.candidates.pages(email, lease.email.preparation?.after)) {
     await pass.take(page);
+    await lease.keep();
     if (deps.remaining_ms() < STOP_MS) {
       await pass.cut();
       const next_at = isoAfter(deps.clock(), deps.limits.message_ms);

@@ -17,7 +17,7 @@ const PAID: Audience = { tenant_id: TENANT, newsletter_id: 'weekly', matches: ({
 
 const all = async (store: MemberStore, audience = PAID, after?: string): Promise<Candidate[]> => {
   const found: Candidate[] = [];
-  for await (const page of candidates(store, audience, after)) found.push(...page);
+  for await (const page of candidates(store, audience, after)) found.push(...page.candidates);
   return found;
 };
 
@@ -90,6 +90,19 @@ describe('the candidates of an email', () => {
     );
     // Each kind was drawn; how often is chance.
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+  });
+
+  it('come with the place that the pass has reached, also where a page has nobody', async () => {
+    const store = createMemoryMembers();
+    await store.upsert(
+      Array.from({ length: 60 }, (_, i) => storedMember(TENANT, `m-${i}`, { email: `m${i}@example.com` })),
+    );
+    const read: [string, number][] = [];
+    for await (const page of candidates(store, PAID)) read.push([page.email_hash, page.candidates.length]);
+    expect(read.length).toBeGreaterThan(0);
+    expect(read.map(([, count]) => count)).toEqual(read.map(() => 0));
+    const rest = candidates(store, PAID, read.at(-1)?.[0]);
+    expect((await rest.next()).done, 'nothing comes after the last place').toBe(true);
   });
 
   it('may be called as a property of every object is', async () => {

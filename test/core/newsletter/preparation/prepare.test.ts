@@ -63,6 +63,35 @@ describe('the preparation of an email', () => {
     expect((await world.batches()).map(({ batch_id }) => batch_id)).toEqual(['00000', '00001', '00002']);
   });
 
+  it('keeps its claim while it reads for minutes and finds nobody, so that no other start takes it over', async () => {
+    const world = await JobWorld.of();
+    world.give(...Array.from({ length: 20 }, () => []), ten);
+    const others: unknown[] = [];
+    world.onPage = async () => {
+      world.advance(30_000);
+      const { claim_until = '' } = await world.email();
+      expect(claim_until > world.now.toISOString(), 'the claim has not ended').toBe(true);
+      others.push((await startEmail('email-1', world.deps())).result);
+    };
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    expect(new Set(others)).toEqual(new Set(['skipped']));
+    expect(await world.email()).toMatchObject({ prepared: { recipients: 10 } });
+  });
+
+  it('goes on in another invocation after pages with nobody, from the place that it has reached', async () => {
+    const world = await JobWorld.of();
+    world.give([], [], [], ten);
+    const read: number[] = [];
+    world.onPage = (page) => {
+      read.push(page);
+      if (page === 1) world.remaining_ms = 30_000;
+    };
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'continued' });
+    world.remaining_ms = 900_000;
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started' });
+    expect(read).toEqual([0, 1, 2, 3]);
+  });
+
   it('freezes whom it excludes, with the reason', async () => {
     const world = await JobWorld.of();
     world.give([
