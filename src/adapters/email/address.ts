@@ -30,6 +30,39 @@ export function senderMailbox(text: string): string | undefined {
   return mailbox(address);
 }
 
+/** RFC 5322's atoms with spaces between, or RFC 2047's encoded words, which look the same. */
+const ATOMS = /^[\w!#$%&'*+/=?^`{|}~ -]+$/;
+/** Bytes of an encoded word: with its frame of 12 it has at most 75 characters (RFC 2047 §2). */
+const WORD_BYTES = 45;
+
+/**
+ * A sender as SES takes it in a header: a name that is no atom is quoted, one that is not ASCII is made of encoded words
+ * (RFC 2047), the domain is in punycode.
+ * @returns undefined when the text is neither `Name <local@domain>` nor an address alone
+ */
+export function fromHeader(text: string): string | undefined {
+  const [, written = '', named = text] = NAMED.exec(text.trim()) ?? [];
+  const address = mailbox(named);
+  const name = written
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .trim();
+  return address === undefined || name === '' ? address : `${phrase(name)} <${address}>`;
+}
+
+function phrase(name: string): string {
+  if (ATOMS.test(name)) return name;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII without control characters is meant.
+  if (/^[^\x00-\x1f\x7f-\uffff]*$/.test(name)) return `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
+  const words: string[] = [''];
+  for (const char of name) {
+    const longer = `${words.at(-1)}${char}`;
+    if (Buffer.byteLength(longer) <= WORD_BYTES) words[words.length - 1] = longer;
+    else words.push(char);
+  }
+  return words.map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join(' ');
+}
+
 /** A domain in lower case and ASCII; undefined for no domain. */
 export function mailDomain(text: string): string | undefined {
   return mailbox(`postmaster@${text.trim()}`)?.slice('postmaster@'.length);

@@ -6,7 +6,7 @@ import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
 import { parseRetryAfter } from '../http/retry-after.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { mailbox } from './address.ts';
+import { fromHeader, mailbox } from './address.ts';
 import { bodyOf, subjectOf } from './body.ts';
 import { EMAIL_RULES, exceededLimit } from './classification.ts';
 import { emailCredential } from './credential.ts';
@@ -37,9 +37,10 @@ export function createEmailSender({ client, credentials, from, configurationSet 
         bodyOf(content, { html: loaded.credential?.allow_html ?? false }),
       );
       if (!body.ok) return body;
+      const sender = loaded.credential?.from ?? from;
       const configuration = loaded.credential?.configuration_set ?? configurationSet;
       const command = new SendEmailCommand({
-        Source: loaded.credential?.from ?? from,
+        Source: fromHeader(sender) ?? sender,
         Destination: { ToAddresses: [to] },
         Message: { Subject: subjectOf(delivery.content), Body: body.value },
         Tags: tagsOf(delivery),

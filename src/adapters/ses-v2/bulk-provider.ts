@@ -9,7 +9,7 @@ import type {
   Refusal,
   Rendering,
 } from '../../core/newsletter/model/provider.ts';
-import { mailbox } from '../email/address.ts';
+import { fromHeader, mailbox } from '../email/address.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { CALL_RULES, classOf, ENTRY_RULES } from './refusal-rules.ts';
 import { entryData, templateOf } from './template.ts';
@@ -29,7 +29,7 @@ export function createBulkProvider({ client, configurationSet }: BulkProviderOpt
     async send(call) {
       const { entries, rendering, timeout_ms } = call;
       const command = new SendBulkEmailCommand({
-        FromEmailAddress: call.from,
+        FromEmailAddress: fromHeader(call.from) ?? call.from,
         ...(call.reply_to !== undefined && { ReplyToAddresses: [call.reply_to] }),
         ConfigurationSetName: configurationSet,
         DefaultContent: { Template: { TemplateContent: templateOf(rendering), TemplateData: '{}' } },

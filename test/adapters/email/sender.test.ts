@@ -1,5 +1,6 @@
 import { SESClient } from '@aws-sdk/client-ses';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fromHeader } from '../../../src/adapters/email/address.ts';
 import { createEmailSender } from '../../../src/adapters/email/sender.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
@@ -27,6 +28,7 @@ beforeEach(async () => {
   });
   const credentials = credentialsOf({
     shop: { from: 'shop@example.com', configuration_set: 'shop-events' },
+    named: { from: '注文, 係 <orders@münchen.example>' },
     rich: { allow_html: true },
   });
   sender = createEmailSender({ client, credentials, from: 'noreply@example.com', configurationSet: 'events' });
@@ -126,6 +128,7 @@ describe('an e-mail', () => {
 
   it.each([
     ['its integration', 'shop', 'shop@example.com', 'shop-events'],
+    ['an integration with a name', 'named', fromHeader('注文, 係 <orders@münchen.example>'), 'events'],
     ['the stage when the integration has no secret', 'IC003', 'noreply@example.com', 'events'],
   ])('comes from the sender of %s', async (_, integration_config_id, from, configuration) => {
     await sender.send(to({}, { integration_config_id }), NEVER);

@@ -149,6 +149,29 @@ describe('a bulk call on the local SES, which like SES takes default data only f
     expect(found[1]?.subject).toBe(subject.replace('{name}', '<R&D 1>'));
   });
 
+  it('is from a sender with a name that is not ASCII', async () => {
+    const ses = await startLocalSes();
+    expect(await sendTo(ses.url, { ...CALL, from: '週刊, ニュース <weekly@münchen.example>' })).toMatchObject({
+      kind: 'answered',
+    });
+  });
+
+  it.each(['週刊 <weekly@example.com>', 'Doe, Jane <weekly@example.com>', 'weekly@münchen.example'])(
+    'is refused with %s as it is written, as SES refuses it',
+    async (FromEmailAddress) => {
+      const ses = await startLocalSes();
+      const answer = await fetch(`${ses.url}/v2/email/outbound-bulk-emails`, {
+        method: 'POST',
+        body: JSON.stringify({
+          FromEmailAddress,
+          DefaultContent: { Template: { TemplateContent: { Text: 'Hi' } } },
+          BulkEmailEntries: [{ Destination: { ToAddresses: ['ann@example.com'] } }],
+        }),
+      });
+      expect(answer.status).toBe(400);
+    },
+  );
+
   it.each([
     ['a variable that the entry lacks, although the default data has it', '{"text_email":"x"}', ['rendering-failure']],
     ['no data of the entry', '{}', ['send', 'delivery']],

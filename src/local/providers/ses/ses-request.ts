@@ -27,6 +27,14 @@ export function emailCall(fields: URLSearchParams): Call {
   };
 }
 
+/** `Name <local@domain>` or an address: in ASCII, the name quoted where RFC 5322 wants it. SES refuses another sender. */
+export function isSender(text: string): boolean {
+  return (
+    /^[\x20-\x7e]*$/.test(text) &&
+    /^(?:[^\s<>@,"]+@[^\s<>@,"]+|(?:[^()<>[\]:;@\\,."]+|"(?:[^"\\]|\\.)*")?\s*<[^\s<>@,"]+@[^\s<>@,"]+>)$/.test(text)
+  );
+}
+
 /** SES counts recipients, not mails. */
 export function recipientsOf(fields: URLSearchParams): number {
   const named = [...fields.keys()].filter((name) => /^Destinations?\.(\w+Addresses\.)?member\.\d+$/.test(name));

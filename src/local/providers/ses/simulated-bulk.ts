@@ -9,6 +9,7 @@ import { type BulkMail, type BulkRequest, readBulkRequest, rendered } from './bu
 import { isOutcome, isUnanswered, outcomeOf } from './mail-outcome.ts';
 import type { SendingLimits } from './sending-limits.ts';
 import { sesEvent } from './ses-events.ts';
+import { isSender } from './ses-request.ts';
 
 /** Milliseconds between a mail and its events. */
 const EVENT_DELAY_MS = 200;
@@ -50,6 +51,7 @@ export class SimulatedBulk {
   #send(body: Buffer): Answer | 'drop' {
     const request = readBulkRequest(body);
     if (typeof request === 'string') return problem(400, 'BadRequestException', request);
+    if (!isSender(request.from)) return problem(400, 'BadRequestException', "Missing final '@domain'");
     if (!isVerified(request.from)) return problem(400, 'MessageRejected', `Email address is not verified.`);
     const tried = request.mails.map((mail) => this.#tried(mail));
     const wanted = tried.filter((answer) => answer.kind === 'accept').length;

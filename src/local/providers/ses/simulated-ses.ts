@@ -11,7 +11,7 @@ import { isOutcome, isUnanswered, type MailEvent, outcomeOf } from './mail-outco
 import { SendingLimits, type SesLimits } from './sending-limits.ts';
 import { type SentMail, sesEvent } from './ses-events.ts';
 import { limitRefusal, sesRefusal } from './ses-refusal.ts';
-import { emailCall, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
+import { emailCall, isSender, recipientsOf, sendFields, tagsOf } from './ses-request.ts';
 import { SimulatedBulk } from './simulated-bulk.ts';
 
 /** Milliseconds between a mail and its first event, and between two events: shorter than the wait for any retry. */
@@ -47,6 +47,10 @@ export function startSimulatedSes(
       if (bulkAnswer !== undefined) return write(response, bulkAnswer);
       const fields = sendFields(request.method, request.url, body);
       if (fields === undefined) return write(response, await forward(upstream, request, body));
+      const source = fields.get('Source');
+      if (source !== null && !isSender(source)) {
+        return write(response, sesRefusal({ kind: 'refuse', why: 'malformed' }));
+      }
       const call = emailCall(fields);
       const { word } = call;
       const outcome = outcomeOf(word, received.history(keyOf(call)).attempts);

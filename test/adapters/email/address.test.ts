@@ -1,0 +1,53 @@
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fromHeader } from '../../../src/adapters/email/address.ts';
+
+interface Parsed {
+  readonly from?: { readonly value: readonly { readonly name: string; readonly address: string }[] };
+}
+/** Of others, without types: what a mail program reads in the header. */
+const { simpleParser }: { readonly simpleParser: (mail: string) => Promise<Parsed> } = createRequire(import.meta.url)(
+  'mailparser',
+);
+const read = async (header = '') => (await simpleParser(`From: ${header}\r\nSubject: x\r\n\r\nx\r\n`)).from?.value;
+
+describe('the sender in a header', () => {
+  it.each([
+    ['news@example.com', '', 'news@example.com'],
+    ['Weekly News <news@example.com>', 'Weekly News', 'news@example.com'],
+    ['週刊ニュース <news@example.com>', '週刊ニュース', 'news@example.com'],
+    ['"週刊ニュース, 号外" <news@example.com>', '週刊ニュース, 号外', 'news@example.com'],
+    ['Doe, Jane <jane@example.com>', 'Doe, Jane', 'jane@example.com'],
+    ['"Doe, Jane" <jane@example.com>', 'Doe, Jane', 'jane@example.com'],
+    ['Example.com (Newsletter) <news@example.com>', 'Example.com (Newsletter)', 'news@example.com'],
+    ['O\\Neil: @home; [x] <news@example.com>', 'O\\Neil: @home; [x]', 'news@example.com'],
+    // The library shows the domain as people read it; the header has it in ASCII.
+    ['Grüße 🎉 <a@münchen.example>', 'Grüße 🎉', 'a@münchen.example'],
+    ['=?UTF-8?B?6YCx5YiK?= <news@example.com>', '週刊', 'news@example.com'],
+  ])('is read by another library as it was meant: %s', async (written, name, address) => {
+    const header = fromHeader(written);
+    expect(header).toMatch(/^[\x20-\x7e]+$/);
+    expect(await read(header)).toEqual([{ name, address }]);
+  });
+
+  it('keeps any name, in words of at most 75 characters', async () => {
+    const name = fc
+      .stringMatching(/^[^\s<>"\\\p{C}][^<>"\\\p{C}]{0,120}[^\s<>"\\\p{C}]$/u)
+      .filter((text) => !text.includes('=?'));
+    await fc.assert(
+      fc.asyncProperty(name, async (written) => {
+        const header = fromHeader(`${written} <a@example.com>`) ?? '';
+        expect(header).toMatch(/^[\x20-\x7e]+$/);
+        for (const word of header.match(/=\?UTF-8\S+/g) ?? []) expect(word.length).toBeLessThanOrEqual(75);
+        const [from] = (await read(header)) ?? [];
+        expect(from?.name.replaceAll(/\s+/g, ' ')).toBe(written.replaceAll(/\s+/g, ' '));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each(['nobody', 'a@b', 'Weekly <news@example.com> x', 'a@example.com, b@example.com'])('is none: %s', (text) => {
+    expect(fromHeader(text)).toBeUndefined();
+  });
+});
