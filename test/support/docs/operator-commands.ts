@@ -16,6 +16,9 @@ export function sectionOf(file: string, heading: string): string {
 /** The runbook about the operators' commands and their rights. */
 export const OPERATOR_SECTION = sectionOf('docs/runbook.md', 'Operator commands');
 
+/** What all commands need beside the table of commands, and on which resources. */
+export const OPERATOR_RIGHTS = OPERATOR_SECTION.slice(OPERATOR_SECTION.indexOf('**Rights.**'));
+
 /** The actions in the last column of its table of commands, sorted, by command. */
 export const OPERATOR_COMMANDS: ReadonlyMap<string, readonly string[]> = new Map(
   [...OPERATOR_SECTION.matchAll(/^\| `([\w ]+)` \|.*\| ([^|]*) \|$/gm)].map(([, command = '', rights = '']) => [
