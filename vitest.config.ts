@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { SpreadFlows } from './test/support/sequencer.ts';
 
 // The tests start the commands and the runtime hundreds of times, each of which compiles the same modules.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compile-cache');
@@ -27,8 +28,9 @@ const SHARED = [
 
 export default defineConfig({
   test: {
-    // The flow tests wait as much as they work: on two cores a third worker fills the pauses, a fourth is in the way.
-    maxWorkers: 3,
+    // On two cores: two for the flows, which mostly wait, and two that compute meanwhile.
+    maxWorkers: 4,
+    sequence: { sequencer: SpreadFlows },
     globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
     env: {

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { takePidLock } from '../../processes/pid-lock.ts';
 import { pinnedNode } from '../processes/pinned-node.ts';
 import { isObject, type Json, type JsonObject, objectAt } from '../support/json.ts';
 import { PROJECT_ROOT } from './paths.ts';
@@ -20,10 +22,15 @@ const SOURCES = [
 /** The CDK CLI adds these to the context of every app. cdk.json may not contain them: the prefix is reserved. */
 const CLI_CONTEXT = { 'aws:cdk:enable-asset-metadata': true, 'aws:cdk:enable-path-metadata': true };
 const KEPT_SYNTHESES = 3;
+/** Milliseconds between two looks at whether another process has ended its synthesis. */
+const LOCK_INTERVAL_MS = 100;
+
+class Synthesizing extends Error {}
 
 /**
  * Runs the CDK app, as `cdk synth` does, for the stage `local` of cdk.json, or with the configuration of `dev` when
- * there is none. The result is kept until a source changes, because bundling takes many seconds.
+ * there is none. The result is kept until a source changes, because bundling takes many seconds. A second process that
+ * needs it meanwhile waits for the first.
  * @param signal kills the app; the promise then still waits for the bundler's end
  * @returns the cloud assembly's directory
  * @throws Error with the app's output when the app fails; the signal's reason after an abort
@@ -35,18 +42,22 @@ export async function synthesize(
 ): Promise<string> {
   const cache = join(workDir, 'synth');
   const directory = join(cache, hashOfSources());
-  if (existsSync(join(directory, 'manifest.json'))) return directory;
-  onRun();
-  const partial = `${directory}.${process.pid}`;
-  rmSync(partial, { recursive: true, force: true });
-  mkdirSync(partial, { recursive: true });
+  const complete = () => existsSync(join(directory, 'manifest.json'));
+  if (complete()) return directory;
+  const unlock = await lockWhenFree(`${cache}.lock`, signal);
+  const partial = `${directory}.partial`;
   try {
+    if (complete()) return directory;
+    onRun();
+    rmSync(partial, { recursive: true, force: true });
+    mkdirSync(partial, { recursive: true });
     await runApp(partial, signal);
-    moveInto(partial, directory);
+    renameSync(partial, directory);
+    dropOld(cache);
   } finally {
     rmSync(partial, { recursive: true, force: true });
+    unlock();
   }
-  dropOld(cache);
   return directory;
 }
 
@@ -83,6 +94,18 @@ function hashOfSources(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
+async function lockWhenFree(path: string, signal: AbortSignal): Promise<() => void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return takePidLock(path, () => new Synthesizing());
+    } catch (error) {
+      if (!(error instanceof Synthesizing)) throw error;
+    }
+    await setTimeout(LOCK_INTERVAL_MS, undefined, { signal });
+  }
+}
+
 async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const cdkJson = objectAt(JSON.parse(readFileSync(join(PROJECT_ROOT, 'cdk.json'), 'utf8')), 'cdk.json');
@@ -110,15 +133,6 @@ async function runApp(outDir: string, signal: AbortSignal): Promise<void> {
   }).finally(() => signal.removeEventListener('abort', kill));
   signal.throwIfAborted();
   if (code !== 0) throw new Error(`The CDK app could not be synthesized (exit code ${code}):\n${output.trim()}`);
-}
-
-function moveInto(partial: string, directory: string): void {
-  try {
-    renameSync(partial, directory);
-  } catch (error) {
-    // Another runtime synthesized the same sources at the same time.
-    if (!existsSync(join(directory, 'manifest.json'))) throw error;
-  }
 }
 
 function dropOld(cache: string): void {

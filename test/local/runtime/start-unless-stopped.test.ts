@@ -77,4 +77,25 @@ describe('a synthesis that is stopped', () => {
     await expect(synthesis).rejects.toMatchObject({ name: 'AbortError' });
     expect(readdirSync(inside('work/synth'))).toEqual([]);
   });
+
+  it('is made by the one that waited for it', async () => {
+    const ran: string[] = [];
+    const [first, second] = [new AbortController(), new AbortController()];
+    const start = (name: string, stop: AbortController) =>
+      expect(synthesize(inside('work'), () => ran.push(name), stop.signal)).rejects.toMatchObject({
+        name: 'AbortError',
+      });
+    const stopped = start('first', first);
+    const waiting = start('second', second);
+    await vi.waitUntil(() => ran.length > 0);
+    expect(ran).toEqual(['first']);
+
+    first.abort();
+    await stopped;
+    await vi.waitUntil(() => ran.length > 1, 10_000);
+    second.abort();
+    await waiting;
+    expect(ran).toEqual(['first', 'second']);
+    expect(readdirSync(inside('work'))).toEqual(['synth']);
+  });
 });
