@@ -1,3 +1,4 @@
+import { isAbsent } from '../model/column-rules.ts';
 import { ERROR_TYPES } from '../model/error-types.ts';
 import { type ForeignRow, hasContent } from '../model/foreign-row.ts';
 import { type NotificationContent, type NotificationRow, UPDATED_BY } from '../model/notification.ts';
@@ -26,9 +27,10 @@ export type IndexPlan =
       /**
        * `index`: the row needs work. `history`: it is delivered, deleted or given up, so it only becomes findable, and
        * its content is encrypted and expires.
-       * `set_aside`: the row is malformed, and FAILED with FORMAT_ERROR until its writer corrects it.
+       * `set_aside`: the row is malformed, and FAILED with FORMAT_ERROR until its writer corrects it. `wait`: another
+       * program sends it, and nobody knows since when: it gets the time from which that is counted.
        */
-      readonly do: 'index' | 'history' | 'set_aside';
+      readonly do: 'index' | 'history' | 'set_aside' | 'wait';
       readonly set: ForeignRow;
       /** Columns to remove, because their values are stored encrypted. */
       readonly remove: readonly string[];
@@ -59,8 +61,11 @@ export function planIndex(
   const given_up = isGivenUp(row);
   if ((deleted || given_up) && !inline) return { do: 'ignore' };
   if (!inline && row['work_queue'] !== undefined) return planIndexed(row, now, shards);
-  // Someone else sends it, or a worker of ours: then its settlement is the next image, with the content in it.
-  if (row['send_status'] === 'SENDING') return { do: 'ignore' };
+  if (row['send_status'] === 'SENDING') {
+    const since = sendingSince(row, time_zone);
+    if (since === undefined) return { do: 'wait', set: { created_at: now.toISOString() }, remove: [] };
+    if (now.getTime() - since < SENDING_GRACE_MS) return { do: 'ignore' };
+  }
   const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
   const corrected = given_up && isSetAside(row) && faults.length === 0;
   const ended = deleted || row['send_status'] === 'SUCCESS' || (given_up && !corrected);
@@ -76,6 +81,7 @@ export function planIndex(
       kept_from: ended ? created : keptFrom(row, taking),
       shards,
     }),
+    ...defaults(row, now),
     ...inUtc(row, time_zone),
   };
   const storable = inline && !faults.some(({ column }) => isContent(column));
@@ -97,6 +103,31 @@ export function planIndex(
       ...(row['failure_reason'] === undefined ? [] : ['failure_reason']),
       ...emptyColumns(row, moved.remove),
     ],
+  };
+}
+
+/** A writer that has not settled its own attempt for so long has died (docs/decisions/delivery/untrusted-rows.md). */
+export const SENDING_GRACE_MS = 3_600_000;
+
+/**
+ * Epoch milliseconds since when someone else may be sending the row; undefined if no column says so. What a worker of
+ * ours has is under way for ever: its settlement is the next image, with the content in it.
+ */
+function sendingSince(row: ForeignRow, time_zone: string | undefined): number | undefined {
+  if (row['work_queue'] !== undefined) return Number.POSITIVE_INFINITY;
+  const times = SENDING_TIMES.flatMap((column) => timeOf(row, column, time_zone)?.getTime() ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+const SENDING_TIMES = ['updated_at', 'created_at', 'scheduled_at', 'next_retry_at', 'first_attempt_at'] as const;
+
+/** The columns that the table document wants in every row, where their writer left them out. */
+function defaults({ is_deleted, created_at, created_by, updated_by }: ForeignRow, now: Date): ForeignRow {
+  const writer = typeof updated_by === 'string' && updated_by !== '' ? updated_by : 'unknown';
+  return {
+    ...(isAbsent(is_deleted) && { is_deleted: false }),
+    ...(isAbsent(created_at) && { created_at: now.toISOString() }),
+    ...(isAbsent(created_by) && { created_by: writer }),
   };
 }
 

@@ -126,7 +126,8 @@ async function carryOut(plan: IndexPlan, { row, sequence }: RowImage, store: Ind
     recipient_hash: await store.putContent(ownerOf(row, plan.set, sequence), plan.content),
   };
   if (!(await store.index(row, { ...plan.set, ...found }, plan.remove))) return { outcome: 'outdated' };
-  return plan.do === 'set_aside' ? { outcome: 'set_aside', why: plan.why ?? '' } : { outcome: 'indexed' };
+  if (plan.do === 'set_aside') return { outcome: 'set_aside', why: plan.why ?? '' };
+  return { outcome: plan.do === 'wait' ? 'ignored' : 'indexed' };
 }
 
 /** A row without content is valid only if its content was moved before, as when a writer corrects a row set aside. */

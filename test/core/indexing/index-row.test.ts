@@ -437,6 +437,70 @@ describe('a row of another writer', () => {
   });
 });
 
+describe('a column that the table document wants in every row', () => {
+  const columnsOf = (changes: Record<string, unknown>) => {
+    const plan = index({ ...sample, ...changes });
+    const { is_deleted, created_at, created_by } = plan.do === 'ignore' ? {} : plan.set;
+    return { is_deleted, created_at, created_by };
+  };
+
+  it.each([
+    ['left out', {}],
+    ['NULL', { is_deleted: null, created_at: null, created_by: null }],
+  ])('is filled when the row is taken in with it %s', (_, changes) => {
+    const filled = { is_deleted: false, created_at: T0.toISOString(), created_by: 'unknown' };
+    expect(columnsOf(changes)).toEqual(filled);
+    expect(columnsOf({ ...changes, send_status: 'SUCCESS' })).toEqual(filled);
+    expect(columnsOf({ ...changes, updated_by: 'BATCH-951' })).toMatchObject({ created_by: 'BATCH-951' });
+  });
+
+  it('stays as its writer filled it', () => {
+    const given = { is_deleted: false, created_at: '2026-02-01 09:00:00', created_by: 'user-1' };
+    expect(Object.values(columnsOf(given))).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('a row that another writer left SENDING', () => {
+  const sending = { ...sample, send_status: 'SENDING', send_attempts: 0, scheduled_at: null };
+  const since = (ms: number) => ({
+    ...sending,
+    created_at: at(-30 * HOUR).toISOString(),
+    updated_at: at(ms).toISOString(),
+  });
+
+  it('is left to it for an hour after its last change, or the time that it was to be sent', () => {
+    expect(index(since(-HOUR + 1))).toEqual({ do: 'ignore' });
+    expect(index({ ...since(-5 * HOUR), scheduled_at: at(-HOUR + 1).toISOString() })).toEqual({ do: 'ignore' });
+  });
+
+  it('is then taken in as claimed by a worker that died, whose attempt is number 0', () => {
+    const plan = index(since(-HOUR));
+    expect(plan).toMatchObject({
+      do: 'index',
+      set: {
+        send_attempts: 1,
+        last_attempt: 0,
+        work_queue: expect.stringMatching(/^due#/),
+        expires_at: expect.any(Number),
+      },
+      remove: expect.arrayContaining(['recipient_address']),
+    });
+    expect(plan.do !== 'ignore' && plan.set).not.toHaveProperty('send_status');
+  });
+
+  it('and that has no time gets one, from which the hour is counted', () => {
+    const { scheduled_at: _, ...timeless } = sending;
+    expect(index(timeless)).toEqual({ do: 'wait', set: { created_at: T0.toISOString() }, remove: [] });
+    expect(index({ ...timeless, created_at: T0.toISOString() })).toEqual({ do: 'ignore' });
+  });
+
+  it('is none of those that a worker of ours has', () => {
+    expect(index({ ...since(-30 * HOUR), work_queue: 'due#important#1', work_at: T0.toISOString() })).toEqual({
+      do: 'ignore',
+    });
+  });
+});
+
 describe('a malformed row', () => {
   it.each([
     ['notification_type', { notification_type: 'FAX' }, 'chk_notification_log_type'],

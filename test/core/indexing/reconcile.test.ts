@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import { GRACE_MS, type ReconcileDeps, reconcile } from '../../../src/core/indexing/reconcile.ts';
 import { type ScanProgress, scheduledScan } from '../../../src/core/indexing/scheduled-scan.ts';
 import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
-import { dueRow, T0 } from '../../support/rows.ts';
+import { setUp as delivering } from '../../support/delivering.ts';
+import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 import { VirtualTime } from '../../support/virtual-time.ts';
 
 const foreign = (log_id: string, changes: ForeignRow = {}): ForeignRow => ({
@@ -37,7 +39,7 @@ describe('a reconciling scan', () => {
     const rest = [
       ...ours(600),
       { ...ours(1)[0], log_id: 'deleted', is_deleted: true },
-      foreign('claimed by its writer', { send_status: 'SENDING' }),
+      foreign('claimed by its writer', { send_status: 'SENDING', updated_at: at(-60_000).toISOString() }),
       foreign('expired', { expires_at: 1 }),
     ];
     const { tables, run, reported } = setUp([foreign('a'), ...rest, foreign('b', { notification_type: 'PIGEON' })]);
@@ -54,6 +56,24 @@ describe('a reconciling scan', () => {
       ['b', 'set_aside'],
     ]);
     expect((await run()).counts.missed).toBe(0);
+  });
+
+  it('takes in what its writer left SENDING, and the attempt of the writer counts as one that died', async () => {
+    const left = { ...foreign('a', { send_status: 'SENDING' }), updated_at: at(-3_600_000).toISOString() };
+    const { tables, run } = setUp([left, foreign('no time', { send_status: 'SENDING' })]);
+    expect((await run()).counts).toMatchObject({ taken_in: 1, set_aside: 0 });
+    expect(tables.log.get('a')).not.toHaveProperty('recipient_address');
+    const world = delivering(() => ({ ok: true, response_code: '200' }), {
+      rows: tables.rows,
+      records: tables.records,
+      contents: tables.contents,
+      clock: () => at(60_000),
+    });
+    const row = tables.row('a') ?? dueRow();
+    const [report] = await deliverBatch([received(messageFor(row))], world.deps);
+    expect(report).toMatchObject({ verdict: { status: 'SUCCESS' }, attempt: 1 });
+    expect(tables.retryLog.get('a#0')).toMatchObject({ retry_status: 'FAILED', error_type: 'UNKNOWN' });
+    expect(tables.log.get('no time')).toMatchObject({ created_at: expect.any(String), send_status: 'SENDING' });
   });
 
   it('leaves rows to the indexer that it takes in within seconds', async () => {

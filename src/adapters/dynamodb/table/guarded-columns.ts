@@ -25,6 +25,9 @@ export const EVENT_COLUMNS = [...STATE_COLUMNS, 'updated_at'] as const satisfies
  */
 export const IMAGE_COLUMNS = [
   'send_status',
+  'is_deleted',
+  'created_at',
+  'created_by',
   'tenant_id',
   'notification_type',
   'channel',
