@@ -1,43 +1,59 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { type HeldBy, NEWSLETTER_LINES } from '../support/docs/newsletter-lines.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 const text = readFileSync(join(PROJECT_ROOT, 'docs/newsletters.md'), 'utf8');
-/** A test file, and the titles, or parts of titles, that hold the row. */
-const HELD_BY = /`(test\/[\w./-]+)` \(((?:"[^"]+"(?:, )?)+)\)/g;
+const PATH = /`((?:src|lib)\/[\w./-]+)`|runbook\.md#/g;
 
-/** The rows below "Where each row of the source is": what the source says, where it is, what holds it. */
-function rowsOf(document: string): readonly (readonly string[])[] {
-  const table = document.slice(document.indexOf('## Where each row of the source is'));
+/** The rows below "Where each line of the specification is": what it says, and where that is. */
+function linesOf(document: string): ReadonlyMap<string, string> {
+  const [, table = ''] = document.split('## Where each line of the specification is');
   const rows = table.split('\n').filter((line) => line.startsWith('| '));
-  return rows.slice(1).map((line) =>
-    line
-      .slice(1, -1)
-      .split(' | ')
-      .map((cell) => cell.trim()),
+  return new Map(
+    rows
+      .slice(1)
+      .map((row) => row.slice(2, -2).split(' | '))
+      .map(([line = '', where = '']) => [line, where]),
   );
 }
 
-const heldBy = (cell: string) =>
-  [...cell.matchAll(HELD_BY)].flatMap(([, file = '', titles = '']) =>
-    [...titles.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({ file, title })),
-  );
-
-it.each(rowsOf(text))('the source: %s', (_, where = '', held = '') => {
-  expect(where, 'where it is').toMatch(/`(src|lib)\/|runbook\.md#/);
-  const tests = heldBy(held);
-  expect(tests.length, `a test and its title in: ${held}`).toBeGreaterThan(0);
-  // Whatever the cell names besides would be held by nothing.
-  expect(held.replaceAll(HELD_BY, '').replaceAll(',', '').trim()).toBe('');
-  const missing = tests.filter(({ file, title }) => {
+/** The tests that are named, and do not exist. */
+function missing(held: HeldBy): readonly string[] {
+  const tests = Object.entries(held).flatMap(([file, titles]) => titles.map((title) => ({ file, title })));
+  const gone = tests.filter(({ file, title }) => {
     const path = join(PROJECT_ROOT, file);
     return !existsSync(path) || !readFileSync(path, 'utf8').includes(title);
   });
-  expect(missing).toEqual([]);
-});
+  return gone.map(({ file, title }) => `${file}: ${title}`);
+}
 
-it('has a row for each part of the source, and notices a title that is gone', () => {
-  expect(rowsOf(text).length).toBeGreaterThan(30);
-  expect(heldBy('`test/a.test.ts` ("one", "two"), `test/b.test.ts` ("three")')).toHaveLength(3);
+describe('the specification of the newsletter job', () => {
+  const lines = linesOf(text);
+
+  it('has a row for each of its lines, and tests for each row', () => {
+    expect(lines.size).toBeGreaterThan(30);
+    expect([...lines.keys()].sort()).toEqual(Object.keys(NEWSLETTER_LINES).sort());
+  });
+
+  it.each([...lines])('%s: is in code that exists', (_, where) => {
+    const places = [...where.matchAll(PATH)];
+    expect(places.length).toBeGreaterThan(0);
+    expect(places.filter(([, path]) => path !== undefined && !existsSync(join(PROJECT_ROOT, path)))).toEqual([]);
+  });
+
+  it.each(Object.entries(NEWSLETTER_LINES))('%s: is held by tests that exist', (_, held) => {
+    expect(Object.values(held).flat().length).toBeGreaterThan(0);
+    expect(missing(held)).toEqual([]);
+  });
+
+  it('notices a test or a title that is gone', () => {
+    expect(
+      missing({
+        'test/none.test.ts': ['one'],
+        'test/docs/newsletters.test.ts': ['notices a test', 'is no' + ' title'],
+      }),
+    ).toHaveLength(2);
+  });
 });
