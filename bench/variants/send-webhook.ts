@@ -33,7 +33,6 @@ const channelFunction = createHandler(
   {
     giveBack: lanes.giveBack,
     queues: env.LANE_QUEUES.webhook,
-    reserve_ms: 25_000,
     deliver: {
       rows: createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
       records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),

@@ -5,6 +5,7 @@ import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/eve
 import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-message.ts';
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/return-to-queue.ts';
+import { QUEUE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
@@ -87,7 +88,7 @@ function bind() {
   const deps: DeliveryEventsDeps = {
     rows: createEventRows(dynamodb, env.NOTIFICATION_LOG_TABLE, clock),
     records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE),
-    retries: createRetryQueue(sqs, env.LANE_QUEUES),
+    retries: createRetryQueue(sqs, env.LANE_QUEUES, { within_ms: QUEUE_CALL_MS }),
     policy: env.RETRY_POLICY,
     clock,
     random: Math.random,

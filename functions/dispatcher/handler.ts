@@ -8,6 +8,7 @@ import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malfor
 import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
+import { TABLE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { newRunId } from '../../src/core/model/queue-message.ts';
 import { shardsForReading } from '../../src/core/model/work/index-shards.ts';
 import { isWaiting } from '../../src/core/pacing/budget-status.ts';
@@ -15,7 +16,7 @@ import { isWalked, type ShortLanes, type SweepDeps, sweep } from '../../src/core
 import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
 import { isBetweenSweeps } from '../../src/core/sweep/sweep-request.ts';
 import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
-import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
@@ -31,8 +32,12 @@ export interface DispatcherDeps
   readonly continueWith: (event: SweepEvent) => Promise<void>;
 }
 
-/** Milliseconds reserved for sending the last page and for starting the next invocation. */
+/** Milliseconds for the messages of a page; what SQS has not taken by then is skipped, and the next sweep finds it. */
+const PAGE_SENT_WITHIN_MS = 12_000;
+/** Milliseconds reserved for reading and sending the last page and for starting the next invocation. */
 const RESERVE_MS = 30_000;
+if (TABLE_CALL_MS + PAGE_SENT_WITHIN_MS + 5_000 > RESERVE_MS)
+  throw new Error('The last page of a sweep may be cut off.');
 
 /** Messages that a lane may hold whatever it takes: a few seconds of a fast one, some minutes of a slow one. */
 const LEAST_PER_LANE = 500;
@@ -95,14 +100,21 @@ function bind() {
   const env = parseEnv(dispatcherEnv, process.env);
   const observability = createObservability();
   const dynamodb = createDynamoDb();
-  const budgets = createPacingStore(dynamodb, env.PIPELINE_STATE_TABLE);
-  const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(dynamodb, env.PIPELINE_STATE_TABLE));
+  const state = pipelineState(dynamodb);
+  const budgets = createPacingStore(state, env.PIPELINE_STATE_TABLE);
+  const shards = shardsForReading(env.INDEX_SHARDS, createShardMark(state, env.PIPELINE_STATE_TABLE));
   const deps: DispatcherDeps = {
     index: createDueIndex(dynamodb, env.NOTIFICATION_LOG_TABLE, async () => (await shards()).work),
     malformed: createMalformedEntries(dynamodb, env.NOTIFICATION_LOG_TABLE, () => new Date()),
-    log: createSweepLog(dynamodb, env.PIPELINE_STATE_TABLE),
+    log: createSweepLog(state, env.PIPELINE_STATE_TABLE),
     lanes: createSweepLanes(createSqs(), env.LANE_QUEUES, {
-      isWaiting: async (channel, lane) => isWaiting(await budgets.read(channel), lane, new Date()),
+      // Unknown, it counts as no: then more rows get a second message, each of which costs a failed claim.
+      isWaiting: async (channel, lane) =>
+        budgets.read(channel).then(
+          (registers) => isWaiting(registers, lane, new Date()),
+          () => false,
+        ),
+      within_ms: PAGE_SENT_WITHIN_MS,
       onRefused: (reason, count) =>
         observability.logger.error('messages not queued; the next sweep finds them', { reason, count }),
     }),

@@ -4,7 +4,7 @@ import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark
 import { streamImage, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { type IndexDeps, type IndexOutcome, indexRow } from '../../src/core/indexing/index-row.ts';
 import { type IndexShards, shardsForWriting } from '../../src/core/model/work/index-shards.ts';
-import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { dueIndexerEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
@@ -84,7 +84,7 @@ function bind() {
   });
   const deps: DueIndexerDeps = {
     store,
-    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(client, env.PIPELINE_STATE_TABLE)),
+    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(pipelineState(client), env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
     time_zone: env.TIME_ZONE,
     clock: () => new Date(),

@@ -13,6 +13,7 @@ import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/repo
 import { workFigures } from '../../src/core/monitor/work-figures.ts';
 import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { STORAGE_LIMITS } from '../shared/runtime/clients/request-limits.ts';
 import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
 import { count, countBy } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
@@ -69,7 +70,7 @@ function bind() {
     mark: createNoticeMark(dynamodb, env.PIPELINE_STATE_TABLE),
     openBreakers: async (now) => openByChannel(await breakers.list(), now),
     budget: async (now) => budgetStatus('email', await budgets.read('email'), now),
-    publish: createPublisher(new SNSClient({}), env.ALERTS_TOPIC_ARN),
+    publish: createPublisher(new SNSClient({ requestHandler: STORAGE_LIMITS }), env.ALERTS_TOPIC_ARN),
     stack: env.STACK_NAME,
     clock,
   };

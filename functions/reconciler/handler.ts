@@ -12,7 +12,7 @@ import {
 import { type ReconcileCounts, type ReconcileDeps, reconcile } from '../../src/core/indexing/reconcile.ts';
 import { type ProgressStore, scheduledScan } from '../../src/core/indexing/scheduled-scan.ts';
 import { type IndexShards, shardsForWriting } from '../../src/core/model/work/index-shards.ts';
-import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
+import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv, reconcilerEnv } from '../shared/runtime/env.ts';
 import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
@@ -88,7 +88,7 @@ function bind() {
     scan: createRowScan(client, tables),
     store: createIndexStore({ client, tables, sealer, hashKey }),
     progress: createScanProgress(client, env.PIPELINE_STATE_TABLE),
-    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(client, env.PIPELINE_STATE_TABLE)),
+    shards: shardsForWriting(env.INDEX_SHARDS, createShardMark(pipelineState(client), env.PIPELINE_STATE_TABLE)),
     policy: env.RETRY_POLICY,
     time_zone: env.TIME_ZONE,
     units_per_second: env.READ_UNITS_PER_SECOND,

@@ -5,6 +5,7 @@ import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import type { DeliverDeps } from '../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
 import type { Disposition } from '../../src/core/delivery/delivery-report.ts';
+import { CLAIM_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { ClaimStore } from '../../src/core/delivery/ports.ts';
 import type { Delivery, SendResult } from '../../src/core/delivery/sender.ts';
 import type { Channel } from '../../src/core/model/channels.ts';
@@ -22,8 +23,6 @@ import { rowOf } from '../twins/row-columns.ts';
 import type { World } from './world.ts';
 
 /** As lib/constructs/lanes/channel-lanes.ts sets them. */
-const CLAIM_MS = 65_000;
-const RESERVE_MS = 35_000;
 const PROBE_MS = 25_000;
 /** Milliseconds of a call to DynamoDB and to SQS. */
 const TABLE_MS = 6;
@@ -48,9 +47,8 @@ export function channelFunction(
         const { batch_ms = 0 } = world.scenario;
         if (batch_ms > 0) await world.time.pause(batch_ms);
         const { now, later } = await gate.screen(batch);
-        const outOfTime = () => remaining() < RESERVE_MS;
         const [reports] = await Promise.all([
-          deliverBatch(now, { ...deps, outOfTime }),
+          deliverBatch(now, { ...deps, timeLeft: remaining }),
           ...later.map(({ received, delay_seconds }) =>
             worker.call(QUEUE_MS, () => world.send(copyOf(received), delay_seconds)),
           ),
@@ -85,7 +83,12 @@ function rowsOf(worker: WorkerProcess, world: World): ClaimStore {
   };
 }
 
-function deliverDeps(rows: ClaimStore, worker: WorkerProcess, world: World, gate: PacedGate): DeliverDeps {
+function deliverDeps(
+  rows: ClaimStore,
+  worker: WorkerProcess,
+  world: World,
+  gate: PacedGate,
+): Omit<DeliverDeps, 'timeLeft'> {
   const { tables, time, draw } = world;
   const plain = <T>(run: () => T | Promise<T>) => world.storageCall(worker, TABLE_MS, () => 0, run);
   return {

@@ -8,6 +8,7 @@ import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts
 import type { BreakerStore } from '../../src/core/breaker/shared-breakers.ts';
 import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
+import { CLAIM_MS, FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from '../../src/core/delivery/ports.ts';
 import { PASS_THROUGH, type ProviderGate } from '../../src/core/delivery/provider-gate.ts';
 import type { ContentStore } from '../../src/core/delivery/send.ts';
@@ -30,10 +31,6 @@ export interface Composition {
   readonly instances?: 'kept';
 }
 
-/** Milliseconds after which Lambda ends an invocation, a claim ends, an attempt is not started any more. */
-export const FUNCTION_MS = 60_000;
-const CLAIM_MS = 65_000;
-const RESERVE_MS = 35_000;
 const PROBE_MS = 25_000;
 /** One failure opens a breaker: a window lasts for one batch here. */
 const BREAKER_POLICY = { ...DEFAULT_BREAKER_POLICY, min_samples: 1, drain_per_second: 1, most_per_second: 1 };
@@ -114,7 +111,6 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
       ...(paced && { pacing: paced }),
       giveBack: (_, returned: readonly Returned[]) => env.call<number>('queue.giveBack', returned),
       queues: QUEUES,
-      reserve_ms: RESERVE_MS,
       deliver: {
         ...(gathering ? gathered(ports, pause) : ports),
         contents: portOf<ContentStore>(env, 'contents', 'read'),

@@ -1,8 +1,9 @@
+import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import { workQueueOf } from '../../src/core/model/work-index.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
-import { FUNCTION_MS, worker } from './channel-program.ts';
+import { worker } from './channel-program.ts';
 import { type Ending, INJECTED, pauseEnd, postponementOf, refusalOf, silenceOf } from './endings.ts';
 import type { Ground } from './ground.ts';
 import { operator, teller } from './programs.ts';

@@ -79,7 +79,6 @@ class PacedEmail {
           return 0;
         },
         queues: { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' },
-        reserve_ms: 35_000,
         deliver: {
           rows: tables.rows,
           records: tables.records,

@@ -103,7 +103,6 @@ async function channelFunction(): Promise<Emitted[]> {
       {
         giveBack: async (_, returned) => returned.length,
         queues: { express: 'http://q/express', standard: 'http://q/standard' },
-        reserve_ms: 1,
         deliver: {
           rows,
           records: tables.records,

@@ -1,5 +1,7 @@
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import { type DeliverBatchDeps, deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import type { DeliverDeps } from '../../src/core/delivery/deliver.ts';
+import { deliverBatch } from '../../src/core/delivery/deliver-batch.ts';
+import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../src/core/delivery/sender.ts';
 import { type ProviderErrorType, policyOf } from '../../src/core/model/error-types.ts';
@@ -21,7 +23,7 @@ export const refused = (error_type: ProviderErrorType, more: Partial<Refused> = 
 /** One channel function on the in-memory twins, at NOW. */
 export function setUp(
   answer: (delivery: Delivery, signal: AbortSignal) => Promise<SendResult> | SendResult,
-  more: Partial<DeliverBatchDeps> = {},
+  more: Partial<DeliverDeps> = {},
 ) {
   const tables = new MemoryTables(() => NOW);
   const deliveries: Delivery[] = [];
@@ -32,7 +34,7 @@ export function setUp(
       return answer(delivery, signal);
     },
   };
-  const deps: DeliverBatchDeps = {
+  const deps: DeliverDeps = {
     rows: tables.rows,
     records: tables.records,
     contents: tables.contents,
@@ -46,7 +48,7 @@ export function setUp(
     claim_ms: 65_000,
     sendTimeout: () => new AbortController().signal,
     pause: async () => {},
-    outOfTime: () => false,
+    timeLeft: () => FUNCTION_MS,
     ...more,
   };
   const put = (row: NotificationRow) => {

@@ -76,7 +76,7 @@ export class HostileWorld {
       sendTimeout: () => new AbortController().signal,
     };
     this.#channel = createChannelFunction(
-      { deliver, giveBack: async () => 0, queues: { express: URL, standard: URL }, reserve_ms: 0 },
+      { deliver, giveBack: async () => 0, queues: { express: URL, standard: URL } },
       quiet,
     );
   }

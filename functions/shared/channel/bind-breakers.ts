@@ -4,11 +4,12 @@ import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/break
 import { heldSince } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
 import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts';
+import { pipelineState } from '../runtime/clients/dynamodb.ts';
 import { count } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 
-/** Milliseconds that a probe may take to read its content, in addition to the send itself. */
-const CONTENT_MS = 5_000;
+/** Milliseconds from a probe's admission to its send, beside what the send may take. */
+const UNTIL_SEND_MS = 5_000;
 
 interface BreakerEnv {
   readonly PIPELINE_STATE_TABLE: string;
@@ -25,13 +26,13 @@ export function bindBreakers(
 ): BreakerGate {
   const clock = () => new Date();
   return new BreakerGate({
-    store: createBreakerStore(dynamodb, env.PIPELINE_STATE_TABLE, clock),
+    store: createBreakerStore(pipelineState(dynamodb), env.PIPELINE_STATE_TABLE, clock),
     policy: env.BREAKER,
     clock,
     ...provider,
     // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
     pause: (ms) => setTimeout(ms, undefined, { ref: false }),
-    probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + CONTENT_MS,
+    probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + UNTIL_SEND_MS,
     onTransition(to, breaker) {
       const { id, since, error_type, probe_at } = breaker;
       count(metrics, to === 'opened' ? 'BreakersOpened' : 'BreakersClosed');

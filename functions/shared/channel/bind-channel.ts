@@ -21,11 +21,6 @@ import { bindPacing, budgetOf, type ChannelRate } from './bind-pacing.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
-/**
- * Milliseconds that claim, record and settlement may take in addition to the send, including retries when throttled.
- */
-const STORAGE_MS = 15_000;
-
 /** A channel's Lambda function: the channel's sender, and the real adapters that the environment names. */
 export function bindChannel(
   channel: Channel,
@@ -75,7 +70,6 @@ export function bindChannel(
       pacing: gate,
       giveBack: async (url, returned) => (await lanes()).giveBack(url, returned),
       queues: env.LANE_QUEUES[channel],
-      reserve_ms: send_ms + STORAGE_MS,
       deliver: {
         rows,
         records: createRecordStore(dynamodb, env.NOTIFICATION_RETRY_LOG_TABLE, sends),

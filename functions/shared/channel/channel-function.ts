@@ -14,14 +14,12 @@ import { countOutcomes } from './delivery-metrics.ts';
 import { type Pacing, postpone } from './postpone.ts';
 
 export interface ChannelFunctionDeps {
-  readonly deliver: DeliverDeps;
+  readonly deliver: Omit<DeliverDeps, 'timeLeft'>;
   /** Keeps back what the provider allows no more now; absent: nothing is limited. */
   readonly pacing?: Pacing;
   /** Sets when messages become visible again. @returns how many of them will be received later than they should */
   readonly giveBack: (url: string, returned: readonly Returned[]) => Promise<number>;
   readonly queues: Record<Lane, string>;
-  /** Milliseconds that an attempt may take from claim to settlement. With less time left, no attempt is started. */
-  readonly reserve_ms: number;
 }
 
 /**
@@ -32,11 +30,11 @@ export function createHandler(deps: ChannelFunctionDeps, observability: Observab
   const { logger, metrics } = observability;
   return async (event: SQSEvent, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SQSBatchResponse> => {
     const messages = event.Records.map((record) => readMessage(record, logger));
-    const outOfTime = () => context.getRemainingTimeInMillis() < deps.reserve_ms;
+    const timeLeft = () => context.getRemainingTimeInMillis();
     const readable = messages.filter((message) => message !== undefined);
     const { now, later } = (await deps.pacing?.screen(readable)) ?? { now: readable, later: [] };
     const [reports, refused] = await Promise.all([
-      deliverBatch(now, { ...deps.deliver, outOfTime }),
+      deliverBatch(now, { ...deps.deliver, timeLeft }),
       postpone(later, deps.deliver, observability),
     ]);
     for (const report of reports) logDelivery(logger, report);

@@ -44,5 +44,6 @@ export function logDelivery(logger: Observability['logger'], report: DeliveryRep
 
 function holderName(holder: Holder): string {
   if ('content' in holder) return 'new content of its writer';
+  if ('worker' in holder) return 'a worker without time';
   return 'breaker' in holder ? holder.breaker : `the budget of ${holder.budget}`;
 }

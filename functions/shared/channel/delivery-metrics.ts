@@ -58,6 +58,7 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
   if (held_by === undefined && verdict.status === 'RETRY') sums.add('Retried');
   if (held_by !== undefined && 'breaker' in held_by) sums.add('Held');
   if (held_by !== undefined && 'budget' in held_by) sums.add('Paced');
+  if (held_by !== undefined && 'worker' in held_by) sums.add('Faults');
   if (verdict.status === 'FAILED') {
     sums.add(endOf(verdict));
     sums.addBy('GivenUp', verdict.failure_reason);

@@ -1,5 +1,6 @@
 import { createRetryQueue, type LaneOptions } from '../../../src/adapters/sqs/lanes.ts';
 import { type Returned, returnToQueue } from '../../../src/adapters/sqs/return-to-queue.ts';
+import { QUEUE_CALL_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
@@ -15,7 +16,7 @@ export interface LaneAccess {
 export function createLaneAccess(queues: PerLane<string>, options: LaneOptions): LaneAccess {
   const sqs = createSqs();
   return {
-    retries: createRetryQueue(sqs, queues, options),
+    retries: createRetryQueue(sqs, queues, { ...options, within_ms: QUEUE_CALL_MS }),
     giveBack: (url, returned) => returnToQueue(sqs, url, returned),
   };
 }

@@ -3,6 +3,7 @@ import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { Pacer } from '../../../src/core/pacing/pacer.ts';
+import { pipelineState } from './clients/dynamodb.ts';
 import type { PacingConfig } from './env.ts';
 import type { Observability } from './observability.ts';
 
@@ -21,7 +22,7 @@ export function createPacer(
 ): Pacer {
   const { workers, ...policy } = PACING;
   return new Pacer({
-    store: createPacingStore(dynamodb, PIPELINE_STATE_TABLE),
+    store: createPacingStore(pipelineState(dynamodb), PIPELINE_STATE_TABLE),
     channel,
     policy,
     clock: () => new Date(),

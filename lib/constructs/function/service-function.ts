@@ -3,6 +3,7 @@ import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-ia
 import { Architecture, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { FunctionName } from '../../config/function-memory.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
@@ -77,4 +78,4 @@ export class ServiceFunction extends LambdaFunction {
 }
 
 /** The timeout of the channel functions, the due-indexer, the monitor and the delivery events. */
-export const SHORT_TIMEOUT = Duration.seconds(60);
+export const SHORT_TIMEOUT = Duration.millis(FUNCTION_MS);

@@ -3,6 +3,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
+import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
@@ -21,10 +22,6 @@ import { pacingJson } from './pacing-config.ts';
 const visibilityTimeout = (windowSeconds: number) => Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + windowSeconds);
 /** Deliveries before SQS moves a message to the DLQ. With fewer than five, throttling alone could move messages. */
 const MAX_RECEIVE_COUNT = 5;
-/** A claim outlives its function: the worker that finds it expired knows that its holder is dead. */
-const CLAIM_SECONDS = SHORT_TIMEOUT.toSeconds() + 5;
-/** A channel function has time left to record and settle after the slowest answer. */
-const SEND_TIMEOUT_SECONDS = 20;
 
 export interface ChannelLanesProps {
   readonly config: StageConfig;
@@ -120,8 +117,8 @@ export class ChannelLanes extends Construct {
           // A successor may go to another channel, whose queues may not be made yet.
           LANE_QUEUES: Lazy.string({ produce: () => Stack.of(this).toJsonString(laneUrls()) }),
           RETRY_POLICY: retryPolicyJson(config),
-          CLAIM_SECONDS: String(CLAIM_SECONDS),
-          SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS),
+          CLAIM_SECONDS: String(CLAIM_MS / 1000),
+          SEND_TIMEOUT_SECONDS: String(SEND_MS / 1000),
           RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
           INTEGRATION_SECRET_PREFIX: integrationSecretPrefix(config, channel),
           INTEGRATION_SECRET_OLD_PREFIX: oldIntegrationSecretPrefix(config),

@@ -87,12 +87,14 @@ export function createSweepLanes(
 export function createRetryQueue(
   client: SQSClient,
   queues: PerLane<string>,
-  { onRefused }: LaneOptions = {},
+  { onRefused, within_ms }: LaneOptions = {},
 ): RetryQueue {
   const send = gather<QueuedMessage, undefined>(
     async (messages) => {
       const byQueue = Map.groupBy(messages, ({ message }) => queues[message.channel][laneOf(message)]);
-      const refused = (await Promise.all([...byQueue].map(([url, batch]) => sendBatch(client, url, batch)))).flat();
+      const late = within_ms === undefined ? undefined : AbortSignal.timeout(within_ms);
+      const sent = [...byQueue].map(([url, batch]) => sendBatch(client, url, batch, late));
+      const refused = (await Promise.all(sent)).flat();
       report(refused, onRefused);
       const reasons = new Map(refused.map(({ queued, reason }) => [queued, reason]));
       return messages.map((message) => {

@@ -1,4 +1,5 @@
 import { ChangeMessageVisibilityBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { QUEUE_CALL_MS } from '../../core/delivery/policy/attempt-times.ts';
 import { chunks } from '../batching/chunks.ts';
 
 /** A received message that goes back to its queue. */
@@ -18,6 +19,7 @@ const BATCH = 10;
  */
 export async function returnToQueue(client: SQSClient, url: string, returned: readonly Returned[]): Promise<number> {
   let failures = 0;
+  const abortSignal = AbortSignal.timeout(QUEUE_CALL_MS);
   for (const batch of chunks(returned, BATCH)) {
     try {
       const { Failed = [] } = await client.send(
@@ -29,6 +31,7 @@ export async function returnToQueue(client: SQSClient, url: string, returned: re
             VisibilityTimeout: after_seconds,
           })),
         }),
+        { abortSignal },
       );
       failures += Failed.length;
     } catch {

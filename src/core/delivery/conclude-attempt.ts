@@ -93,8 +93,14 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
     }
     case 'arrived':
       return { ...ending, verdict: { status: 'SUCCESS' } };
-    case 'held':
-      return { ...ending, held_by: outcome.hold.by, verdict: heldVerdict(outcome.hold, attempt, rules.policy) };
+    case 'held': {
+      const { hold } = outcome;
+      // A dead notification that was forced is dead again: nothing retries it but the operator.
+      const verdict = claim.forced_dead
+        ? giveUp(row.failure_reason ?? 'MAX_RETRIES', hold.error_type)
+        : heldVerdict(hold, attempt, rules.policy);
+      return { ...ending, held_by: hold.by, verdict };
+    }
     case 'sent': {
       const { result, provider_down } = outcome;
       return { ...ending, result, verdict: judge(result, { ...attempt, provider_down }, rules) };

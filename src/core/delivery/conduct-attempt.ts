@@ -5,9 +5,10 @@ import type { NotificationRow } from '../model/notification.ts';
 import type { ReceivedMessage } from '../model/queue-message.ts';
 import { type Clock, isoAfter } from '../model/time.ts';
 import type { Claim } from './claim-plan.ts';
-import type { Held, ProviderGate } from './provider-gate.ts';
+import { TIME_TO_SEND_MS } from './policy/attempt-times.ts';
+import { type Held, OUT_OF_TIME, type ProviderGate } from './provider-gate.ts';
 import { type SendDeps, send } from './send.ts';
-import type { SendResult } from './sender.ts';
+import type { Refused, SendResult } from './sender.ts';
 
 /** An attempt that its worker has claimed the row for. */
 export interface ClaimedAttempt {
@@ -23,7 +24,7 @@ export type AttemptOutcome =
   | { readonly kind: 'skipped'; readonly reason: ErrorType }
   /** Nothing was sent: an event had shown that an earlier attempt arrived. */
   | { readonly kind: 'arrived' }
-  /** Nothing was sent: a breaker is open, a budget is used up, or the row's new content is not stored yet. */
+  /** Nothing was sent: a breaker is open, a budget or the worker's time is used up, or new content is not stored yet. */
   | { readonly kind: 'held'; readonly hold: Held }
   /** `provider_down`: the provider is down, so a failure does not count against the notification. */
   | { readonly kind: 'sent'; readonly result: SendResult; readonly provider_down: boolean };
@@ -37,7 +38,18 @@ export interface ConductedAttempt extends ClaimedAttempt {
 export interface ConductDeps extends SendDeps {
   readonly gate: ProviderGate;
   readonly clock: Clock;
+  /** Milliseconds that the worker still has. */
+  readonly timeLeft: () => number;
 }
+
+/** What the gate learns of an attempt that it admitted and that is not made: nothing about the provider. */
+const NOT_MADE: Refused = {
+  ok: false,
+  error_type: 'UNKNOWN',
+  asked: false,
+  counted: false,
+  message: 'The worker had no time left to send.',
+};
 
 /** The indexer takes new content in within seconds. */
 const REPLACED_MS = 60_000;
@@ -59,6 +71,13 @@ export async function conductAttempt(attempt: ClaimedAttempt, deps: ConductDeps)
   }
   const admission = await deps.gate.admit(row, received.message.options?.force ?? false);
   if (admission.do === 'hold') return withoutSend({ kind: 'held', hold: admission });
+  // A claim or a gate may have waited for storage. What is sent now could end unrecorded, and be sent again.
+  if (deps.timeLeft() < TIME_TO_SEND_MS) {
+    await admission.report(NOT_MADE);
+    const until = deps.clock().toISOString();
+    const error_type = row.error_type ?? NOT_MADE.error_type;
+    return withoutSend({ kind: 'held', hold: { do: 'hold', until, error_type, by: OUT_OF_TIME } });
+  }
   const started = deps.clock();
   const result = await send(row, started, deps);
   const ended = deps.clock();

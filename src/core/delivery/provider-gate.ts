@@ -11,10 +11,17 @@ export interface Admitted {
 }
 
 /**
- * What holds a notification: the breaker of its provider, by its providerKey, the budget of its channel, or content that
- * its writer has put into the row and that is not stored yet.
+/**
+ * What holds a notification: the breaker of its provider, by its providerKey, the budget of its channel, content that its
+ * writer has put into the row and that is not stored yet, or a worker whose time is nearly over.
  */
-export type Holder = { readonly breaker: string } | { readonly budget: string } | { readonly content: 'replaced' };
+export type Holder =
+  | { readonly breaker: string }
+  | { readonly budget: string }
+  | { readonly content: 'replaced' }
+  | typeof OUT_OF_TIME;
+
+export const OUT_OF_TIME = { worker: 'out of time' } as const;
 
 /** The provider is down, or its allowance is used up: the notification waits. */
 export interface Held {

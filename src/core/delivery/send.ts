@@ -6,6 +6,7 @@ import type { Delivery, Refused, Sender, SendResult } from './sender.ts';
 /** NotificationContent. */
 export interface ContentStore {
   /**
+   * Rejects within seconds if there is no answer.
    * @throws ContentUnreadableError when there is no content or it cannot be decrypted: a retry will not help
    */
   read(row: Pick<NotificationRow, 'log_id' | 'tenant_id'>): Promise<NotificationContent>;
@@ -28,6 +29,8 @@ export interface SendDeps {
  * help. It never rejects: every failure is a Refused.
  */
 export async function send(row: NotificationRow, at: Date, deps: SendDeps): Promise<SendResult> {
+  // One time limit for the content and both sends: it is set by the worker's time.
+  const signal = deps.sendTimeout();
   try {
     const content = await deps.contents.read(row);
     const delivery: Delivery = {
@@ -40,8 +43,6 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
       ...(row.recipient_type && { recipient_type: row.recipient_type }),
       ...integrationOf(row),
     };
-    // One time limit for both sends: it is set by the worker's time.
-    const signal = deps.sendTimeout();
     const first = await sendOnce(delivery, signal, deps);
     const again = !first.ok && (await mayHelp(first, delivery, deps));
     return await withTerms(again ? await sendOnce(delivery, signal, deps) : first, delivery, deps);

@@ -1,3 +1,4 @@
+import { RESERVE_MS } from '../delivery/policy/attempt-times.ts';
 import type { Refused } from '../delivery/sender.ts';
 import type { Clock } from '../model/time.ts';
 import {
@@ -62,8 +63,9 @@ export class Pacer {
   async reserve(asks: readonly Ask[]): Promise<readonly Allowance[]> {
     if (this.#now() < this.#aloneUntil) return this.#reserveAlone(asks);
     try {
-      const view = await this.#current();
-      return await this.#reserveFrom(view, asks);
+      const until = this.#now() + RESERVE_MS;
+      const view = await this.#current(until);
+      return await this.#reserveFrom(view, asks, until);
     } catch (error) {
       this.#aloneUntil = this.#now() + ALONE_MS;
       this.#deps.onFault?.(error);
@@ -87,10 +89,11 @@ export class Pacer {
     await this.#try([{ name: `next:${key}`, set: until, guard: { at_most: until, or_absent: true } }]);
   }
 
-  async #reserveFrom(start: Registers, asks: readonly Ask[]): Promise<readonly Allowance[]> {
+  async #reserveFrom(start: Registers, asks: readonly Ask[], until: number): Promise<readonly Allowance[]> {
     let view = start;
     for (let tries = 1; ; tries++) {
       const { policy, random, store, channel } = this.#deps;
+      if (this.#now() > until) throw new Error('A reservation took too long: storage answers slowly.');
       const refuse = tries > TRIES && ({ refuse: true } as const);
       const plan = planReservation(view, asks, { now: this.#now(), policy, random, ...refuse });
       if (plan.steps.length === 0) {
@@ -121,11 +124,11 @@ export class Pacer {
   }
 
   /** What is known of the registers, after the account's limits were read if they had to be. */
-  async #current(): Promise<Registers> {
+  async #current(until: number): Promise<Registers> {
     const { store, channel, readLimits } = this.#deps;
     const view = this.#view ?? this.#learn(await store.read(channel));
     if (readLimits === undefined || !this.#isStale(view)) return view;
-    return this.#refresh(view, readLimits);
+    return this.#refresh(view, readLimits, until);
   }
 
   #isStale(view: Registers): boolean {
@@ -137,7 +140,7 @@ export class Pacer {
   }
 
   /** One worker at a time asks the provider. The others go on with what is known. */
-  async #refresh(view: Registers, readLimits: () => Promise<AccountLimits>): Promise<Registers> {
+  async #refresh(view: Registers, readLimits: () => Promise<AccountLimits>, until: number): Promise<Registers> {
     const { store, channel, policy } = this.#deps;
     const now = this.#now();
     if ((numberIn(view, 'reading_until') ?? 0) > now) return view;
@@ -145,7 +148,7 @@ export class Pacer {
       { name: 'reading_until', set: now + LEASE_MS, guard: { at_most: now, or_absent: true } },
     ]);
     const known = this.#learn(lease.registers);
-    if (!lease.applied || !this.#isStale(known)) return known;
+    if (!lease.applied || !this.#isStale(known) || this.#now() > until) return known;
     const counted = Math.max(0, numberIn(known, 'granted') ?? 0);
     const limits = await readLimits().catch((error: unknown) => {
       this.#deps.onFault?.(error);

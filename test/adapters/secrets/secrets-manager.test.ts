@@ -1,7 +1,8 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SecretSource } from '../../../src/adapters/secrets/secret-source.ts';
 import { createSecretsManagerSource } from '../../../src/adapters/secrets/secrets-manager.ts';
+import { SECRET_CALL_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import { type Loopback, replying, startLoopback } from '../../support/loopback.ts';
 
 let server: Loopback;
@@ -45,6 +46,48 @@ describe('Secrets Manager', () => {
   it('is asked once by a whole batch', async () => {
     expect(await Promise.all(Array.from({ length: 10 }, () => source.get('p/IC001')))).toEqual(Array(10).fill('first'));
     expect(server.received).toHaveLength(1);
+  });
+
+  it('that fails leaves the value that was read last, and is not asked again for half a minute', async () => {
+    await source.get('p/IC001');
+    fails('InternalServiceError', 500);
+    expect(await source.get('p/IC001', { fresh: true })).toBe('first');
+    const asked = server.received.length;
+    now += 29_999;
+    expect(await source.get('p/IC001')).toBe('first');
+    expect(server.received).toHaveLength(asked);
+    fails('AccessDeniedException');
+    await expect(source.get('p/IC001', { fresh: true })).rejects.toMatchObject({ fault: 'denied' });
+  });
+
+  it('that does not answer is given up within seconds', async () => {
+    client.destroy();
+    vi.stubEnv('AWS_ENDPOINT_URL', server.url);
+    vi.stubEnv('AWS_REGION', 'us-east-1');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'a');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b');
+    server.answer = () => {};
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let failed: unknown;
+      createSecretsManagerSource()
+        .get('p/IC001')
+        .catch((error: unknown) => {
+          failed = error;
+        });
+      const moment = () => new Promise((resolve) => setImmediate(resolve));
+      for (let waits = 0; waits < 500 && server.received.length === 0; waits++) await moment();
+      let waited = 0;
+      for (; failed === undefined && waited < 30_000; waited += 100) {
+        await vi.advanceTimersByTimeAsync(100);
+        for (let turns = 0; turns < 20; turns++) await moment();
+      }
+      expect(failed).toMatchObject({ fault: 'temporary' });
+      expect(waited).toBeLessThanOrEqual(SECRET_CALL_MS + 200);
+    } finally {
+      vi.useRealTimers();
+      vi.unstubAllEnvs();
+    }
   });
 
   it('is asked again for a missing secret only after a minute, or for a fresh value', async () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
-import { type DeliverBatchDeps, deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
+import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
+import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
 import type { RetryTerms } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
@@ -20,7 +21,7 @@ async function retried(
   let now = NOW;
   const tables = new MemoryTables(() => now);
   const sentAt: number[] = [];
-  const deps: DeliverBatchDeps = {
+  const deps: DeliverDeps = {
     rows: tables.rows,
     records: tables.records,
     contents: tables.contents,
@@ -40,7 +41,7 @@ async function retried(
     claim_ms: 65_000,
     sendTimeout: () => new AbortController().signal,
     pause: async () => {},
-    outOfTime: () => false,
+    timeLeft: () => 60_000,
   };
   const row = dueRow({ priority: 'urgent', send_attempts: 0, attempts_left: 11, last_attempt: -1, ...changes });
   tables.log.set(row.log_id, { ...row });

@@ -57,6 +57,7 @@ async function lived(answers: readonly SendResult[], shape: object, without: rea
         random: () => 0,
         claim_ms: 65_000,
         pause: async () => {},
+        timeLeft: () => 60_000,
         sendTimeout: () => new AbortController().signal,
       },
       false,

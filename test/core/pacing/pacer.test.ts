@@ -29,6 +29,24 @@ function setUp(limits: Partial<AccountLimits> = {}) {
   return { memory, world, worker, take, status };
 }
 
+describe('a storage that answers each call at its limit', () => {
+  it('is left alone after three seconds, while others are faster each time', async () => {
+    const { world } = setUp();
+    const registers = { per_second: 100, read_at: START };
+    let calls = 0;
+    const slow = <T>(answer: T) => {
+      calls += 1;
+      world.now += 1_900;
+      return Promise.resolve(answer);
+    };
+    const store = { read: () => slow(registers), change: () => slow({ applied: false, registers }) };
+    const pacer = pacerAt(() => new Date(world.now), { store });
+    const [allowance] = await pacer.reserve([{ key: 'account', count: 1, use: 'express' }]);
+    expect(allowance?.slots).toHaveLength(1);
+    expect(calls).toBe(2);
+  });
+});
+
 describe('the limits of the account', () => {
   it('are read by one worker at a time, and again after five minutes', async () => {
     const { world, worker, take, status } = setUp();

@@ -3,7 +3,8 @@ import type { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
 import type { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import type { DeliverBatchDeps } from '../../../src/core/delivery/deliver-batch.ts';
+import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
+import { FUNCTION_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
 import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { arrived } from '../../../src/core/model/delivery-by-attempt.ts';
@@ -50,7 +51,7 @@ export class ChannelFunction {
   }
 
   /** The dependencies of one worker: each call passes it. */
-  deps(worker: Worker): DeliverBatchDeps {
+  deps(worker: Worker): DeliverDeps {
     const { tables, queue, provider, clock } = this.#parts;
     return {
       ...gathered({
@@ -79,7 +80,7 @@ export class ChannelFunction {
       clock,
       random: () => this.#random(),
       pause: async () => {},
-      outOfTime: () => false,
+      timeLeft: () => FUNCTION_MS,
       claim_ms: CLAIM_MS,
       sendTimeout: () => new AbortController().signal,
     };

@@ -1,8 +1,8 @@
-import { RECORD_LIMIT_MS } from '../../../src/adapters/dynamodb/delivery/time-limit.ts';
 import { MemoryQueue } from '../../../src/adapters/memory/memory-queue.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { DeliveryReport } from '../../../src/core/delivery/delivery-report.ts';
+import { FUNCTION_MS, RECORD_CALL_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import { applyDeliveryEvent } from '../../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../../src/core/delivery-events/delivery-event.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
@@ -22,8 +22,6 @@ const TRIES_OF_BOTH = 5;
 const VISIBILITY_MS = 360_000;
 const MAX_RECEIVE_COUNT = 5;
 const MINUTE = 60_000;
-/** A worker lives no longer. */
-const FUNCTION_MS = 60_000;
 const SLOW_MS = 3_000;
 
 /** The pipeline on the in-memory twins, with time, queues and deaths under the test's control. */
@@ -231,7 +229,7 @@ export class World {
       refused: (port) => this.recordsRefused && port.startsWith('records.'),
       hung: (port) => {
         const hangs = this.recordsHang && port.startsWith('records.');
-        if (hangs) this.advance(RECORD_LIMIT_MS);
+        if (hangs) this.advance(RECORD_CALL_MS);
         return { hangs, outOfTime: hangs && this.#now - began > FUNCTION_MS };
       },
       slow,

@@ -4,7 +4,9 @@ import {
   BatchWriteItemCommand,
   DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
+import { withCallLimit } from '../../../../src/adapters/batching/time-limit.ts';
 import { withDirectCalls } from '../../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
+import { STATE_CALL_MS, TABLE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { lean } from './lean.ts';
 import { limits, STORAGE_LIMITS } from './request-limits.ts';
 
@@ -17,7 +19,21 @@ import { limits, STORAGE_LIMITS } from './request-limits.ts';
  */
 export function createDynamoDb(direct: Readonly<Record<string, unknown>> = BATCHES): DynamoDBClient {
   const client = new DynamoDBClient({ retryMode: 'standard', maxAttempts: 5, requestHandler: STORAGE_LIMITS });
-  return withDirectCalls(lean(client, IGNORED_BY_DYNAMODB), direct);
+  return withCallLimit(withDirectCalls(lean(client, IGNORED_BY_DYNAMODB), direct), TABLE_CALL_MS, 'DynamoDB');
+}
+
+/** Milliseconds for which PipelineState is not called after a call without an answer. */
+const REST_MS = 5_000;
+const states = new WeakMap<DynamoDBClient, DynamoDBClient>();
+
+/**
+ * The client for what only helps a delivery: budgets, breakers, marks of sweeps and shards. Whoever uses it goes on
+ * without an answer, so it is waited for briefly, and once for all of them.
+ */
+export function pipelineState(client: DynamoDBClient): DynamoDBClient {
+  const state = states.get(client) ?? withCallLimit(client, STATE_CALL_MS, 'PipelineState', REST_MS);
+  states.set(client, state);
+  return state;
 }
 
 /** What batches are made of. A refusal of a single item is part of the answer, so these calls have no typed errors. */

@@ -1,6 +1,8 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { limits } from './request-limits.ts';
 
-const client = new LambdaClient({});
+// A sweep that cannot be continued is repeated by EventBridge.
+const client = new LambdaClient({ maxAttempts: 2, requestHandler: limits(2_000) });
 
 /**
  * Invokes this function again, without waiting for the result. In a module of its own, so that the client is loaded

@@ -1,8 +1,10 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/send.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
 import { type MessageFormat, type NotificationContent, SEALED } from '../../../core/model/notification.ts';
 import { gather } from '../../batching/gather.ts';
+import { withinLimit } from '../../batching/time-limit.ts';
 import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
@@ -20,23 +22,23 @@ export function createContentStore(client: DynamoDBClient, table: string, sealer
     },
     { max: MAX_GETS },
   );
-  return {
-    async read(owner) {
-      // The cheaper, eventually consistent read may not see content that was written a moment ago.
-      const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));
-      const recipient = item?.['encrypted_recipient']?.S;
-      const body = bodyOf(item);
-      if (recipient === undefined || body === undefined) {
-        throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
-      }
-      return {
-        recipient: await open(sealer, owner, recipient),
-        body,
-        format: (item?.['message_format']?.S ?? 'PLAIN') as MessageFormat,
-        ...(item?.['subject']?.S && { subject: item['subject'].S }),
-      };
-    },
-  };
+  async function read(owner: RecipientOwner): Promise<NotificationContent> {
+    // The cheaper, eventually consistent read may not see content that was written a moment ago.
+    const item = (await get(owner.log_id)) ?? (await readItem(client, table, owner.log_id));
+    const recipient = item?.['encrypted_recipient']?.S;
+    const body = bodyOf(item);
+    if (recipient === undefined || body === undefined) {
+      throw new ContentUnreadableError('NotificationContent has no recipient or body for this notification.');
+    }
+    return {
+      recipient: await open(sealer, owner, recipient),
+      body,
+      format: (item?.['message_format']?.S ?? 'PLAIN') as MessageFormat,
+      ...(item?.['subject']?.S && { subject: item['subject'].S }),
+    };
+  }
+
+  return { read: (owner) => withinLimit(read(owner), CONTENT_CALL_MS, 'NotificationContent or the key service') };
 }
 
 async function open(sealer: Sealer, { tenant_id, log_id }: RecipientOwner, sealed: string): Promise<string> {

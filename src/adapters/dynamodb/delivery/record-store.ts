@@ -4,15 +4,16 @@ import {
   GetItemCommand,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored } from '../../../core/delivery/retry-record.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { expiresAt } from '../../../core/model/work/history-index.ts';
 import { gather, RECORD_HOLD_MS, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
+import { withinLimit } from '../../batching/time-limit.ts';
 import { MAX_WRITES, putItems } from '../table/batch.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
-import { withinLimit } from './time-limit.ts';
 
 /**
  * RecordStore on NotificationRetryLog. A record expires with the history that it belongs to.
@@ -22,7 +23,7 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
   const itemOf = (record: RetryRecord) => toItem({ ...record, expires_at: expiresAt(new Date(record.retry_at)) });
   const put = gather<RetryRecord, void>(
     async (records) => {
-      await withinLimit(putItems(client, table, records.map(itemOf)));
+      await inTime(putItems(client, table, records.map(itemOf)));
       return records.map(() => undefined);
     },
     {
@@ -35,7 +36,7 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
   const find: RecordStore['find'] = async (log_id, attempt) => {
     const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
     const get = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
-    const { Item } = await withinLimit(client.send(get));
+    const { Item } = await inTime(client.send(get));
     return Item && toRetryRecord(Item);
   };
   return {
@@ -48,7 +49,7 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       });
       try {
-        await withinLimit(client.send(command));
+        await inTime(client.send(command));
         return true;
       } catch (error) {
         if (!(error instanceof ConditionalCheckFailedException)) throw error;
@@ -60,3 +61,5 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
     find,
   };
 }
+
+const inTime = <T>(call: Promise<T>) => withinLimit(call, RECORD_CALL_MS, 'RetryLog');

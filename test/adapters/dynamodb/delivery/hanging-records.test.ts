@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createRecordStore } from '../../../../src/adapters/dynamodb/delivery/record-store.ts';
-import { RECORD_LIMIT_MS } from '../../../../src/adapters/dynamodb/delivery/time-limit.ts';
+import { RECORD_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
 import { retryRecord } from '../../../support/delivering.ts';
 
 describe('a RetryLog that takes calls and does not answer', () => {
@@ -39,7 +39,7 @@ describe('a RetryLog that takes calls and does not answer', () => {
       });
       await vi.advanceTimersByTimeAsync(10);
       await asked.promise;
-      await vi.advanceTimersByTimeAsync(RECORD_LIMIT_MS);
+      await vi.advanceTimersByTimeAsync(RECORD_CALL_MS);
       await failed;
     } finally {
       vi.useRealTimers();

@@ -62,7 +62,6 @@ describe('a channel function', () => {
         giveBack: (queue, returned) => returnToQueue(sqs, queue, returned),
         queues,
         ...(pacing && { pacing }),
-        reserve_ms: 25_000,
         deliver: {
           rows: tables.rows,
           records: tables.records,

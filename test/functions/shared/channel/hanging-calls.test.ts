@@ -1,0 +1,166 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SQSEvent } from 'aws-lambda';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { bindBreakers } from '../../../../functions/shared/channel/bind-breakers.ts';
+import { bindPacing } from '../../../../functions/shared/channel/bind-pacing.ts';
+import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
+import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
+import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../../src/core/breaker/breaker-policy.ts';
+import { FUNCTION_MS, STATE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../../../src/core/delivery/provider-gate.ts';
+import type { Channel } from '../../../../src/core/model/channels.ts';
+import { DEFAULT_RETRY_POLICY } from '../../../../src/core/model/retry-policy.ts';
+import { ACCOUNT } from '../../../../src/core/pacing/paced-gate.ts';
+import { DEFAULT_PACING_POLICY } from '../../../../src/core/pacing/pacing-policy.ts';
+import { CONTENT, dueRow, messageFor, T0 } from '../../../support/rows.ts';
+
+const OBSERVABILITY = { logger: new Logger({ logLevel: 'SILENT' }), metrics: new Metrics({ namespace: 'test' }) };
+const ENV = {
+  PIPELINE_STATE_TABLE: 'state',
+  PACING: { ...DEFAULT_PACING_POLICY, workers: 1 },
+  BREAKER: DEFAULT_BREAKER_POLICY,
+  RETRY_POLICY: DEFAULT_RETRY_POLICY,
+  SEND_TIMEOUT_SECONDS: 20,
+};
+const FAKED = ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date'] as const;
+/** The SDK gives a call up after five tries of five seconds. */
+const SDK_MS = 25_000;
+
+const inMs = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** A channel function whose clock is the faked one. */
+function channelFunction(channel: Channel, gate: ProviderGate, claims: { hang_ms: number } = { hang_ms: 0 }) {
+  const clock = () => new Date();
+  const tables = new MemoryTables(clock);
+  const sent: number[] = [];
+  const began = Date.now();
+  const queues = { express: 'https://sqs/express', standard: 'https://sqs/standard' };
+  const paced = 'screen' in gate ? { pacing: gate as unknown as ReturnType<typeof bindPacing> } : {};
+  const handler = createHandler(
+    {
+      ...paced,
+      giveBack: async () => 0,
+      queues,
+      deliver: {
+        rows: {
+          ...tables.rows,
+          claim: async (...args) => {
+            await inMs(claims.hang_ms);
+            return tables.rows.claim(...args);
+          },
+        },
+        records: tables.records,
+        contents: tables.contents,
+        sender: {
+          async send() {
+            sent.push(Date.now() - began);
+            return { ok: true, response_code: '200' };
+          },
+        },
+        gate,
+        successors: tables.successors,
+        retries: { send: async () => {} },
+        policy: DEFAULT_RETRY_POLICY,
+        clock,
+        random: () => 0,
+        claim_ms: 65_000,
+        sendTimeout: () => new AbortController().signal,
+        pause: inMs,
+      },
+    },
+    OBSERVABILITY,
+  );
+  const give = (count: number): SQSEvent => ({
+    Records: Array.from({ length: count }, (_, i) => {
+      const row = dueRow({ log_id: `log-${i}`, channel, recipient_hash: `hash-${i}` });
+      tables.log.set(row.log_id, { ...row });
+      tables.content.set(row.log_id, { ...CONTENT, tenant_id: row.tenant_id });
+      return {
+        messageId: `message-${i}`,
+        receiptHandle: `handle-${i}`,
+        body: JSON.stringify(messageFor(row)),
+        attributes: { SentTimestamp: String(T0.getTime()), ApproximateReceiveCount: '1' },
+        eventSourceARN: 'arn:aws:sqs:us-east-1:1:standard',
+      } as SQSEvent['Records'][number];
+    }),
+  });
+  const run = async (event: SQSEvent) => {
+    const ends = Date.now() + FUNCTION_MS;
+    const running = handler(event, { getRemainingTimeInMillis: () => ends - Date.now() });
+    await vi.advanceTimersByTimeAsync(FUNCTION_MS);
+    return running;
+  };
+  return { tables, sent, give, run };
+}
+
+/** The gates as they are deployed, on a PipelineState that takes calls and does not answer. */
+function gateOnSilentState(channel: Channel) {
+  const send = () =>
+    inMs(SDK_MS).then(() => Promise.reject(Object.assign(new Error('no answer'), { name: 'TimeoutError' })));
+  const client = { send } as unknown as DynamoDBClient;
+  const pacer = createPacer(channel, ENV, client, OBSERVABILITY);
+  const provider = { mayUse: async () => true, budgetOf: async () => undefined };
+  const inner = bindBreakers(ENV, client, provider, OBSERVABILITY);
+  const receiver = channel === 'email' ? ACCOUNT : async () => ({ key: 'receiver', per_second: 1_000 });
+  const { rows } = new MemoryTables(() => new Date());
+  return bindPacing(channel, ENV, pacer, { receiver, inner, rows });
+}
+
+describe('a PipelineState that does not answer', () => {
+  beforeEach(() => void vi.useFakeTimers({ now: T0, toFake: [...FAKED] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it.each(['email', 'slack'] as const)('lets a batch of %s wait for one call', async (channel) => {
+    const { give, run, sent, tables } = channelFunction(channel, gateOnSilentState(channel));
+    expect(await run(give(1))).toEqual({ batchItemFailures: [] });
+    expect(sent).toHaveLength(1);
+    expect(sent[0]).toBeLessThanOrEqual(STATE_CALL_MS + 100);
+    expect(tables.row('log-0')).toMatchObject({ send_status: 'SUCCESS', send_attempts: 2 });
+  });
+});
+
+describe('a batch whose time ran out before it could send', () => {
+  beforeEach(() => void vi.useFakeTimers({ now: T0, toFake: [...FAKED] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it.each([
+    ['the claim', 31_000, 0],
+    ['the gate', 0, 31_000],
+  ])('because of %s counts no attempt, and its rows are due again at once', async (_, claim_ms, gate_ms) => {
+    const told: unknown[] = [];
+    const gate: ProviderGate = {
+      admit: async () => {
+        await inMs(gate_ms);
+        return { do: 'send', report: async (result) => !told.push(result) };
+      },
+    };
+    const { give, run, sent, tables } = channelFunction('slack', gate, { hang_ms: claim_ms });
+    expect(await run(give(3))).toEqual({ batchItemFailures: [] });
+    expect(sent).toEqual([]);
+    for (const log_id of ['log-0', 'log-1', 'log-2']) {
+      expect(tables.row(log_id)).toMatchObject({
+        send_status: 'RETRY',
+        send_attempts: 1,
+        attempts_left: 5,
+        work_at: expect.stringContaining('10:30:31.00'),
+      });
+    }
+    expect([...tables.retryLog.values()][0]).toMatchObject({
+      retry_status: 'SKIPPED',
+      uncounted: true,
+      error_details: '{"worker":"out of time"}',
+    });
+    // The breaker learns that an attempt which it counted is over, and nothing about the provider.
+    expect(told).toHaveLength(3);
+    expect(told[0]).toMatchObject({ ok: false, asked: false });
+  });
+
+  it('sends what a slow claim left the time for', async () => {
+    const { give, run, sent } = channelFunction('slack', PASS_THROUGH, { hang_ms: 29_000 });
+    await run(give(1));
+    expect(sent).toEqual([29_000]);
+  });
+});
