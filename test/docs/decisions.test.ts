@@ -83,7 +83,7 @@ describe('the decisions', () => {
   it('finds a citation of a number, of a missing chapter and of a missing anchor', () => {
     const [folder, known] = ['docs/decisions', 'docs/decisions/delivery/breaker.md'];
     expect(wrongCitations(`(${folder}/0040)`)).toHaveLength(1);
-    expect(wrongCitations(`see decision ${'0040'}`)).toHaveLength(1);
+    expect(wrongCitations(`see decision ${'0040'}, and design ${'§7.9'}`)).toHaveLength(2);
     expect(wrongCitations(`${folder}/delivery/none.md`)).toHaveLength(1);
     expect(wrongCitations(`${known}#0001`)).toHaveLength(1);
     expect(wrongCitations(`${known}#0040, ${known} and ${folder}/`)).toEqual([]);
@@ -100,9 +100,9 @@ function trackedFiles(): string[] {
   return files.filter((file) => file !== 'CHANGELOG.md' && existsSync(join(PROJECT_ROOT, file)));
 }
 
-/** What a text cites as a decision that is none: by its old number, or a chapter or an anchor that does not exist. */
+/** What a text cites that nobody can open: a record by its old number, a chapter or an anchor that is not there, a design. */
 function wrongCitations(text: string): string[] {
-  const numbers = [...text.matchAll(/\bdecisions?[ /]\d{4}\b/gi)].map(([cited]) => cited);
+  const numbers = [...text.matchAll(/\bdecisions?[ /]\d{4}\b|\bdesign §[\d.]+/gi)].map(([cited]) => cited);
   const chapters = [...text.matchAll(/\bdecisions\/([a-z]+\/[\w-]+\.md)(?:#([\w-]+))?/g)].filter(
     ([, chapter = '', anchor]) => {
       const file = join(FOLDER, chapter);
