@@ -12,7 +12,7 @@ export interface BenchContext {
   readonly step: (text: string) => void;
 }
 
-/** One or more budgets of design §9 that are measured together. */
+/** One or more budgets of docs/architecture.md that are measured together. */
 export interface Benchmark {
   /** Name for `--only`. */
   readonly name: string;

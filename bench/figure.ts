@@ -1,4 +1,4 @@
-/** A measured quantity and its budget in design §9. */
+/** A measured quantity and its budget in docs/architecture.md. */
 export interface Measurement {
   /** Stable name for programs: `write_units.success.1kb`. */
   readonly id: string;

@@ -1,4 +1,7 @@
-/** Microseconds of CPU for a single GetItem on the machine where the CPU budgets were set (design §6). */
+/**
+ * Microseconds of CPU for a single GetItem on the machine where the CPU budgets were set
+ * (docs/decisions/measured/cpu-and-rate.md).
+ */
 const REFERENCE_CALL_US = 470;
 
 export const REFERENCE_NOTE = `scaled to a machine where a single GetItem takes ${REFERENCE_CALL_US} µs of CPU, as the budget was set on one; measured here`;

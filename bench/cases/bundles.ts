@@ -5,7 +5,9 @@ import { deployedFunctions } from '../setup/deployed-functions.ts';
 
 const MEGABYTE = 1_000_000;
 
-/** Design §9: the size that Lambda fetches at a cold start, including code that may be loaded later. */
+/**
+ * Budget (docs/architecture.md): the size that Lambda fetches at a cold start, including code that may be loaded later.
+ */
 export const bundles: Benchmark = {
   name: 'bundles',
   describes: 'size of the channel functions’ bundles',

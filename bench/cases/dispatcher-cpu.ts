@@ -21,7 +21,7 @@ const PLAIN_DUE = 300;
 
 const shape = { channel: 'webhook', recipient: 'https://example.com/hook', body: bodyOf(1024) } as const;
 
-/** Design §9: the CPU of the dispatcher's process. The stand-ins run in other processes. */
+/** Budget (docs/architecture.md): the CPU of the dispatcher's process. The stand-ins run in other processes. */
 export const dispatcherCpu: Benchmark = {
   name: 'dispatcher-cpu',
   describes: 'CPU of the dispatcher for a notification',

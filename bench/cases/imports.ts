@@ -28,7 +28,10 @@ interface Imported {
   readonly ratio: number;
 }
 
-/** Design §9: the CPU time that a cold start needs to load code. Each import runs in its own process; the bundles take turns. */
+/**
+ * Budget (docs/architecture.md): the CPU time that a cold start needs to load code. Each import runs in its own
+ * process; the bundles take turns.
+ */
 export const imports: Benchmark = {
   name: 'imports',
   describes: 'import of every function, in CPU time, against the DynamoDB client alone',

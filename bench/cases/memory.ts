@@ -20,7 +20,7 @@ const NOTIFICATIONS = 20;
 const PASSES = 2;
 const BATCH = 10;
 
-/** Design §9: the peak of resident memory of a function's process, including Node itself. */
+/** Budget (docs/architecture.md): the peak of resident memory of a function's process, including Node itself. */
 export const memory: Benchmark = {
   name: 'memory',
   describes: 'memory of the channel functions at batch 10 with bodies of 256 KB',

@@ -11,7 +11,7 @@ const BATCHES = NOTIFICATIONS / BATCH;
 const INSTANT: Conditions = { name: 'instant', path: '/ok', tenants: 1 };
 const SLOW: Conditions = { name: 'slow', path: '/slow/ok', tenants: 1 };
 
-/** Design §9: requests to DynamoDB, counted between the function and the stand-in. */
+/** Budget (docs/architecture.md): requests to DynamoDB, counted between the function and the stand-in. */
 export const storageCalls: Benchmark = {
   name: 'storage-calls',
   describes: 'storage calls of send-webhook per batch of 10, and the time that a batch takes',

@@ -20,7 +20,7 @@ const LARGE = 1_000_000;
 /** Pages of 1 MB. A scan reads all rows alike, so the cost of a large table follows from its first pages. */
 const SCANNED_PAGES = 10;
 
-/** Design §9: the read units of a sweep grow with the number of due rows, never with the table. */
+/** Budget (docs/architecture.md): the read units of a sweep grow with the number of due rows, never with the table. */
 export const sweepReads: Benchmark = {
   name: 'sweep-reads',
   describes: 'read units of a sweep over 1,000 due among 10,000 and among 1,000,000 rows',

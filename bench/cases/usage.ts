@@ -10,7 +10,10 @@ const KB = 1024;
 const RETRIES = 500;
 const FEW_RETRIES = 50;
 
-/** Design §9: writes, reads and SQS requests of a retry, counted between the functions and the stand-ins. */
+/**
+ * Budget (docs/architecture.md): writes, reads and SQS requests of a retry, counted between the functions and the
+ * stand-ins.
+ */
 export const usage: Benchmark = {
   name: 'usage',
   describes: 'write units, read units and SQS requests of a retry',

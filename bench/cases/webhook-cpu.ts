@@ -24,7 +24,7 @@ interface Budgeted extends Conditions {
   readonly max: number;
 }
 
-/** Design §9. A delivery that fails first is two attempts, and a message to SQS. */
+/** Budget (docs/architecture.md). A delivery that fails first is two attempts, and a message to SQS. */
 const CONDITIONS: readonly Budgeted[] = [
   { id: 'webhook_cpu', name: 'instant', what: '', path: '/ok', tenants: 1, max: 0.45 },
   { id: 'webhook_cpu.slow', name: 'slow', what: ', answers after 20–300 ms', path: '/slow/ok', tenants: 1, max: 0.8 },
@@ -44,8 +44,8 @@ const CONDITIONS: readonly Budgeted[] = [
 const PARTS = ['decryption', 'post'] as const;
 
 /**
- * Design §9: the CPU of the channel function's process. Stand-ins and receiver run in other processes. The candidates
- * take turns, so that other work of the machine affects them alike.
+ * Budget (docs/architecture.md): the CPU of the channel function's process. Stand-ins and receiver run in other
+ * processes. The candidates take turns, so that other work of the machine affects them alike.
  */
 export const webhookCpu: Benchmark = {
   name: 'webhook-cpu',

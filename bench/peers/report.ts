@@ -42,7 +42,10 @@ export function renderPeers({ count, results }: PeersReport): string {
   return `${machine}\n\n${table}${againstBullMq(results)}`;
 }
 
-/** Design §9. Of the rounds' ratios the median counts, because what else the machine does changes from round to round. */
+/**
+ * Budget (docs/architecture.md). Of the rounds' ratios the median counts, because what else the machine does changes
+ * from round to round.
+ */
 function againstBullMq(results: PeersReport['results']): string {
   const cpuOf = (name: string) => results.find((result) => result.name === name)?.rounds.map((one) => one.worker_ms);
   const [ours, theirs] = [cpuOf('ours'), cpuOf('bullmq')];

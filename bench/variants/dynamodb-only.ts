@@ -1,4 +1,4 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 
-/** The least that every function has to import (design §9). */
+/** The least that every function has to import (docs/architecture.md, budget). */
 export const client = new DynamoDBClient({});

@@ -11,7 +11,7 @@ import { OperationsScreen } from '../screens/operations.tsx';
 import { OverviewScreen } from '../screens/overview.tsx';
 
 export interface Screen {
-  /** A path of design §12; `:id` takes one segment. */
+  /** A path of the page, which deep links hold; `:id` takes one segment. */
   readonly path: string;
   readonly title: string;
   readonly show: ComponentType<{ readonly id: string }>;

@@ -42,7 +42,7 @@ if (TABLE_CALL_MS + PAGE_SENT_WITHIN_MS + 5_000 > RESERVE_MS)
 /** Messages that a lane may hold whatever it takes: a few seconds of a fast one, some minutes of a slow one. */
 const LEAST_PER_LANE = 500;
 
-/** Runs a sweep for the schedule and for the job: both have the same options and the same answer (design §8). */
+/** Runs a sweep for the schedule and for the job: both have the same options and the same answer. */
 export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observability) {
   return async (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>): Promise<SweepResult> => {
     const { request, from, scheduled, run_id: given } = parseSweepEvent(event);

@@ -12,7 +12,7 @@ export const handler = bindChannel(
   env,
   (credentials) =>
     createEmailSender({
-      // One call per attempt: our own retries decide (design §10).
+      // One call per attempt: our own retries decide.
       client: new SESClient({ maxAttempts: 1 }),
       credentials,
       from: env.EMAIL_SENDER,

@@ -9,7 +9,7 @@ function same(value: number): PerLane<number> {
 }
 
 /**
- * Concurrent batches per lane. Slack accepts about one message per second and channel, Teams four (facts), so
+ * Concurrent batches per lane. Slack accepts about one message per second and channel, Teams four, so
  * more than Lambda's minimum would only collect refusals. The account's SES rate bounds e-mail; courtesy to receivers
  * bounds webhooks.
  */
@@ -26,7 +26,7 @@ const DEFAULT_CONCURRENCY: PerLane<number> = {
  */
 const DEFAULT_WINDOW: PerLane<number> = { ...same(1), email: { express: 0, standard: 1 } };
 
-/** A batch that Lambda receives at once (facts: 10 messages per call of SQS). */
+/** A batch that Lambda receives at once: ten messages per call of SQS. */
 const RECEIVED_AT_ONCE = 10;
 
 const perLane = (schema: v.GenericSchema<number>, standard: PerLane<number>) =>

@@ -14,7 +14,7 @@ export class ScheduleError extends Error {
 /**
  * Seconds between two sweeps of an EventBridge schedule: `rate(30 minutes)` or `cron(30 * * * ? *)`, in UTC.
  * For an uneven schedule it is the longest pause of a year: a lane with a backlog gets only the notifications that
- * became due within this time (design §6.1), so a shorter time would skip those of a long pause.
+ * became due within this time, so a shorter time would skip those of a long pause.
  * @throws ScheduleError
  */
 export function sweepIntervalSeconds(expression: string): number {

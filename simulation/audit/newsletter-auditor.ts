@@ -1,6 +1,6 @@
 /**
- * Checks the promise of newsletters (design §11) by what the simulated receivers saw and by what the tables hold. It
- * shares no code with the job: whatever an address is, it is a number here.
+ * Checks the promise of newsletters (docs/newsletters.md) by what the simulated receivers saw and by what the tables
+ * hold. It shares no code with the job: whatever an address is, it is a number here.
  */
 import type { AuditResult } from './auditor.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The promises of design §7 as a small world can be asked for them. Plain data in, violations out: what is remembered is
- * part of a state, so it is never changed. Shares no code with the pipeline.
+ * The invariants of docs/architecture.md as a small world can be asked for them. Plain data in, violations out: what is
+ * remembered is part of a state, so it is never changed. Shares no code with the pipeline.
  */
 
 /** A row, or a retry record, as it is stored. */

@@ -33,7 +33,7 @@ const refusal = (kind: Refusal['class'], reason: string): Refusal => ({ class: k
 const QUOTA = refusal('quota', 'account_daily_quota_exceeded');
 
 /**
- * SES's SendBulkEmail: a call may exceed the rate, and then none is taken until that is paid back (facts: SES v2). What
+ * SES's SendBulkEmail: a call may exceed the rate, and then none is taken until that is paid back. What
  * exceeds the quota of the last 24 hours is refused entry by entry.
  */
 export class BulkProvider {

@@ -7,7 +7,7 @@ export class ThrottledError extends Error {
 const RETRIED_FOR_MS = 1_000;
 
 /**
- * The units per second that a partition takes (facts: DynamoDB). A call above them waits, as the client repeats it; one
+ * The units per second that a partition takes. A call above them waits, as the client repeats it; one
  * that would wait too long fails.
  */
 export class Capacity {

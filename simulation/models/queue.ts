@@ -25,9 +25,9 @@ export interface QueueOptions<M> {
   readonly groupOf: (message: M) => string;
 }
 
-/** Received and not deleted: SQS gives out no more messages (facts: SQS). */
+/** Received and not deleted: SQS gives out no more messages. */
 const MOST_IN_FLIGHT = 120_000;
-/** A group with more than this share of what is in flight, and this many, waits for the others (facts: fair queues). */
+/** A group with more than this share of what is in flight, and this many, waits for the others. */
 const NOISY_SHARE = 0.1;
 const NOISY_COUNT = 30;
 

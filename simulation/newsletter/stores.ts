@@ -4,7 +4,7 @@ import type { Chunk, ChunkState } from '../../src/core/newsletter/model/chunk.ts
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';
 
-/** The units that storage calls cost (facts: DynamoDB). */
+/** The units that storage calls cost. */
 export class UsedUnits {
   write = 0;
   read = 0;

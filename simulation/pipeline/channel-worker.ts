@@ -206,7 +206,7 @@ function gateOf(channel: Channel, rows: ClaimStore, worker: WorkerProcess, world
   });
 }
 
-/** The rates that the senders know (facts: Slack, Teams). */
+/** The rates that the senders know. */
 function receiverOf(channel: Channel, integrationRate: number | undefined): PacedGateDeps['receiver'] {
   const per_second = { email: undefined, slack: 1, teams: 4, webhook: integrationRate }[channel];
   return async ({ integration_config_id: key }) =>

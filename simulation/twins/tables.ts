@@ -16,7 +16,7 @@ export interface TableWatcher {
   changed(row: number, status: string, failure_reason: string | undefined): void;
 }
 
-/** Units that a partition of an index takes per second (facts: DynamoDB). */
+/** Units that a partition of an index takes per second. */
 const PARTITION_UNITS = 1_000;
 
 /**

@@ -84,7 +84,7 @@ export class Deeds {
     return this.begin('the retry', operator('retry', log_id));
   }
 
-  /** SQS sends each letter anew, with its body (facts: SQS). */
+  /** SQS sends each letter anew, with its body. */
   redrive(): void {
     const { now, letters, memory } = this.#ground.state;
     const log_ids = [...new Set(letters.map(({ message }) => message.log_id))];

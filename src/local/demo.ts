@@ -27,7 +27,7 @@ const USAGE = `Usage: npm start -- [--keep|--exit]
   --exit   stop after the summary; the default elsewhere
 `;
 
-/** `npm start`: starts the local runtime with sample failures, runs the job once and shows the outcome (design §8). */
+/** `npm start`: starts the local runtime with sample failures, runs the job once and shows the outcome. */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: { keep: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } },

@@ -6,7 +6,7 @@ import type { LocalRuntime } from './runtime/runtime.ts';
 import { startUnlessStopped } from './runtime/start-unless-stopped.ts';
 import { firstRun } from './samples/first-run.ts';
 
-/** `npm run local`: starts everything and runs until Ctrl-C (design §8). */
+/** `npm run local`: starts everything and runs until Ctrl-C. */
 async function main(): Promise<number> {
   const command = parseCommand(process.argv.slice(2));
   if (command.help) {

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildConsole } from '../../console/build.ts';
 
-/** Script and style together, compressed (design §12). */
+/** Script and style together, compressed. */
 const BUDGET_BYTES = 120 * 1024;
 
 let directory: string;

@@ -15,7 +15,10 @@ const CALLS = 500;
 /** Nothing waits for the rate: the time of a pause is no work. */
 const PER_SECOND = 1_000_000;
 
-/** Design §9: the CPU of the two functions for a recipient. Stand-ins and SES run in other processes. */
+/**
+ * Budget (docs/architecture.md): the CPU of the two functions for a recipient. Stand-ins and SES run in other
+ * processes.
+ */
 export const newsletterCpu: Benchmark = {
   name: 'newsletter-cpu',
   describes: 'CPU of a recipient of a newsletter, prepared and sent by the SES client',

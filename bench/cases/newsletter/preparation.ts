@@ -11,7 +11,7 @@ const heapOf = (world: World) => [
   `--max-old-space-size=${Math.floor(world.functionPlan('newsletter-prepare').memoryMegabytes * 0.9)}`,
 ];
 
-/** Design §9: how long a preparation takes, and how much memory the function needs for it. */
+/** Budget (docs/architecture.md): how long a preparation takes, and how much memory the function needs for it. */
 export const newsletterPreparation: Benchmark = {
   name: 'newsletter-preparation',
   describes: 'time and memory to prepare a newsletter for 100,000 members',

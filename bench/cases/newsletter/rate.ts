@@ -21,7 +21,9 @@ const EMAIL = 'rate';
 const URGENT_EVERY_MS = 500;
 const LONGEST_MS = 15 * 60_000;
 
-/** Design §9 and §13, on the whole local runtime: the rate that is achieved, and what urgent mail waits for. */
+/**
+ * Budget (docs/architecture.md), on the whole local runtime: the rate that is achieved, and what urgent mail waits for.
+ */
 export const newsletterRate: Benchmark = {
   name: 'newsletter-rate',
   describes: 'rate of 50,000 recipients at 500 a second, refusals, and what urgent mail waits meanwhile',

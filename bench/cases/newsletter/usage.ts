@@ -17,7 +17,7 @@ const EMAIL = 'usage';
 const TOGETHER = 20;
 const ALONE = 200;
 
-/** Design §9: what DynamoDB charges for a recipient and for what SES tells of it. */
+/** Budget (docs/architecture.md): what DynamoDB charges for a recipient and for what SES tells of it. */
 export const newsletterUsage: Benchmark = {
   name: 'newsletter-usage',
   describes: 'write units of a recipient of a newsletter, and of its events',

@@ -8,10 +8,10 @@ export interface DeliveryEventRule {
 }
 
 /**
- * SES's events contain the recipient and the subject, which no queue may contain (design §7.9). So the rules pick the
- * fields that the function needs, and the function never gets the event. An input transformer cannot pick a field only
- * if it exists, so there is one rule for each complete set of fields. src/adapters/email/delivery-event-message.ts
- * reads the fields.
+ * SES's events contain the recipient and the subject, which no queue may contain (docs/architecture.md, invariant 9).
+ * So the rules pick the fields that the function needs, and the function never gets the event. An input transformer
+ * cannot pick a field only if it exists, so there is one rule for each complete set of fields.
+ * src/adapters/email/delivery-event-message.ts reads the fields.
  *
  * Only events of our own mails pass: those with our tags, of these configuration sets.
  */

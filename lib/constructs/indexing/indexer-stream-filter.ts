@@ -20,7 +20,7 @@ const written = (newImage: Readonly<Record<string, object>>) =>
   });
 
 /**
- * The changes of NotificationLog that concern rows that others wrote, without our index keys (design §4). Our own
+ * The changes of NotificationLog that concern rows that others wrote, without our index keys. Our own
  * writers set the keys themselves and must not start the indexer. A change passes if it matches any of the filters.
  */
 export const FOREIGN_ROWS = [

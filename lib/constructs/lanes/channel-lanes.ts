@@ -126,7 +126,7 @@ export class ChannelLanes extends Construct {
         ...provider?.environment,
       },
       permissions: [
-        // Claim and settle are conditional PartiQL updates in batches (design §6).
+        // Claim and settle are conditional PartiQL updates in batches.
         allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
         allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),

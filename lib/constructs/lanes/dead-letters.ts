@@ -3,8 +3,8 @@ import { Queue, QueueEncryption, type QueueProps, RedrivePermission } from 'aws-
 import type { Construct } from 'constructs';
 
 /**
- * The settings that all queues share. They are encrypted with SQS's own key: messages carry ids only (design §7.9), and
- * with a key of ours, operators would need a right on that key to redrive.
+ * The settings that all queues share. They are encrypted with SQS's own key: messages carry ids only
+ * (docs/architecture.md, invariant 9), and with a key of ours, operators would need a right on that key to redrive.
  */
 export const QUEUE_DEFAULTS = {
   encryption: QueueEncryption.SQS_MANAGED,

@@ -129,7 +129,9 @@ const RULES: readonly NewsletterRule[] = [
   { id: 'BounceWithStatus', types: ['Bounce'], bounce: { status: true } },
 ];
 
-/** SES's events contain the recipient and the subject, which no queue may contain (design §7.9). */
+/**
+ * SES's events contain the recipient and the subject, which no queue may contain (docs/architecture.md, invariant 9).
+ */
 function messageOf(bounce: NewsletterRule['bounce']): RuleTargetInput {
   const field = (path: string) => EventField.fromPath(`$.detail.${path}`);
   return RuleTargetInput.fromObject({

@@ -70,7 +70,7 @@ export const memberSchema = v.pipe(
   v.description('What is absent stays as it is'),
 );
 
-/** Most members per request (design §11). */
+/** Most members per request. */
 const MAX_MEMBERS = 500;
 
 /** The request without its members: each is validated on its own, so that a bad one stops no other. */

@@ -133,7 +133,7 @@ function toRequest(checked: v.InferOutput<typeof notificationSchema>): Notificat
   }) as NotificationRequest;
 }
 
-/** The answers of providers may quote addresses. What is stored must not (design §7.9). */
+/** The answers of providers may quote addresses. What is stored must not (docs/architecture.md, invariant 9). */
 function toFailure(
   { attempted_at, response_message, ...rest }: v.InferOutput<typeof failureSchema>,
   personal: readonly (string | undefined)[],

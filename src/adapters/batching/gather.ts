@@ -39,7 +39,7 @@ interface Waiting<I, O> {
 
 /**
  * Collects the items of the same moment into one call: the domain asks for one item at a time, and the service is
- * called once for many (design §6). An item is answered when its call is, never before.
+ * called once for many. An item is answered when its call is, never before.
  * @param run gives the outputs in the order of the items, with a `GatheredError` in place of the output of an item that
  *   failed alone. If `run` rejects, all items fail.
  */

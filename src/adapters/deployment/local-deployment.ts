@@ -14,7 +14,7 @@ import { retryPolicyFromJson } from './retry-policy-config.ts';
 const text = v.pipe(v.string(), v.minLength(1));
 const queues = v.object({ express: text, standard: text, dead_letter: text });
 
-/** The part of `.local/endpoints.json` (design §8, contract) that a command needs. */
+/** The part of `.local/endpoints.json` (a contract: fields are added, never renamed) that a command needs. */
 const endpointsFile = v.object({
   pid: v.number(),
   region: text,

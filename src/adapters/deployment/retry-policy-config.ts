@@ -16,7 +16,7 @@ const retryPolicyConfig = v.object({
 export type RetryPolicyConfig = v.InferOutput<typeof retryPolicyConfig>;
 
 /**
- * The stage's retry policy (design §5) as JSON: the functions' variable RETRY_POLICY and the stack's output
+ * The stage's retry policy as JSON: the functions' variable RETRY_POLICY and the stack's output
  * RetryPolicy, both written by lib/constructs/function/retry-policy-config.ts.
  */
 export const retryPolicyFromJson = v.pipe(v.string(), v.parseJson(), retryPolicyConfig, v.transform(toRetryPolicy));

@@ -1,5 +1,5 @@
 /**
- * The tables as plain data (design §4). The infrastructure, the tests and the local runtime create their tables from
+ * The tables as plain data. The infrastructure, the tests and the local runtime create their tables from
  * it, so all have the same keys and indexes. The attribute names are those of the specifications.
  */
 

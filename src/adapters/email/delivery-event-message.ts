@@ -8,7 +8,8 @@ const word = v.pipe(v.string(), v.regex(/^[\w .-]{1,50}$/));
 
 /**
  * A message in the queue of delivery events. The rules of lib/constructs/delivery-events/delivery-event-rules.ts make
- * it from an event of SES without the recipient and the subject, which must not be in a queue (design §7.9).
+ * it from an event of SES without the recipient and the subject, which must not be in a queue (docs/architecture.md,
+ * invariant 9).
  */
 const message = v.object({
   version: v.literal(1),

@@ -8,7 +8,8 @@ const smallNumber = (most: number) => v.pipe(v.string(), v.regex(/^\d{1,6}$/), v
 
 /**
  * A message in the queue of newsletter events. EventBridge's rules make it from an event of SES without recipient and
- * subject, which must not be in a queue (design §7.9). The tags are those of src/core/newsletter/sending/bulk-call.ts.
+ * subject, which must not be in a queue (docs/architecture.md, invariant 9). The tags are those of
+ * src/core/newsletter/sending/bulk-call.ts.
  */
 const message = v.object({
   version: v.literal(1),

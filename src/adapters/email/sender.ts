@@ -13,7 +13,7 @@ import { emailCredential } from './credential.ts';
 import { toTag } from './message-tag.ts';
 
 interface EmailSenderOptions {
-  /** A client with `maxAttempts: 1`: only the pipeline retries (design §10). */
+  /** A client with `maxAttempts: 1`: only the pipeline retries. */
   readonly client: SESClient;
   readonly credentials: IntegrationCredentials;
   /** The verified address of the sender, unless the integration has its own. */

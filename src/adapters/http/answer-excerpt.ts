@@ -18,8 +18,8 @@ const ACCENTED_WORD = /(?=[\p{L}\p{M}]*(?!\p{ASCII})[\p{L}\p{M}])[\p{L}\p{M}]{3,
  * The start of a provider's answer for the retry record, at most 300 characters. Providers often echo what they
  * refuse, so addresses, URLs and tokens are masked, and so are parts of our own values (recipient, subject, body,
  * credential), plain or JSON-escaped: runs of eight characters, or of three outside ASCII, words with a letter
- * outside ASCII, and the words of an address (design §7.9). The cost grows with the length of the values: a few
- * milliseconds for 256 KB.
+ * outside ASCII, and the words of an address (docs/architecture.md, invariant 9). The cost grows with the length of the
+ * values: a few milliseconds for 256 KB.
  */
 export function answerExcerpt(text: string, sent: readonly (string | undefined)[]): string {
   const values = sent.filter((one) => one !== undefined && one !== '').map(String);

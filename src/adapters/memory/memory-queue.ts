@@ -17,7 +17,7 @@ export interface MemoryQueueOptions {
 
 /**
  * A standard SQS queue with its dead-letter queue, in memory: at-least-once delivery, visibility, receive counts,
- * delay, and the console's redrive, which sends a new message with the old body (facts: SQS).
+ * delay, and the console's redrive, which sends a new message with the old body.
  */
 export class MemoryQueue {
   readonly messages: StoredMessage[] = [];

@@ -9,7 +9,7 @@ interface RefusalRule {
   readonly because: string;
 }
 
-/** Statuses of single entries of SendBulkEmail (facts: SES v2). AWS explains few; the rest is our judgement. */
+/** Statuses of single entries of SendBulkEmail. AWS explains few; the rest is our judgement. */
 export const ENTRY_RULES: readonly RefusalRule[] = [
   {
     code: ['ACCOUNT_THROTTLED'],
@@ -105,7 +105,7 @@ export const CALL_RULES: readonly RefusalRule[] = [
   {
     status: [500, 599],
     class: 'unknown',
-    because: 'SES may have accepted the call before it failed (design §11): never repeated blindly.',
+    because: 'SES may have accepted the call before it failed: never repeated blindly.',
   },
 ];
 

@@ -2,7 +2,7 @@ import { type MergeUse, mergeUses } from '../../core/newsletter/model/merge-fiel
 import type { BulkEntry, Rendering } from '../../core/newsletter/model/provider.ts';
 import { escapeHtml } from '../content/escape-html.ts';
 
-/** A rendering as SES's inline template: Handlebars, which does not escape what it fills in (facts: SES v2). */
+/** A rendering as SES's inline template: Handlebars, which does not escape what it fills in. */
 export interface Template {
   readonly Subject: string;
   readonly Html: string;
@@ -53,7 +53,7 @@ export function templateOf(rendering: Rendering): Template {
 
 /**
  * Every variable of the template: SES takes default data only for an entry that has none of its own, and a variable
- * without a value fails after the mail was accepted (facts: SES v2).
+ * without a value fails after the mail was accepted.
  */
 export function entryData({ values }: Pick<BulkEntry, 'values'>, rendering: Rendering): string {
   const { variables, literals } = prepare(rendering);

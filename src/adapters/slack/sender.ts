@@ -18,7 +18,7 @@ interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
 /**
  * Sends to Slack by token (chat.postMessage to the recipient's channel) or by incoming webhook, as the credential of
  * the integration says. A notification without integration is posted to its recipient if that is the https URL of an
- * incoming webhook (design §4).
+ * incoming webhook.
  */
 export function createSlackSender({ credentials, slackApiUrl, ...http }: SlackSenderOptions): Sender {
   const api = createSlackApi({ ...http, ...(slackApiUrl && { slackApiUrl }) });

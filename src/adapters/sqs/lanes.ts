@@ -149,7 +149,7 @@ function entry({ message, delay_seconds }: QueuedMessage, index: number): SendMe
   return {
     Id: String(index),
     MessageBody: JSON.stringify(message),
-    // Fair queues: the flood of one tenant delays its own messages, not those of others (design §6.1).
+    // Fair queues: the flood of one tenant delays its own messages, not those of others.
     MessageGroupId: groupOf(message.tenant_id),
     ...(delay_seconds > 0 && { DelaySeconds: delay_seconds }),
   };

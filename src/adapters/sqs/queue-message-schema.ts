@@ -8,7 +8,10 @@ const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 /** By the rule of the work index, which the row of the message has passed. */
 const entry = (column: Parameters<typeof fitsMessage>[0]) => v.custom<string>((value) => fitsMessage(column, value));
 
-/** A message of the lanes (design §8, contract). Unknown keys, which a later version may add, are ignored. */
+/**
+ * A message of the lanes (a contract: fields are added, never renamed). Unknown keys, which a later version may add,
+ * are ignored.
+ */
 const queueMessage = v.object({
   version: v.literal(1),
   log_id: entry('log_id'),

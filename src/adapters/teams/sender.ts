@@ -15,7 +15,7 @@ interface TeamsSenderOptions extends TargetPosterOptions {
 
 /**
  * Sends to Teams through a Workflows webhook. The URL comes from the credential of the integration. A notification
- * without integration is posted to its recipient if that is an https URL (design §4). Status 202 means that the flow
+ * without integration is posted to its recipient if that is an https URL. Status 202 means that the flow
  * was started; Teams reports no more than that.
  */
 export function createTeamsSender({ credentials, ...http }: TeamsSenderOptions): Sender {

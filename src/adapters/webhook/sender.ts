@@ -16,7 +16,7 @@ interface WebhookSenderOptions extends TargetPosterOptions {
 /**
  * Posts webhooks by the Standard Webhooks specification. `webhook-id` is the log_id (see providerSafeId), the same for
  * every retry. `webhook-timestamp` is the time of the attempt in seconds. Each secret of the integration signs. A
- * notification without integration is unsigned (design §4).
+ * notification without integration is unsigned.
  */
 export function createWebhookSender({ credentials, ...http }: WebhookSenderOptions): Sender {
   const poster = createTargetPoster(http);

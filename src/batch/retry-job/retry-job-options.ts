@@ -51,7 +51,7 @@ const FLAGS = {
 } as const;
 
 /**
- * Reads the arguments of the job (design §8; batch-952-notification-retry.md §7).
+ * Reads the arguments of the job (batch-952-notification-retry.md §7).
  * @returns 'help' if the arguments ask for it.
  * @throws JobUsageError that names every unknown option and wrong value.
  */

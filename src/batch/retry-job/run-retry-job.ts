@@ -21,7 +21,7 @@ import type { SweepResult } from '../../core/sweep/sweep-result.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { outcomeCount } from './outcome-count.ts';
 
-/** The result of the job (design §8, contract). */
+/** The result of the job (a contract: fields are added, never renamed). */
 export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
 
 export interface RetryJobRun {

@@ -30,7 +30,7 @@ export interface SendingJobOptions {
 }
 
 /**
- * Reads the arguments of the job (design §11).
+ * Reads the arguments of the job.
  * @returns 'help' if the arguments ask for it.
  * @throws OperatorError that names what is wrong, with the usage.
  */

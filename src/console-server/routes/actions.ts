@@ -77,7 +77,7 @@ function perform(
   );
 }
 
-/** The same decisions on the same rows, but nothing is written or sent (design §7.10). */
+/** The same decisions on the same rows, but nothing is written or sent (docs/architecture.md, invariant 10). */
 function withoutWrites(deps: ConsoleDeps): ConsoleDeps {
   return {
     ...deps,

@@ -109,7 +109,7 @@ async function read(
 }
 
 /**
- * Queues a message for a row that is due soon, as after any attempt (design §6.4), in the run that made the attempt.
+ * Queues a message for a row that is due soon, as after any attempt, in the run that made the attempt.
  */
 async function queue(
   row: NotificationRow,

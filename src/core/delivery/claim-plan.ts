@@ -44,13 +44,16 @@ export type ClaimPlan =
    * (docs/decisions/delivery/claims-and-messages.md#0176).
    */
   | { readonly do: 'wait'; readonly after_seconds: number }
-  /** The message is on its way to the DLQ and has to be bounced until SQS moves it (design §6.5). */
+  /**
+   * The message is on its way to the DLQ and has to be bounced until SQS moves it
+   * (docs/decisions/delivery/dead-letters-and-redrive.md).
+   */
   | { readonly do: 'dead_letter' }
   /** The claim has expired: the worker that held it died before it settled. */
   | { readonly do: 'take_over' };
 
 /**
- * Decides what a message may do, given the row as it is (design §6.2 and §6.5). The row of a plain message is claimed
+ * Decides what a message may do, given the row as it is. The row of a plain message is claimed
  * without this decision if it is due; this function decides all other cases.
  */
 export function planClaim(

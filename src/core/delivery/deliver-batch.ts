@@ -21,7 +21,7 @@ export async function deliverBatch(batch: readonly ReceivedMessage[], deps: Deli
 /** Seconds until a message that did not fit is visible again: at once, it would only use up its receives. */
 const RETURN_AFTER_SECONDS = 30;
 
-/** A message that does not fit into the remaining time goes back untouched (design §6). */
+/** A message that does not fit into the remaining time goes back untouched. */
 function begin(received: ReceivedMessage, deps: DeliverDeps, alone: boolean): Promise<DeliveryReport> {
   if (deps.timeLeft() >= TIME_TO_BEGIN_MS) return deliver(received, deps, alone);
   const { log_id, tenant_id, channel, priority, run_id } = received.message;

@@ -18,7 +18,7 @@ export interface DeliverDeps extends ConductDeps, ConcludeDeps {
 }
 
 /**
- * Delivers one message (design §6): claim, send, record, settle. It never rejects: a fault of one notification is in
+ * Delivers one message: claim, send, record, settle. It never rejects: a fault of one notification is in
  * its report, and its message comes back.
  * @param alone whether no other message's attempt shares the worker; an attempt that killed its worker is only made
  * alone.

@@ -39,7 +39,7 @@ export interface RecordStore {
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
 }
 
-/** The lanes, as delivery needs them: a near retry is queued at once (design §6.4). */
+/** The lanes, as delivery needs them: a near retry is queued at once. */
 export interface RetryQueue {
   /** @param delay_seconds 0…900 */
   send(message: QueueMessage, delay_seconds: number): Promise<void>;

@@ -12,7 +12,7 @@ const RECORD_DETAILS = 300;
 
 const ARRIVED = 'Nothing was sent: an event had shown that an earlier attempt arrived.';
 
-/** Deterministic: a record that is written twice is written once (design §4). */
+/** Deterministic: a record that is written twice is written once. */
 export function retryLogId(log_id: string, attempt: number): string {
   return `${log_id}#${attempt}`;
 }

@@ -58,7 +58,7 @@ export async function send(row: NotificationRow, at: Date, deps: SendDeps): Prom
 const BY_CREDENTIAL: ReadonlySet<ProviderErrorType> = new Set(['AUTH_TEMPORARY', 'AUTH_FAILED', 'PERMISSION_DENIED']);
 
 /**
- * Whether the same message goes out once more at once: after AUTH_TEMPORARY always (design §5), after a permanent
+ * Whether the same message goes out once more at once: after AUTH_TEMPORARY always, after a permanent
  * refusal only with another credential, because it was repaired while the worker had the old one in its cache.
  */
 async function mayHelp({ error_type }: Refused, delivery: Delivery, { sender }: SendDeps): Promise<boolean> {

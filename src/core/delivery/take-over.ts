@@ -21,7 +21,7 @@ export type Takeover =
   | 'changed';
 
 /**
- * Ends the attempt of a worker that died: its record counts; without a record, the next attempt is due (design §6.2).
+ * Ends the attempt of a worker that died: its record counts; without a record, the next attempt is due.
  * @param alone whether no other message's attempt shares the worker
  */
 export async function takeOver(

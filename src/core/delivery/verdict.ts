@@ -41,7 +41,7 @@ export interface Attempt {
 }
 
 /**
- * Decides what becomes of a notification, and writes nothing (design §5; batch-952-notification-retry.md §5 and §6). A
+ * Decides what becomes of a notification, and writes nothing (batch-952-notification-retry.md §5 and §6). A
  * permanent error ends the notification; a transient one is retried while the limit and the retention deadline allow.
  */
 export function judge(result: SendResult, attempt: Attempt, rules: RetryRules): Verdict {

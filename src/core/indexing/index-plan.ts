@@ -43,8 +43,7 @@ export type IndexPlan =
 const NULLABLE = ['sent_at', 'delivered_at', 'opened_at', 'response_code', ...NOTES] as const;
 
 /**
- * Decides on a row that another writer wrote with the source documents' columns (design §4, "Rows written by
- * others"). The content always moves out of the row, because the recipient must not stay in the clear
+ * Decides on a row that another writer wrote with the source documents' columns. The content always moves out of the row, because the recipient must not stay in the clear
  * (his-notification-log-table.md: 暗号化必須); only faulty content stays, for its writer to correct. A delivered row is
  * never set aside: SUCCESS is final. Neither is a deleted one, which its writer wants no more.
  */

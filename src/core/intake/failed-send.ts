@@ -56,13 +56,13 @@ export function claimOf(row: NotificationRow, at: Date, now: Date): Partial<Noti
 }
 
 /**
- * Judges the send (design §5). The random part of the backoff is derived from the log_id, so that a request that is
+ * Judges the send. The random part of the backoff is derived from the log_id, so that a request that is
  * processed twice gets the same verdict both times.
  *
- * A dead letter needs a message that SQS itself moves (design §6.5), and a fallback needs a successor (failover.ts).
- * Therefore a send that is given up leaves the row as if its worker had died after it wrote the record. The channel
- * function that receives the row's message finds the record, settles the row by it, and then moves the message to the
- * dead-letter queue or fails over.
+ * A dead letter needs a message that SQS itself moves (docs/decisions/delivery/dead-letters-and-redrive.md), and a
+ * fallback needs a successor (failover.ts). Therefore a send that is given up leaves the row as if its worker had died
+ * after it wrote the record. The channel function that receives the row's message finds the record, settles the row by
+ * it, and then moves the message to the dead-letter queue or fails over.
  * @param claimed the row with the changes of claimForSend or claimOf
  */
 export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Date, policy: RetryPolicy): JudgedSend {

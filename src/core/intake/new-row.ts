@@ -23,8 +23,8 @@ interface Identity {
 }
 
 /**
- * The row and content of a request. The row has all index keys, so that the stream's filter does not call the indexer
- * (design §4). It is planned by the indexer's own code, and so obeys the same row rules.
+ * The row and content of a request. The row has all index keys, so that the stream's filter does not call the indexer.
+ * It is planned by the indexer's own code, and so obeys the same row rules.
  */
 export function newNotification(
   { log_id, tenant_id, accepted_at }: Identity,

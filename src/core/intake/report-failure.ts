@@ -35,7 +35,7 @@ export interface ReportDeps {
 
 /**
  * Records that a producer sent one of its notifications itself and failed. From then on the pipeline retries it. As for
- * an attempt of the pipeline (design §6), the row is claimed for the send, the send is recorded, and the row is
+ * an attempt of the pipeline, the row is claimed for the send, the send is recorded, and the row is
  * settled. A worker that finds the row in between continues by the same rules. A second report with the same
  * attempted_at gets the same answer.
  * @throws Problem not-found, conflict with the reason, or unavailable while other processes keep changing the row

@@ -1,5 +1,5 @@
 /**
- * The channels of notifications (design §2). A new channel needs its name here, a sender and a classification table.
+ * The channels of notifications. A new channel needs its name here, a sender and a classification table.
  */
 export const CHANNELS = ['email', 'slack', 'teams', 'webhook'] as const;
 export type Channel = (typeof CHANNELS)[number];

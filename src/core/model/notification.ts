@@ -20,7 +20,7 @@ export type RecipientType = (typeof RECIPIENT_TYPES)[number];
 export const SEALED = { recipients: 'recipient', members: 'member' } as const;
 
 /**
- * A row of NotificationLog as the pipeline sees it: routing and state, never content (design §4).
+ * A row of NotificationLog as the pipeline sees it: routing and state, never content.
  * Attribute names are the table's. Times are ISO-8601 UTC with milliseconds.
  */
 export interface NotificationRow {
@@ -56,7 +56,10 @@ export interface NotificationRow {
   readonly error_type?: ErrorType;
   readonly error_message?: string;
   readonly failure_reason?: ErrorType;
-  /** The SQS message that carries this dead letter to the DLQ, and the run it belonged to (design §6.5). */
+  /**
+   * The SQS message that carries this dead letter to the DLQ, and the run it belonged to
+   * (docs/decisions/delivery/dead-letters-and-redrive.md).
+   */
   readonly dead_message_id?: string;
   readonly dead_run_id?: string;
   /** `enqueued_at` of the dead letter if it is a copy. */

@@ -4,10 +4,10 @@ import type { Priority } from './priorities.ts';
 import { PRIORITY_POLICY } from './retry-policy.ts';
 import { epochMs } from './time.ts';
 
-/** SQS delays a message by at most this, in milliseconds (facts: SQS). */
+/** SQS delays a message by at most this, in milliseconds. */
 export const MAX_DELAY_MS = 15 * 60_000;
 
-/** What a run may override for its notifications (design §8). */
+/** What a run may override for its notifications. */
 export interface RunOptions {
   /** Replaces the limit of retries; 0 or more. */
   readonly max_retry_count?: number;
@@ -15,7 +15,10 @@ export interface RunOptions {
   readonly force?: true;
 }
 
-/** The message in a lane (design §8, contract): routing only, at most 1 KB, no content and no address. */
+/**
+ * The message in a lane (a contract: fields are added, never renamed): routing only, at most 1 KB, no content and no
+ * address.
+ */
 export interface QueueMessage {
   readonly version: 1;
   readonly log_id: string;
@@ -26,7 +29,10 @@ export interface QueueMessage {
   readonly due: string;
   readonly run_id: string;
   readonly options?: RunOptions;
-  /** On a copy alone: when SQS took the message that the copy replaces (docs/decisions/delivery/claims-and-messages.md#0178). */
+  /**
+   * On a copy alone: when SQS took the message that the copy replaces
+   * (docs/decisions/delivery/claims-and-messages.md#0178).
+   */
   readonly enqueued_at?: string;
 }
 
@@ -91,7 +97,7 @@ const RUN_LENGTH = 90;
 
 /**
  * The run of a message that the same run sends beside another one. A redrive is recognised by the run of the message
- * that died (design §6.5), so no other message may have exactly that one.
+ * that died (docs/decisions/delivery/dead-letters-and-redrive.md), so no other message may have exactly that one.
  * @param token at most 9 characters, different for each message
  */
 export function withToken(run_id: string, token: string): string {

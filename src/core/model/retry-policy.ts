@@ -11,7 +11,7 @@ export interface PriorityPolicy {
   readonly lane: Lane;
 }
 
-/** The configurable part of the retry policy; the rest of design §5 is fixed. */
+/** The configurable part of the retry policy; the rest is fixed. */
 export interface RetryPolicy {
   /** The unit of backoff in milliseconds: the first retry comes after one to two units. */
   readonly base_interval_ms: number;

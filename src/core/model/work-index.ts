@@ -6,7 +6,7 @@ import { BASE_SHARDS, MOST_SHARDS } from './work/index-shards.ts';
 
 export type WorkState = 'due' | 'dead';
 
-/** A partition of the work index (design §4). */
+/** A partition of the work index. */
 export interface WorkQueue {
   readonly state: WorkState;
   readonly priority: Priority;

@@ -70,7 +70,8 @@ async function reasonNotToCancel(
       if (record?.retry_status === 'SUCCESS') {
         return { result: 'ended', because: 'its last attempt delivered it; the next sweep settles that' };
       }
-      // Every settled attempt has a record (design §7.6), and this settles the attempt of a worker that died.
+      // Every settled attempt has a record (docs/architecture.md, invariant 6), and this settles the attempt of a
+      // worker that died.
       if (record === undefined) await records.put(recordOfDied(row, { run_id, now, ...CANCELLED }));
       return undefined;
     }

@@ -6,8 +6,8 @@ import type { RowChange } from '../model/row-change.ts';
 import { movedQueue } from '../model/work-index.ts';
 
 /**
- * The change that makes a notification that was given up due now, as an operator's redrive does (design §6.5). Its
- * retry budget and its window start anew.
+ * The change that makes a notification that was given up due now, as an operator's redrive does
+ * (docs/decisions/delivery/dead-letters-and-redrive.md). Its retry budget and its window start anew.
  *
  * After this one write the row is due work. If its message is not sent, the next sweep sends one, so a command that
  * dies after the write loses nothing. An old dead letter becomes a straggler.

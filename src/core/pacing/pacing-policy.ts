@@ -13,7 +13,7 @@ export interface PacingPolicy extends Shares {
 /** Two seconds' worth of look-ahead stay free for `express` and, of a daily quota, a tenth. */
 export const DEFAULT_PACING_POLICY: PacingPolicy = { express_only: 0.1, newsletter: 0.7, fallback_per_second: 10 };
 
-/** Posts per second to one Slack channel, and to one Teams webhook (facts: Slack, Teams). */
+/** Posts per second to one Slack channel, and to one Teams webhook. */
 export const SLACK_PER_SECOND = 1;
 export const TEAMS_PER_SECOND = 4;
 

@@ -3,7 +3,7 @@ import type { Priority } from '../model/priorities.ts';
 import type { RunOptions } from '../model/queue-message.ts';
 
 /**
- * The job's parameters (batch-952-notification-retry.md §7; design §8), the same on the command line and in the
+ * The job's parameters (batch-952-notification-retry.md §7), the same on the command line and in the
  * dispatcher's event.
  */
 export interface SweepRequest {

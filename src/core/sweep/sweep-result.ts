@@ -1,7 +1,7 @@
 import { CHANNELS, type Channel } from '../model/channels.ts';
 import { PRIORITIES, type Priority } from '../model/priorities.ts';
 
-/** The job's answer (design §8, contract). */
+/** The job's answer (a contract: fields are added, never renamed). */
 export interface SweepResult {
   readonly run_id: string;
   readonly dry_run: boolean;

@@ -72,7 +72,7 @@ export interface LocalRuntime {
 }
 
 /**
- * Starts everything that the synthesized template describes, on loopback (design §8).
+ * Starts everything that the synthesized template describes, on loopback.
  * @throws Error that names the component and what to do, or the signal's reason; what had started is stopped again
  */
 export async function startLocalRuntime(options: LocalRuntimeOptions = {}): Promise<LocalRuntime> {

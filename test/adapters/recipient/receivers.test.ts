@@ -6,7 +6,7 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { credentialsOf } from '../../support/memory-secrets.ts';
 import { dueRow } from '../../support/rows.ts';
 
-/** What limits the posts of a row (design §13): Slack's channel, Teams' workflow, the integration of a webhook. */
+/** What limits the posts of a row: Slack's channel, Teams' workflow, the integration of a webhook. */
 const credentials = credentialsOf({
   token: { tenant_id: 'tenant-1', token: 'xoxb-1' },
   hook: { tenant_id: 'tenant-1', webhook_url: 'https://hooks.slack.com/services/T/B/x' },

@@ -6,7 +6,7 @@ import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { SWEEP_INTERVAL_MS } from './dispatcher.ts';
 import type { World } from './world.ts';
 
-/** Checks the invariants of design §7 in a world without work left. */
+/** Checks the invariants of docs/architecture.md in a world without work left. */
 export function assertInvariants(world: World): void {
   expect(world.provider.violations, '2, 5, 7: what the provider saw').toEqual([]);
   for (const row of world.rows()) {

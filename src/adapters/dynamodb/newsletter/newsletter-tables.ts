@@ -1,6 +1,6 @@
 import type { KeyAttribute, TableSchema } from '../schema.ts';
 
-/** The tables of newsletters as plain data, like those in ../schema.ts (design §11). */
+/** The tables of newsletters as plain data, like those in ../schema.ts. */
 
 /** The emails of a tenant, newest first. */
 export const TENANT_EMAILS_INDEX = 'tenant_index';

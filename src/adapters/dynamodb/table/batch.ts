@@ -9,7 +9,7 @@ import {
 import { GatheredError } from '../../batching/gather.ts';
 import type { Item } from './item.ts';
 
-/** Most statements, puts and gets per call (facts: DynamoDB). */
+/** Most statements, puts and gets per call. */
 export const MAX_STATEMENTS = 25;
 export const MAX_WRITES = 25;
 export const MAX_GETS = 100;

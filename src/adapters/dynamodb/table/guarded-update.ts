@@ -44,7 +44,7 @@ export interface GuardedUpdates {
 
 /**
  * Makes guarded updates; each answers whether its row was as expected. Updates that are asked for at the same
- * moment share one BatchExecuteStatement of up to 25 (design §6), except those that PartiQL's dialects do not agree on.
+ * moment share one BatchExecuteStatement of up to 25, except those that PartiQL's dialects do not agree on.
  */
 export function createGuardedUpdates(
   client: DynamoDBClient,

@@ -1,4 +1,4 @@
-/** A write is charged by the started kilobyte of its whole item (facts: DynamoDB). */
+/** A write is charged by the started kilobyte of its whole item. */
 const WRITE_UNIT = 1024;
 /** Of a map or list, and of each of its entries. */
 const CONTAINER_BYTES = 3;

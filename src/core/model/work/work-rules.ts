@@ -24,7 +24,7 @@ import { MOST_SHARDS } from './index-shards.ts';
 
 /** The kind of rule for columns that only the pipeline writes. */
 const OURS = 'column of the pipeline';
-/** Longest id in a queue message (design §8). */
+/** Longest id in a queue message. */
 const MESSAGE_ID_LENGTH = 100;
 /** Most characters of a text that the pipeline keeps in a row. */
 const OWN_TEXT_LENGTH = 256;

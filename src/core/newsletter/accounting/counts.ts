@@ -39,7 +39,7 @@ export interface EmailCounts extends StateCounts {
 
 /**
  * The email's recipients by state: the sum over its batches, the excluded ones included. Until the preparation is done,
- * all that is known is how many members the count found. They add up at every read (design §11).
+ * all that is known is how many members the count found. They add up at every read (docs/newsletters.md).
  */
 export function countsOf(email: Email, batches: readonly Batch[]): EmailCounts {
   if (email.prepared === undefined) {

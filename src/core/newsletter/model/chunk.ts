@@ -1,4 +1,4 @@
-/** Most recipients of a chunk: one call to SES, one item, one checkpoint (design §2). */
+/** Most recipients of a chunk: one call to SES, one item, one checkpoint. */
 export const CHUNK_SIZE = 50;
 
 /** A recipient as the preparation froze it. `n` of the event tags is its place in the chunk, from 0. */

@@ -52,7 +52,7 @@ export function replacesSuppression(next: Suppression, before: Suppression | und
 
 /**
  * What is known of an address of a tenant. It is kept by the address's hash, so it outlives upserts, imports and the
- * deletion of its members (design §11).
+ * deletion of its members.
  */
 export interface AddressFacts {
   readonly tenant_id: string;

@@ -1,4 +1,4 @@
-/** A publication with a sender, and members who subscribe to it (design §2). Key: tenant_id + newsletter_id. */
+/** A publication with a sender, and members who subscribe to it. Key: tenant_id + newsletter_id. */
 export interface Newsletter {
   readonly tenant_id: string;
   /** 1 to 50 of A-Z, a-z, 0-9, _ and -, chosen by the tenant. */

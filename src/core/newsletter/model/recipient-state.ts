@@ -16,7 +16,7 @@ export const RECIPIENT_STATES = {
 export type RecipientState = keyof typeof RECIPIENT_STATES;
 export type RecipientCode = (typeof RECIPIENT_STATES)[RecipientState];
 
-/** States as users see them; a claimed recipient counts as pending (design §11). */
+/** States as users see them; a claimed recipient counts as pending. */
 export const SHOWN_STATES = ['pending', 'submitted', 'excluded', 'failed', 'uncertain'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 

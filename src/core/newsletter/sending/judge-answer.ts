@@ -116,7 +116,7 @@ function limitOf(refusals: readonly Refusal[]): 'throttled' | 'quota' | undefine
   return classes.includes('quota') ? 'quota' : classes.includes('throttled') ? 'throttled' : undefined;
 }
 
-/** Limits cost no try (design §11: they pause, they never fail). */
+/** Limits cost no try: they pause, they never fail. */
 function waitFor(limited: 'throttled' | 'quota', { limits, now }: Judged): Stop {
   const ms = limited === 'quota' ? limits.quota_ms : limits.throttled_ms;
   return { kind: 'wait', until: new Date(now.getTime() + ms).toISOString(), everyone: true };

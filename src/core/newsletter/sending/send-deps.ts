@@ -8,7 +8,7 @@ import type { BatchStore, ChunkStore, EmailStore, EventStore, NewsletterQueues }
 import type { BulkProvider, Rendering } from '../model/provider.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 
-/** The budget of e-mail, as a sender of newsletters needs it (design §13). */
+/** The budget of e-mail, as a sender of newsletters needs it. */
 export interface SendPacing {
   /**
    * Reserves up to `count` mails: how many may go now, and when the rest may ask again.

@@ -2,7 +2,7 @@ import { isoAfter } from '../../model/time.ts';
 import { KEPT_MS } from '../../pacing/pacing-policy.ts';
 import type { SendDeps, SendPacing } from './send-deps.ts';
 
-/** The budget of the account that all e-mail goes through (design §13), as far as newsletters need it. */
+/** The budget of the account that all e-mail goes through, as far as newsletters need it. */
 interface AccountBudget {
   reserve(
     asks: readonly { readonly key: 'account'; readonly count: number; readonly use: 'newsletter' }[],

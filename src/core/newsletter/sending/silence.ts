@@ -12,7 +12,7 @@ const SIGN = 2;
 /**
  * What is noted on the email while the provider answers no call, so that not the whole audience becomes uncertain call by
  * call: from the second one on the email holds, and one sender at a time makes a call for one recipient, at growing
- * intervals, until one is answered (design §11). A refusal says nothing: nobody became uncertain by it.
+ * intervals, until one is answered. A refusal says nothing: nobody became uncertain by it.
  * @returns why the sender ends
  */
 export async function noteAnswer({ kind }: BulkAnswer, work: BatchWork): Promise<Stop | undefined> {

@@ -24,7 +24,7 @@ export interface WarmingStore {
   write(warming: DomainWarming): Promise<boolean>;
 }
 
-/** The allowance of sending domains (design §11): shared, so that two newsletters in a day do not double it. */
+/** The allowance of sending domains: shared, so that two newsletters in a day do not double it. */
 export interface SharedWarming extends Warming {
   /** Counts permanent bounces and complaints of mails from the domain. */
   report(domain: string, events: { readonly bounced: number; readonly complained: number }): Promise<void>;

@@ -46,7 +46,10 @@ export interface DeadLetterView {
   readonly retryable: boolean;
 }
 
-/** Decided by the same rules as a channel function applies to the redriven message (design §6.5). */
+/**
+ * Decided by the same rules as a channel function applies to the redriven message
+ * (docs/decisions/delivery/dead-letters-and-redrive.md).
+ */
 export function deadLetterView(
   letter: DeadLetter,
   row: (NotificationRow & { readonly template_id?: unknown }) | undefined,

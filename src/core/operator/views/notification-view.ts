@@ -6,7 +6,7 @@ import { type RowState, stateOf } from '../../model/work/row-state.ts';
 
 /**
  * The columns that an operator may see. It lists what is shown, not what is hidden: a row that was set aside still
- * contains its recipient and body, and a writer may add its own columns (design §7.9).
+ * contains its recipient and body, and a writer may add its own columns (docs/architecture.md, invariant 9).
  */
 const SHOWN = [
   'log_id',

@@ -70,7 +70,7 @@ export function readBulkRequest(body: Buffer): BulkRequest | string {
         word: to.replace(/@.*/, ''),
         headers: byName(entry.ReplacementHeaders),
         tags: byName(entry.ReplacementTags),
-        // SES takes the default data only where an entry has none of its own (facts: SES v2).
+        // SES takes the default data only where an entry has none of its own.
         values: own !== undefined && Object.keys(own).length === 0 ? common : own,
       };
     }),
