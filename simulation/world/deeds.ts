@@ -4,7 +4,7 @@ import { workQueueOf } from '../../src/core/model/work-index.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { worker } from './channel-program.ts';
-import { type Ending, INJECTED, pauseEnd, postponementOf, refusalOf, silenceOf } from './endings.ts';
+import { type Ending, INJECTED, inAnotherRound, pauseEnd, postponementOf, refusalOf, silenceOf } from './endings.ts';
 import type { Ground } from './ground.ts';
 import { operator, teller } from './programs.ts';
 import type { Limit } from './scope.ts';
@@ -109,7 +109,7 @@ export class Deeds {
       case 'ok':
         return ground.perform(name, call).then((outcome) => this.#answer(actor, call, outcome));
       case 'repeated':
-        return ground.perform(name, call);
+        return ground.perform(name, inAnotherRound(call) ?? call);
       case 'refused':
         return this.#answer(actor, call, refusalOf(call));
       case 'postponed':

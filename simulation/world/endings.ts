@@ -1,5 +1,6 @@
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
+import { type QueueMessage, withToken } from '../../src/core/model/queue-message.ts';
 import type { Call, Outcome } from './actor.ts';
 
 /** How a call may end, as data. */
@@ -45,8 +46,23 @@ export function endingsOf(call: Call, { first, postpones, hangs }: EndingTerms):
     ...(first && !isInvisible(call) ? (['dies before'] as const) : []),
     ...(hangs ? (['hangs'] as const) : []),
     ...(writes ? (['unanswered', 'dies during'] as const) : []),
-    ...(writes && !isSend(call) ? (['repeated'] as const) : []),
+    ...(writes && !isSend(call) && inAnotherRound(call) ? (['repeated'] as const) : []),
   ];
+}
+
+/**
+ * The call as it is repeated when its answer was lost: by the client as it is, but messages by their sender, as others
+ * (src/adapters/sqs/lanes.ts). Undefined for a copy, which is not sent again.
+ */
+export function inAnotherRound(call: Call): Call | undefined {
+  const { port, args } = call;
+  const again = (message: QueueMessage) => ({ ...message, run_id: withToken(message.run_id, 'round2') });
+  if (port === 'retries.send') {
+    const [message, delay_seconds] = args as [QueueMessage, number];
+    return message.enqueued_at === undefined ? { ...call, args: [again(message), delay_seconds] } : undefined;
+  }
+  if (port !== 'lanes.send') return call;
+  return { ...call, args: [(args[0] as QueuedMessage[]).map((one) => ({ ...one, message: again(one.message) }))] };
 }
 
 export function isFault(ending: Ending): boolean {

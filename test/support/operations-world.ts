@@ -19,6 +19,8 @@ export function operationsWorld() {
   const tables = new MemoryTables(clock);
   const operations = createMemoryOperations();
   const sent: string[] = [];
+  /** With its run: no message may pass for a redrive of another one. */
+  const sentAs: string[] = [];
   const changed: string[] = [];
   const write = async <T>(act: () => Promise<T>): Promise<T> => {
     if (writesLeft-- <= 0) throw new Killed();
@@ -51,6 +53,7 @@ export function operationsWorld() {
     send: (messages: readonly QueuedMessage[]) =>
       write(async () => {
         sent.push(...messages.map(({ message }) => message.log_id));
+        sentAs.push(...messages.map(({ message }) => `${message.log_id} ${message.run_id}`));
         return [];
       }),
   };
@@ -58,6 +61,7 @@ export function operationsWorld() {
     deps,
     tables,
     sent,
+    sentAs,
     changed,
     put(row: NotificationRow) {
       tables.log.set(row.log_id, { ...row });

@@ -1,12 +1,15 @@
+import { setTimeout } from 'node:timers/promises';
 import {
   GetQueueAttributesCommand,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
+import { claimToken } from '../../core/delivery/claim-token.ts';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
+import { type QueueMessage, withToken } from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { chunks } from '../batching/chunks.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
@@ -17,6 +20,8 @@ const BATCH = 10;
 const CONCURRENCY = 8;
 /** Tries per message. After them the sweep counts the message as skipped, and the next sweep finds it. */
 const ROUNDS = 3;
+/** Milliseconds before the second round; twice as many before the third. */
+const ROUND_PAUSE_MS = 50;
 
 export interface LaneOptions {
   /**
@@ -40,6 +45,8 @@ export interface LaneOptions {
 interface RefusedMessage {
   readonly queued: QueuedMessage;
   readonly reason: string;
+  /** Its body in the next round. */
+  readonly message: QueueMessage;
 }
 
 /** SweepLanes on SQS. */
@@ -122,30 +129,55 @@ async function sendBatch(
   batch: readonly QueuedMessage[],
   late?: AbortSignal,
 ): Promise<RefusedMessage[]> {
-  let open = batch.map((queued): RefusedMessage => ({ queued, reason: 'out of time' }));
+  let open = batch.map((queued): RefusedMessage => ({ queued, message: queued.message, reason: 'out of time' }));
+  const refused: RefusedMessage[] = [];
   for (let round = 0; round < ROUNDS && open.length > 0 && !late?.aborted; round++) {
+    if (round > 0) await setTimeout(ROUND_PAUSE_MS * 2 ** (round - 1));
     try {
       const { Failed = [] } = await client.send(
-        new SendMessageBatchCommand({ QueueUrl: url, Entries: open.map(({ queued }, i) => entry(queued, i)) }),
-        late && { abortSignal: late },
+        once(new SendMessageBatchCommand({ QueueUrl: url, Entries: open.map(entry) })),
+        {
+          ...(late && { abortSignal: late }),
+        },
       );
       open = Failed.flatMap(({ Id, Code = 'no code', Message }) => {
-        const queued = open[Number(Id)]?.queued;
-        return queued ? [{ queued, reason: Message ? `${Code}: ${Message}` : Code }] : [];
+        const failed = open[Number(Id)];
+        return failed ? [{ ...failed, reason: Message ? `${Code}: ${Message}` : Code }] : [];
       });
     } catch (error) {
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
-      open = open.map(({ queued }) => ({ queued, reason }));
+      const unsure = open.map((one) => ({ ...one, reason }));
+      refused.push(...unsure.filter(({ message }) => message.enqueued_at !== undefined));
+      open = unsure.flatMap((one) => again(one) ?? []);
     }
   }
-  return open;
+  return [...refused, ...open];
+}
+
+/**
+ * SQS may have taken a message whose answer was lost. A second one of the same run would pass for a redrive if the first
+ * one dies before, so it gets a token; a copy has to keep its run, and is not sent again
+ * (docs/decisions/delivery/claims-and-messages.md#0178).
+ */
+function again(refused: RefusedMessage): RefusedMessage | undefined {
+  const { message } = refused;
+  if (message.enqueued_at !== undefined) return undefined;
+  return { ...refused, message: { ...message, run_id: withToken(message.run_id, claimToken(Math.random)) } };
+}
+
+/** The command without the retries of the SDK, which would send the same bodies again. */
+function once(command: SendMessageBatchCommand): SendMessageBatchCommand {
+  command.middlewareStack.add((next) => next, {
+    ...{ name: 'retryMiddleware', step: 'finalizeRequest', priority: 'high', override: true },
+  });
+  return command;
 }
 
 function report(refused: readonly RefusedMessage[], onRefused: LaneOptions['onRefused']): void {
   for (const [reason, messages] of Map.groupBy(refused, ({ reason }) => reason)) onRefused?.(reason, messages.length);
 }
 
-function entry({ message, delay_seconds }: QueuedMessage, index: number): SendMessageBatchRequestEntry {
+function entry({ message, queued: { delay_seconds } }: RefusedMessage, index: number): SendMessageBatchRequestEntry {
   return {
     Id: String(index),
     MessageBody: JSON.stringify(message),

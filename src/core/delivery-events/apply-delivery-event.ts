@@ -1,9 +1,10 @@
+import { claimToken } from '../delivery/claim-token.ts';
 import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import type { Random } from '../delivery/policy/random.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { MAX_DELAY_MS, messageFor } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, messageFor, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -115,13 +116,16 @@ async function queue(
   row: NotificationRow,
   due: string,
   run_id: string,
-  { retries, clock }: DeliveryEventDeps,
+  { retries, clock, random }: DeliveryEventDeps,
 ): Promise<Pick<DeliveryEventReport, 'requeue_error'>> {
   const wait = epochMs(due) - clock().getTime();
   if (wait > MAX_DELAY_MS) return {};
   try {
     // Not before the row is written: a message for another due time is dropped.
-    await retries.send(messageFor(row, due, run_id), Math.max(1, Math.ceil(wait / 1000)));
+    await retries.send(
+      messageFor(row, due, withToken(run_id, claimToken(random))),
+      Math.max(1, Math.ceil(wait / 1000)),
+    );
     return {};
   } catch (requeue_error) {
     return { requeue_error };

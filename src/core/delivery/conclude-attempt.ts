@@ -1,11 +1,13 @@
 import type { RetryRecord } from '../model/notification.ts';
-import { MAX_DELAY_MS, messageFor, type QueueMessage } from '../model/queue-message.ts';
+import { MAX_DELAY_MS, messageFor, type QueueMessage, withToken } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
+import { claimToken } from './claim-token.ts';
 import type { ConductedAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, Disposition } from './delivery-report.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
 import { type FailoverDeps, failOver } from './failover.ts';
 import type { RetryRules } from './policy/backoff.ts';
+import type { Random } from './policy/random.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
 import { recordOf } from './retry-record.ts';
 import { settlementOf, settlementOwing } from './settlement.ts';
@@ -14,6 +16,7 @@ import { giveUp, heldVerdict, judge, type Verdict } from './verdict.ts';
 export interface SettleDeps extends FailoverDeps {
   readonly rows: ClaimStore;
   readonly retries: RetryQueue;
+  readonly random: Random;
 }
 
 export interface ConcludeDeps extends SettleDeps, RetryRules {
@@ -144,7 +147,12 @@ function nearRetry({ row, run_id }: EndedAttempt, verdict: Verdict, { clock }: S
 /** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */
 const SETTLED_AFTER_SECONDS = 1;
 
-async function queueAt(message: QueueMessage, { retries, clock }: SettleDeps): Promise<{ requeue_error?: unknown }> {
+/** A worker that takes the attempt over queues the same once more: neither may pass for a redrive of the other. */
+async function queueAt(
+  next: QueueMessage,
+  { retries, clock, random }: SettleDeps,
+): Promise<{ requeue_error?: unknown }> {
+  const message = { ...next, run_id: withToken(next.run_id, claimToken(random)) };
   const wait = epochMs(message.due) - clock().getTime();
   try {
     await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000))));

@@ -2,7 +2,7 @@ import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
 import { isExpected, isQueued, messageFor, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
-import type { DueItem } from '../model/work-index.ts';
+import { type DueItem, fnv1a } from '../model/work-index.ts';
 import { dispatchOf, laneOf } from './backlog.ts';
 import type { LaneRooms } from './lane-room.ts';
 import { isBetweenSweeps, runOptionsOf, type SweepRequest } from './sweep-request.ts';
@@ -19,6 +19,7 @@ export interface DispatcherDeps {
 }
 
 export interface DispatcherRun {
+  /** The run of its messages. */
   readonly run_id: string;
   /** When the sweep began. */
   readonly now: Date;
@@ -81,7 +82,7 @@ export class Dispatcher {
       }
       this.#taken += 1;
       if (this.#request.dry_run) continue;
-      const message = messageFor(item, item.work_at, this.#run.run_id, options);
+      const message = messageFor(item, item.work_at, this.#runOf(item), options);
       outgoing.push({ message, delay_seconds: Math.ceil(wait / 1000) });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
@@ -113,6 +114,15 @@ export class Dispatcher {
       outgoing.push({ message: messageFor(item, item.work_at, copy), delay_seconds: 0 });
     }
     if (outgoing.length > 0) await this.#send(outgoing);
+  }
+
+  /**
+   * A forced run may meet a row as due, and again as dead if it died meanwhile by a clock that is behind. The first of the two messages must not
+   * pass for a redrive of the second one.
+   */
+  #runOf({ work_at }: DueItem): string {
+    const { run_id } = this.#run;
+    return this.#request.force_retry ? withToken(run_id, fnv1a(`${run_id} ${work_at}`).toString(36)) : run_id;
   }
 
   #matches(item: DueItem): boolean {

@@ -1,4 +1,5 @@
 import { PRIORITIES } from '../model/priorities.ts';
+import { withToken } from '../model/queue-message.ts';
 import { PRIORITY_POLICY } from '../model/retry-policy.ts';
 import { type PartitionCursors, readPartitions } from '../model/work/work-partitions.ts';
 import { allShards, type DueIndex, type DueItem, type WorkState } from '../model/work-index.ts';
@@ -69,7 +70,9 @@ export async function sweep(
       ? from?.last_sweep
       : await lastKnown(deps.sweeps.lastCompleted());
   const known = last_sweep === undefined ? {} : { last_sweep };
-  const began = { run_id: run.run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
+  // Lambda may repeat an invocation that continues a sweep: its messages are no redrives of those that died meanwhile.
+  const run_id = from ? withToken(run.run_id, deps.clock().getTime().toString(36)) : run.run_id;
+  const began = { run_id, now, unmet, busy: new Set(busy), rooms, ...known, sent: from?.sent ?? 0 };
   const dispatcher = new Dispatcher(request, began, tally, deps);
   const cursor = (queue: number, after: PartitionCursors): SweepCursor => ({
     ...{ queue, after, started: now.toISOString(), ...known, busy, sent: dispatcher.sent },

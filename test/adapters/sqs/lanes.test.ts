@@ -117,3 +117,66 @@ describe('lanes of which SQS refuses some', () => {
     expect(refusals).toEqual([['InternalError: try later', 2]]);
   });
 });
+
+describe('lanes whose answer is lost', () => {
+  let server: Loopback;
+  beforeAll(async () => {
+    server = await startLoopback();
+  });
+  afterAll(() => server.close());
+
+  /** Answers the first call with an error of SQS, after which nobody knows whether it took the messages. */
+  function losing(answers: number): { run_id: string; delay_seconds: number }[][] {
+    const rounds: { run_id: string; delay_seconds: number }[][] = [];
+    server.answer = (response, request) => {
+      const entries: (Entry & { readonly DelaySeconds?: number })[] = JSON.parse(request.body).Entries;
+      rounds.push(
+        entries.map(({ MessageBody, DelaySeconds = 0 }) => ({
+          run_id: JSON.parse(MessageBody).run_id,
+          delay_seconds: DelaySeconds,
+        })),
+      );
+      const answer = { Successful: entries.map(({ Id }) => ({ Id, MessageId: Id })), Failed: [] };
+      const lost = rounds.length <= answers;
+      replying(lost ? 503 : 200, lost ? '{}' : JSON.stringify(answer), {
+        'content-type': 'application/x-amz-json-1.0',
+      })(response, request);
+    };
+    return rounds;
+  }
+  /** As deployed: the SDK repeats what failed. */
+  const client = () =>
+    new SQSClient({
+      ...{ endpoint: server.url, region: 'us-east-1', credentials, useQueueUrlAsEndpoint: false, md5: false },
+    });
+  const send = (outgoing: readonly QueuedMessage[]) =>
+    createSweepLanes(client(), everywhere(`${server.url}/q`), { onRefused }).send(outgoing);
+
+  it('send other messages, so that none passes for a redrive of the one that SQS may have taken', async () => {
+    const rounds = losing(2);
+    const [one] = messages(1);
+    expect(await send([{ ...(one as QueuedMessage), delay_seconds: 7 }])).toEqual([]);
+    expect(rounds.map(([entry]) => entry)).toEqual([
+      { run_id: 'sweep-1', delay_seconds: 7 },
+      { run_id: expect.stringMatching(/^sweep-1#[0-9a-z]{6}$/), delay_seconds: 7 },
+      { run_id: expect.stringMatching(/^sweep-1#[0-9a-z]{6}$/), delay_seconds: 7 },
+    ]);
+    expect(new Set(rounds.map(([entry]) => entry?.run_id)).size).toBe(3);
+  });
+
+  it('return the very messages when no answer comes at all', async () => {
+    const rounds = losing(9);
+    const outgoing = messages(2);
+    expect(await send(outgoing)).toEqual(outgoing);
+    expect(rounds).toHaveLength(3);
+    expect(refusals).toHaveLength(1);
+  });
+
+  it('send no copy again, which has to keep its run', async () => {
+    const rounds = losing(1);
+    const [plain, other] = messages(2);
+    const copy = { ...other, message: { ...other?.message, enqueued_at: '2026-03-01T10:30:00.000Z' } } as QueuedMessage;
+    expect(await send([plain as QueuedMessage, copy])).toEqual([copy]);
+    expect(rounds.map((entries) => entries.length)).toEqual([2, 1]);
+  });
+});

@@ -65,7 +65,7 @@ describe('a delivery event', () => {
   it('queues a message when a bounce makes the row due soon', async () => {
     const { tell, queued, row } = accepted();
     await tell(eventOf(PERMANENT));
-    const message = { log_id: 'log-1', due: row()?.work_at, run_id: 'sweep-1', channel: 'email', version: 1 };
+    const message = { log_id: 'log-1', due: row()?.work_at, run_id: 'sweep-1#000000', channel: 'email', version: 1 };
     expect(queued).toEqual([[expect.objectContaining(message), 1]]);
   });
 

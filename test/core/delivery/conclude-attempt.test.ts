@@ -6,6 +6,7 @@ import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import {
   dueAgain,
+  NEXT_RUN,
   NOW,
   REPORTED,
   refused,
@@ -132,7 +133,7 @@ describe('the message of a near retry', () => {
   ])('waits in whole seconds, and not less than it must: %d ms are %d s', async (wait, delay_seconds) => {
     const { deliverOne, queued } = retryAfter(wait);
     await deliverOne();
-    expect(queued).toEqual([{ message: { ...messageFor(dueRow()), due: later(wait) }, delay_seconds }]);
+    expect(queued).toEqual([{ message: messageFor(dueRow(), { due: later(wait), run_id: NEXT_RUN }), delay_seconds }]);
   });
 
   it('beyond what SQS delays is left to a sweep', async () => {
@@ -146,8 +147,9 @@ describe('the message of a near retry', () => {
     const { deps, put, queued } = setUp(() => refused('NETWORK_TIMEOUT'));
     const message = messageFor(put(dueRow()), { run_id: 'manual-1', options: { max_retry_count: 9 } });
     await deliverBatch([received(message)], deps);
-    const { options: _, ...plain } = message;
-    expect(queued.map((sent) => sent.message)).toEqual([{ ...plain, due: later(600_000) }]);
+    expect(queued.map((sent) => sent.message)).toEqual([
+      messageFor(dueRow(), { due: later(600_000), run_id: 'manual-1#000000' }),
+    ]);
   });
 
   it('comes no sooner than its row is settled, also when the time in the record is past', async () => {
@@ -156,7 +158,7 @@ describe('the message of a near retry', () => {
     const next_retry_at = at(500).toISOString();
     await tables.records.put(retryRecord({ error_type: 'UNKNOWN', retry_at: T0.toISOString(), next_retry_at }));
     await deliverOne(row, { receive_count: 2 });
-    expect(queued).toEqual([{ message: { ...messageFor(row), due: next_retry_at }, delay_seconds: 1 }]);
+    expect(queued).toEqual([{ message: messageFor(row, { due: next_retry_at, run_id: NEXT_RUN }), delay_seconds: 1 }]);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   deadLetter,
   dueAgain,
   MINUTE,
+  NEXT_RUN,
   NOW,
   REPORTED,
   refused,
@@ -45,7 +46,7 @@ describe('an attempt', () => {
         queued_for: next.slice(11, 19),
       }),
     );
-    expect(queued).toEqual([{ message: { ...messageFor(dueRow()), due: next }, delay_seconds: 600 }]);
+    expect(queued).toEqual([{ message: messageFor(dueRow(), { due: next, run_id: NEXT_RUN }), delay_seconds: 600 }]);
     expect(records).toEqual([retryRecord({ ...said.record, next_retry_at: next })]);
   });
 

@@ -4,7 +4,17 @@ import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { policyOf } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../../../src/core/model/notification.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { dueAgain, MINUTE, NOW, refused, retryRecord, saidOf, settledRow, setUp } from '../../support/delivering.ts';
+import {
+  dueAgain,
+  MINUTE,
+  NEXT_RUN,
+  NOW,
+  refused,
+  retryRecord,
+  saidOf,
+  settledRow,
+  setUp,
+} from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
 describe('an attempt whose worker recorded it and died', () => {
@@ -88,7 +98,7 @@ describe('an attempt whose worker recorded it and died', () => {
     const { row } = await deliverOne(put(dueRow(claim)));
     const { row: said } = saidOf('UNKNOWN', 1, '');
     expect(row).toEqual(settledRow({ ...said, ...dueAgain(MINUTE - 1_000) }));
-    expect(queued).toEqual([{ message: { ...messageFor(dueRow()), due: next }, delay_seconds: 59 }]);
+    expect(queued).toEqual([{ message: messageFor(dueRow(), { due: next, run_id: NEXT_RUN }), delay_seconds: 59 }]);
   });
 
   it('is settled as delivered when an event has shown since then that it arrived', async () => {

@@ -4,7 +4,7 @@ import type { Channel, Lane } from '../../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
-import { queuedFor } from '../../../src/core/model/queue-message.ts';
+import { queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
@@ -303,6 +303,35 @@ describe('a sweep', () => {
     } while (cursor);
     expect(new Set(ids()).size).toBe(701);
     expect(ids()).toHaveLength(701);
+  });
+
+  it('that is forced and meets a row as due, then as dead, sends two messages of different runs', async () => {
+    const { deps, sent, tables } = setUp([row('a', { work_at: at(-HOUR).toISOString() })]);
+    const lanes = {
+      ...deps.lanes,
+      send: async (messages: readonly QueuedMessage[]) => {
+        // By a worker whose clock is behind that of the run.
+        const dead = { work_queue: workQueueOf('dead', 'normal', 'a'), work_at: at(-500).toISOString() };
+        tables.log.set('a', { ...row('a'), ...dead, send_status: 'FAILED', failure_reason: 'AUTH_FAILED' });
+        return deps.lanes.send(messages);
+      },
+    };
+    await sweep({ force_retry: true }, { run_id: 'manual-1' }, { ...deps, lanes });
+    const runs = sent.map(({ message }) => message.run_id);
+    expect(runs.map(runOf)).toEqual(['manual-1', 'manual-1']);
+    expect(new Set(runs).size).toBe(2);
+  });
+
+  it('that Lambda lets continue twice sends no two messages of the same run for a row', async () => {
+    const { deps, sent } = setUp([row('a'), row('b', { priority: 'info' })]);
+    const first = await sweep({}, { run_id: 'sweep-1' }, { ...deps, outOfTime: () => sent.length > 0 });
+    for (const minute of [1, 2]) {
+      const run = { run_id: 'sweep-1', ...(first.next && { from: first.next }) };
+      await sweep({}, run, { ...deps, clock: () => at(minute * MINUTE) });
+    }
+    const runs = sent.filter(({ message }) => message.log_id === 'b').map(({ message }) => message.run_id);
+    expect(runs.map(runOf)).toEqual(['sweep-1', 'sweep-1']);
+    expect(new Set(runs).size).toBe(2);
   });
 
   it('that continues keeps what it knew of its lanes', async () => {

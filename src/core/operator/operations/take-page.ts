@@ -2,7 +2,7 @@ import type { RowStore } from '../../delivery/ports.ts';
 import type { ForeignRow } from '../../model/foreign-row.ts';
 import type { QueuedMessage } from '../../model/lanes.ts';
 import type { NotificationRow } from '../../model/notification.ts';
-import { messageFor } from '../../model/queue-message.ts';
+import { messageFor, withToken } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import type { Clock } from '../../model/time.ts';
 import { stateOf } from '../../model/work/row-state.ts';
@@ -80,11 +80,15 @@ async function takeOne(
   return 'retrying';
 }
 
-/** It was taken before a crash. Its message may be lost; a second one for the same time finds nothing to do. */
+/**
+ * It was taken before a crash. Its message may be lost; a second one for the same time finds nothing to do, and must not
+ * pass for a redrive if the first one dies meanwhile.
+ */
 function repeatedMessage(row: NotificationRow, operation: Operation, now: Date): Taken {
   const isSent = operation.kind === 'redrive' || operation.kind === 'retry';
   if (!isSent || stateOf(row, now) !== 'due' || row.work_at === undefined) return {};
-  return { message: { message: messageFor(row, row.work_at, runIdOf(operation)), delay_seconds: 0 } };
+  const run_id = withToken(runIdOf(operation), now.getTime().toString(36));
+  return { message: { message: messageFor(row, row.work_at, run_id), delay_seconds: 0 } };
 }
 
 function runIdOf({ operation_id }: Operation): string {

@@ -25,6 +25,7 @@ describe('an operation whose process is killed', () => {
           expect([...at.changed].sort()).toEqual(Array.from({ length: count }, (_, i) => `N${i}`).sort());
           const isSent = kind === 'redrive' || kind === 'retry';
           expect(new Set(at.sent).size).toBe(isSent ? count : 0);
+          expect(new Set(at.sentAs).size).toBe(at.sentAs.length);
         },
       ),
       { numRuns: Number(process.env['FAULT_RUNS'] ?? 100) / 2 },
