@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { type EmailRequest, toPublication } from '../../../adapters/api/email-request.ts';
 import { emailSchema } from '../../../adapters/api/email-schemas.ts';
-import { requestHash } from '../../../adapters/api/idempotency.ts';
+import { emailIdOf, requestHash } from '../../../adapters/api/idempotency.ts';
 import { check } from '../../../adapters/api/read-request.ts';
 import { emailAccess } from '../../../adapters/deployment/email-access.ts';
 import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
@@ -23,6 +23,7 @@ interface SendOptions {
   readonly segment?: string;
   readonly scheduledAt?: string;
   readonly window?: number;
+  readonly idempotencyKey?: string;
 }
 
 export function addEmailsSend(emails: Command, context: CliContext): void {
@@ -34,10 +35,12 @@ export function addEmailsSend(emails: Command, context: CliContext): void {
     .option('--segment <NQL>', 'which members get it, such as status:paid; all by default')
     .option('--scheduled-at <TIME>', 'when to send it, such as 2026-12-01T09:00:00Z; at once by default', parseAt)
     .option('--window <MINUTES>', 'spread it over so many minutes', parseCount)
+    .option('--idempotency-key <KEY>', 'send the same post once more: each key stands for one sending')
     .description("send a post to a newsletter's members")
     .addHelpText(
       'after',
       `
+The same post goes once: a command that is repeated, after a failure, too, shows the email that there is already.
 The subject is "subject: …" between two lines --- at the top of the file, or the first heading of a .md file.
 
 Example:
@@ -93,18 +96,26 @@ async function send(session: Session, file: string, options: SendOptions): Promi
   const tenant_id = options.tenant;
   const newsletter = await access.newsletters.read(tenant_id, options.newsletter);
   if (newsletter === undefined) throw newsletterNotFound(tenant_id, options.newsletter, session);
-  const ids = { tenant_id, email_id: session.newId(), request_hash: requestHash(raw) };
-  const { publication } = await toPublication(request, ids, {
+  const request_hash = requestHash(raw);
+  const email_id = emailIdOf(tenant_id, options.idempotencyKey ?? `ops emails send ${request_hash}`);
+  // Before anything can fail: whoever repeats the command, or looks, knows what to look for.
+  session.terminal.say(`The email is ${email_id}.\n`);
+  const ids = { tenant_id, email_id, request_hash };
+  const { publication, repeat } = await toPublication(request, ids, {
     readNewsletter: async () => newsletter,
     readEmail: access.emails.read,
     senderFault: senderFaultOf(session),
     now: session.clock(),
   });
-  const { email_id, status, scheduled_at } = await publishEmail(publication, access);
+  const { status, scheduled_at } = await publishEmail(publication, access);
   const local = session.local ? ' --local' : '';
-  printResult(session, { email_id, status }, () => {
+  printResult(session, { email_id, status, ...(repeat && { repeat }) }, () => {
+    const follow = `Follow it: npm run ops -- emails status ${email_id} --watch${local}`;
+    if (repeat) {
+      return `${email_id} was published before and is ${status}; nothing was published now. ${follow}\nTo send the same post once more, give the command --idempotency-key with a word of yours.\n`;
+    }
     const when = scheduled_at === undefined ? 'is being sent' : `is sent at ${scheduled_at}`;
-    return `${email_id} ${when}. Follow it: npm run ops -- emails status ${email_id} --watch${local}\n`;
+    return `${email_id} ${when}. ${follow}\n`;
   });
   return 0;
 }

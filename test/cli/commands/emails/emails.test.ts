@@ -30,7 +30,7 @@ const file = (name: string, text: string) => {
 };
 const sending = (post: string) => ['emails', 'send', post, '--tenant', 'T1', '--newsletter', 'weekly'];
 const send = async (...more: string[]) => {
-  const post = file('post.md', '# Hello\n\nDear {name, "reader"}');
+  const post = file('post.md', `# Hello\n\nDear {name, "reader"} ${++serial}`);
   return ops.json<{ email_id: string; status: string }>(...sending(post), ...more);
 };
 const change = async (email_id: string, set: Partial<Email>) => {
@@ -67,6 +67,33 @@ describe('ops emails', () => {
       new ReceiveMessageCommand({ QueueUrl: ops.deployment.newsletter_queues.prepare, MaxNumberOfMessages: 10 }),
     );
     expect(Messages.map(({ Body = '' }) => JSON.parse(Body))).toContainEqual({ version: 1, kind: 'start', email_id });
+  });
+
+  it('send the same post once, however often the command is repeated, and once more with a key', async () => {
+    const post = file('once.md', '# Once\n\nText');
+    const published = async (...more: string[]) => ops.json<{ email_id: string }>(...sending(post), ...more);
+    const first = await published();
+    expect(await published()).toMatchObject({ email_id: first.email_id, repeat: true });
+    const { out, err } = await ops.run([...sending(post), '--local']);
+    expect(out).toMatch(/was published before .* nothing was published now.*--idempotency-key/s);
+    expect(err).toContain(`The email is ${first.email_id}.`);
+    const again = await published('--idempotency-key', 'again');
+    expect(again.email_id).not.toBe(first.email_id);
+    expect(await published('--idempotency-key', 'again')).toMatchObject({ email_id: again.email_id });
+    const other = await published('--segment', 'status:paid');
+    expect([first.email_id, again.email_id]).not.toContain(other.email_id);
+  });
+
+  it('send a post once, also when the publication failed after it was stored', async () => {
+    const post = file('failed.md', '# Failed\n\nText');
+    const { prepare } = ops.deployment.newsletter_queues;
+    Object.assign(ops.deployment.newsletter_queues, { prepare: `${prepare}-nowhere` });
+    const failed = await ops.run([...sending(post), '--local']);
+    Object.assign(ops.deployment.newsletter_queues, { prepare });
+    expect(failed.code).not.toBe(0);
+    const [, email_id = ''] = /The email is (\S+)\./.exec(failed.err) ?? [];
+    expect(await ops.json<object>(...sending(post))).toMatchObject({ email_id, status: 'pending' });
+    expect(await access.emails.read(email_id)).toBeDefined();
   });
 
   it.each([

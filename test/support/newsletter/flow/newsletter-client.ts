@@ -98,7 +98,19 @@ export class NewsletterClient {
 
   /** Publishes a file by the command. @returns the email_id */
   async send(file: string, ...options: readonly string[]): Promise<string> {
-    const args = ['emails', 'send', file, '--tenant', TENANT, '--newsletter', NEWSLETTER, ...options];
+    const key = crypto.randomUUID();
+    const args = [
+      'emails',
+      'send',
+      file,
+      '--tenant',
+      TENANT,
+      '--newsletter',
+      NEWSLETTER,
+      '--idempotency-key',
+      key,
+      ...options,
+    ];
     return (await this.#flow.opsJson<{ email_id: string }>(...args)).email_id;
   }
 
