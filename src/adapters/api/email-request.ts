@@ -7,6 +7,7 @@ import type { Email, EmailContent } from '../../core/newsletter/model/email.ts';
 import { mergeFieldRefusal } from '../../core/newsletter/model/merge-field-refusal.ts';
 import type { Newsletter } from '../../core/newsletter/model/newsletter.ts';
 import { fromAddress } from '../../core/newsletter/sending/bulk-call.ts';
+import { ALL_PARTS } from '../../core/newsletter/sending/test-mail.ts';
 import { ConversionTooSlowError } from '../content/conversion-timeout.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
 import { type emailSchema, MAX_BODY } from './email-schemas.ts';
@@ -40,7 +41,7 @@ export async function toPublication(
   const faults = [
     newsletter === undefined && unknownNewsletter(newsletter_id),
     await segmentFault(segment),
-    await bodyFault({ body, format }),
+    await bodyFault({ subject, body, format, newsletter: newsletter ?? UNKNOWN }),
     !repeat && scheduled_at !== undefined && timeFault(scheduled_at, now),
     !repeat && newsletter !== undefined && (await senderFault(newsletter, deps)),
   ].filter((fault) => fault !== undefined && fault !== false);
@@ -75,17 +76,26 @@ async function segmentFault(segment: string | undefined): Promise<FieldFault | u
   }
 }
 
-async function bodyFault(content: Pick<EmailContent, 'body' | 'format'>): Promise<FieldFault | undefined> {
+/** Stands for a newsletter that does not exist, so that what else is wrong is named with it. */
+const UNKNOWN: Newsletter = { tenant_id: '', newsletter_id: '', name: '', from: '', created_at: '', updated_at: '' };
+
+/** SES takes a call of 1 MB with an inline template (facts: SES v2); the rest is for 50 recipients. */
+const MAX_RENDERED = 900_000;
+
+/** Rendered whole, with all its parts: what a part or the text alternative makes impossible is refused before it is sent. */
+async function bodyFault(content: EmailContent): Promise<FieldFault | undefined> {
   const bytes = Buffer.byteLength(content.body);
   if (bytes > MAX_BODY) {
     const message = `The body has ${bytes} bytes in UTF-8; at most ${MAX_BODY} are possible: shorten it.`;
     return { path: 'body', rule: 'max_bytes', message };
   }
   // With the HTML parser, which most requests do without.
-  const { PostError, postParts } = await import('../post/post-renderer.ts');
+  const { PostError, render } = await import('../post/post-renderer.ts');
   try {
-    await postParts(content);
-    return undefined;
+    const rendered = Buffer.byteLength(JSON.stringify(await render(content, ALL_PARTS)));
+    if (rendered <= MAX_RENDERED) return undefined;
+    const message = `The post has ${rendered} bytes as HTML and text; SES takes ${MAX_RENDERED}: shorten it.`;
+    return { path: 'body', rule: 'max_bytes', message };
   } catch (error) {
     if (error instanceof SegmentError) {
       return { path: 'body', rule: 'segment', message: `A part of the body has no valid segment: ${error.message}` };

@@ -9,7 +9,7 @@ import { escapeHtml } from '../content/escape-html.ts';
 import { htmlToPlainText } from '../content/html-text.ts';
 import { parseSegment } from '../nql/parse-segment.ts';
 import { holdMergeFields } from './hold-merge-fields.ts';
-import { findParts, withParts } from './segment-parts.ts';
+import { findParts, visibleIn, withParts } from './segment-parts.ts';
 
 /** A rendering is a set of shown parts, as the bits of a number. */
 const MAX_PARTS = 30;
@@ -68,7 +68,7 @@ export async function render(content: EmailContent, shown: number): Promise<Rend
   const { html, parts, release } = await postParts(content);
   const own = withParts(html, parts, (part) => (shown & (1 << part)) !== 0);
   const subject = subjectLine(content.subject);
-  const page = withFooter(asDocument(own, subject), content);
+  const page = withFooter(asDocument(own, subject), content, namesLink(release(visibleIn(own))));
   const text = content.format === 'text' ? withTextFooter(content) : release(await htmlToPlainText(page));
   return { subject, html: release(page), text };
 }
@@ -99,9 +99,9 @@ function asDocument(html: string, subject: string): string {
   );
 }
 
-/** Every mail shows a way out, beside the header of RFC 8058 that many programs hide. */
-function withFooter(html: string, content: EmailContent): string {
-  if (namesLink(content)) return html;
+/** Every mail shows a way out, beside the header of RFC 8058 that many programs hide: where its reader sees it. */
+function withFooter(html: string, content: EmailContent, hasLink: boolean): string {
+  if (hasLink) return html;
   const name = escapeHtml(content.newsletter.name);
   const footer = `<p style="font-size:small">You get this because you subscribe to ${name}. <a href="{unsubscribe_url}">Unsubscribe</a></p>`;
   const end = html.search(/<\/body\s*>(?![\s\S]*<\/body)/i);
@@ -110,7 +110,7 @@ function withFooter(html: string, content: EmailContent): string {
 
 function withTextFooter(content: EmailContent): string {
   const { body } = content;
-  if (namesLink(content)) return body;
+  if (namesLink(body)) return body;
   return `${body}\n\n--\nYou get this because you subscribe to ${content.newsletter.name}. Unsubscribe: {unsubscribe_url}\n`;
 }
 
@@ -119,6 +119,6 @@ function withoutFields(subject: string): string {
   return subject.replaceAll(MERGE_USE, '').trim();
 }
 
-function namesLink({ body }: EmailContent): boolean {
-  return mergeUses(body).some(({ field }) => field === 'unsubscribe_url');
+function namesLink(text: string): boolean {
+  return mergeUses(text).some(({ field }) => field === 'unsubscribe_url');
 }

@@ -9,28 +9,34 @@ export interface SegmentPart {
   readonly end: number;
 }
 
-/** The parts in the order of the post. A part inside a hidden part is hidden with it. A part without an end ends with the post. */
+/**
+ * The parts in the order of the post; any element may be one. A part inside a hidden part is hidden with it. An element
+ * without an end ends where HTML lets it end.
+ */
 export function findParts(html: string): readonly SegmentPart[] {
-  const found: (Omit<SegmentPart, 'end'> & { end?: number })[] = [];
+  const found: (Omit<SegmentPart, 'end'> & { end: number })[] = [];
   const open: ((typeof found)[number] | undefined)[] = [];
+  let over = false;
   const parser = new Parser(
     {
-      onopentag(name, { 'data-gh-segment': segment }) {
-        if (name !== 'div') return;
-        const part = segment === undefined ? undefined : { segment, start: parser.startIndex };
+      onopentag(_, { 'data-gh-segment': segment }) {
+        const part = segment === undefined ? undefined : { segment, start: parser.startIndex, end: html.length };
         if (part !== undefined) found.push(part);
         open.push(part);
       },
-      onclosetag(name) {
-        if (name !== 'div') return;
+      onclosetag(_, implied) {
         const part = open.pop();
-        if (part !== undefined) part.end = parser.endIndex + 1;
+        if (part === undefined || over) return;
+        // What another tag ends, ends before it; an element that has no content ends with its own tag.
+        part.end = implied && parser.startIndex !== part.start ? parser.startIndex : parser.endIndex + 1;
       },
     },
     { decodeEntities: true },
   );
-  parser.end(html);
-  return found.map((part) => ({ ...part, end: part.end ?? html.length }));
+  parser.write(html);
+  over = true;
+  parser.end();
+  return found;
 }
 
 /** The HTML with the parts that `isShown` says, and without the others. @param isShown by the number of the part */
@@ -43,4 +49,28 @@ export function withParts(html: string, parts: readonly SegmentPart[], isShown: 
     at = end;
   });
   return shown + html.slice(at);
+}
+
+/** Elements whose text nobody sees. */
+const UNSEEN = new Set(['head', 'title', 'style', 'script', 'template']);
+
+/** The texts and the targets of links that a reader can see. */
+export function visibleIn(html: string): string {
+  let seen = '';
+  const hidden: boolean[] = [];
+  const isHidden = () => hidden.at(-1) ?? false;
+  const parser = new Parser({
+    onopentag(name, { href = '', hidden: attribute, style = '' }) {
+      hidden.push(isHidden() || UNSEEN.has(name) || attribute !== undefined || /display\s*:\s*none/i.test(style));
+      if (name === 'a' && !isHidden()) seen += `${href}\n`;
+    },
+    ontext(text) {
+      if (!isHidden()) seen += text;
+    },
+    onclosetag() {
+      hidden.pop();
+    },
+  });
+  parser.end(html);
+  return seen;
 }

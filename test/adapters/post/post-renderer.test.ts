@@ -48,6 +48,32 @@ describe('a post', () => {
     expect(html).toMatch(/^<html><body><p>x<\/p><p style="font-size:small">.*<\/p><\/body><\/html>$/);
   });
 
+  it.each([
+    [
+      'only a part that the member does not get',
+      '<p>x</p><div data-gh-segment="status:paid"><a href="{unsubscribe_url}">leave</a></div>',
+    ],
+    ['a comment', '<p>x</p><!-- {unsubscribe_url} -->'],
+    [
+      'a style, a script and the head',
+      '<html><head><title>{unsubscribe_url}</title><style>/* {unsubscribe_url} */</style></head><body>x<script>"{unsubscribe_url}"</script></body></html>',
+    ],
+    [
+      'a part that is hidden',
+      '<p hidden>{unsubscribe_url}</p><p style="display: none"><a href="{unsubscribe_url}">x</a></p>x',
+    ],
+  ])('gets a link of its own where %s names one', async (_, html) => {
+    const rendered = await render(post(html, 'html'), 0);
+    expect(rendered.html).toContain('<a href="{unsubscribe_url}">Unsubscribe</a>');
+    expect(rendered.text).toContain('{unsubscribe_url}');
+  });
+
+  it('gets no second link where the member sees the first one', async () => {
+    const html = '<div data-gh-segment="status:paid"><a href="{unsubscribe_url}">leave</a></div>';
+    expect((await render(post(html, 'html'), 1)).html).not.toContain('>Unsubscribe<');
+    expect((await render(post('<p>{unsubscribe_url}</p>', 'html'), 0)).html).not.toContain('>Unsubscribe<');
+  });
+
   it('makes one line of the subject', async () => {
     expect((await render(post('x', 'text', 'a\r\nBcc: b'), 0)).subject).toBe('a Bcc: b');
   });
@@ -93,6 +119,28 @@ describe('parts of a post for some members', () => {
       ['status:free', false],
       ['status:-free', true],
     ]);
+  });
+
+  it.each([
+    ['a paragraph', '<p>a</p><p data-gh-segment="status:paid">secret</p><p>b</p>'],
+    ['a paragraph without an end', '<p>a<p data-gh-segment="status:paid">secret<p>b'],
+    [
+      'a section with a paragraph without an end',
+      '<p>a</p><section data-gh-segment="status:paid"><p>secret</section><p>b</p>',
+    ],
+    ['a list item', '<ul><li>a<li data-gh-segment="status:paid">secret<li>b</ul>'],
+    ['an image', '<p>a</p><img data-gh-segment="status:paid" alt="secret"><p>b</p>'],
+    [
+      'a row',
+      '<table><tr><td>a</td></tr><tr data-gh-segment="status:paid"><td>secret</td></tr><tr><td>b</td></tr></table>',
+    ],
+    ['the last element', 'a<p>b</p><span data-gh-segment="status:paid">secret'],
+  ])('are %s, too', async (_, html) => {
+    const hidden = await render(post(html, 'html'), 0);
+    expect(hidden.html).not.toContain('secret');
+    expect(hidden.text).toMatch(/a.*b/s);
+    const shown = await render(post(html, 'html'), 1);
+    expect(shown.html).toContain('secret');
   });
 
   it('hide what is inside them', async () => {

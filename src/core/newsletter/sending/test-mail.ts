@@ -23,7 +23,7 @@ export interface TestMailResult {
 }
 
 /** Every part of the post is shown, whoever it is for. */
-const ALL_PARTS = 2 ** 30 - 1;
+export const ALL_PARTS = 2 ** 30 - 1;
 const TIMEOUT_MS = 10_000;
 
 /**

@@ -51,8 +51,12 @@ export interface BulkRequest {
   readonly mails: readonly BulkMail[];
 }
 
+/** A call with an inline template may have so many bytes. */
+const MAX_BYTES = 1024 * 1024;
+
 /** Reads a request. A text says what is wrong with it. */
 export function readBulkRequest(body: Buffer): BulkRequest | string {
+  if (body.length > MAX_BYTES) return `The request has ${body.length} bytes; at most ${MAX_BYTES} are possible.`;
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), bulkRequest), body.toString());
   if (!parsed.success) return v.summarize(parsed.issues).slice(0, 300);
   const { FromEmailAddress, ConfigurationSetName, DefaultContent, BulkEmailEntries } = parsed.output;

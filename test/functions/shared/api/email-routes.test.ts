@@ -133,6 +133,8 @@ describe('an email is published', () => {
     ['time too far ahead', { scheduled_at: '2199-01-01T00:00:00Z' }, 'scheduled_at', 'max_value'],
     ['window', { delivery_window_minutes: 0 }, 'delivery_window_minutes', 'min_value'],
     ['body too long', { body: 'あ'.repeat(100_000) }, 'body', 'max_bytes'],
+    ['body, rendered, too long', { body: '"'.repeat(200_000), format: 'text' }, 'body', 'max_bytes'],
+    ['text that cannot be made', { body: `${'<div>'.repeat(20_000)}x`, format: 'html' }, 'body', 'readable'],
     ['subject of two lines', { subject: 'a\nBcc: b' }, 'subject', 'regex'],
     ['field', { colour: 'red' }, 'colour', 'unknown'],
   ])('unless its %s is wrong: nothing is stored or queued', async (_, changes, path, rule) => {
