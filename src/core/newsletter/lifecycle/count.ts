@@ -1,3 +1,4 @@
+import type { Clock } from '../../model/time.ts';
 import type { EmailStore } from '../model/ports.ts';
 import type { CandidateReader } from '../preparation/ports.ts';
 
@@ -7,15 +8,21 @@ export async function countEmail(
   {
     emails,
     candidates,
-  }: { readonly emails: Pick<EmailStore, 'read' | 'change'>; readonly candidates: CandidateReader },
+    clock,
+  }: {
+    readonly emails: Pick<EmailStore, 'read' | 'change'>;
+    readonly candidates: CandidateReader;
+    readonly clock: Clock;
+  },
 ): Promise<number | undefined> {
   const counted = await emails.read(email_id);
   if (counted === undefined || counted.email_count !== undefined || counted.status === 'cancelled') return undefined;
+  const counted_at = clock().toISOString();
   const email_count = await candidates.count(counted);
   for (;;) {
     const email = await emails.read(email_id);
     // The preparation was faster; its number is exact.
     if (email === undefined || email.email_count !== undefined) return undefined;
-    if ((await emails.change(email, { set: { email_count } })) !== undefined) return email_count;
+    if ((await emails.change(email, { set: { email_count, counted_at } })) !== undefined) return email_count;
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/time.ts';
-import { isoAfter } from '../../model/time.ts';
+import { epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
@@ -45,19 +45,26 @@ function isAsFree(found: Email, decided: Email): boolean {
   );
 }
 
+/** Members come and go: a count from earlier than this before the start is an estimate, which is made anew. */
+const COUNT_MS = 10 * 60_000;
+
 function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Change<Email> {
   const now = clock();
   const submitting_at = email.submitting_at ?? now.toISOString();
   const window = email.delivery_window_minutes;
+  // A preparation that is taken over goes on; a start, and a retry, has a window and a count of its own.
+  const isNew = email.status !== 'submitting';
+  const isOld = now.getTime() - epochMs(email.counted_at ?? email.created_at) > COUNT_MS;
+  const old = isNew && email.prepared === undefined && isOld ? (['email_count', 'counted_at'] as const) : [];
   const set = {
     status: 'submitting',
     claim_id,
     submitting_at,
-    ...(window !== undefined && { delivery_deadline: isoAfter(new Date(submitting_at), window * 60_000) }),
+    ...(window !== undefined && isNew && { delivery_deadline: isoAfter(now, window * 60_000) }),
   } as const;
   if (email.prepared !== undefined) return withNextAt(set, now.toISOString(), ['error', 'error_code', 'claim_until']);
   const claim_until = isoAfter(now, limits.claim_ms);
-  return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code']);
+  return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code', ...old]);
 }
 
 async function resetFailed(email_id: string, deps: LockDeps): Promise<void> {

@@ -44,6 +44,9 @@ export async function startEmail(email_id: string, deps: StartDeps): Promise<Sta
     await storage('give the first batches', () => advance(email_id, deps));
     return { result: 'started' };
   }
+  if (email.email_count !== undefined && locked.email_count === undefined) {
+    await deps.queues.prepare({ version: 1, kind: 'count', email_id });
+  }
   return prepareLocked(locked, deps);
 }
 

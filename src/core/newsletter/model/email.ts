@@ -24,6 +24,8 @@ export interface Email {
   readonly delivery_window_minutes?: number;
   /** Members that the count pass found; corrected to the frozen number by the preparation. Absent until counted. */
   readonly email_count?: number;
+  /** When the count pass found email_count; absent: at the publication. */
+  readonly counted_at?: string;
   /** Progress of the preparation while it runs; the next invocation goes on from it. */
   readonly preparation?: Preparation;
   /** Written when every batch is committed: from now on the recipients are fixed. */
@@ -42,7 +44,7 @@ export interface Email {
   /** First time the job was started. */
   readonly submitting_at?: string;
   readonly submitted_at?: string;
-  /** End of the delivery window, fixed when the job is started first. */
+  /** End of the delivery window, counted from the start, or from the retry. */
   readonly delivery_deadline?: string;
   /** Hash of the request that published it: tells a repeated request from another one with the same key. */
   readonly request_hash?: string;

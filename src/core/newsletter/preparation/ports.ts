@@ -45,7 +45,7 @@ export interface Warming {
    * same answer again. Undefined: the domain has no limit any more.
    */
   reserve(domain: string, email_id: string, wanted: number | undefined): Promise<number | undefined>;
-  /** Gives back what the email does not use. */
+  /** Gives back what the email does not use; an email that uses nothing may reserve again. */
   use(domain: string, email_id: string, used: number): Promise<void>;
 }
 

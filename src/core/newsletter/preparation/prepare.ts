@@ -98,8 +98,10 @@ class PreparationPass {
     const domain = this.#warmed;
     if (this.#lease.email.preparation !== undefined || domain === undefined) return;
     const { email_id, email_count } = this.#lease.email;
+    // Members may have come since the count; what is not used is given back.
+    const wanted = email_count === undefined ? undefined : Math.ceil(email_count * 1.01);
     const allowed = await this.#lease.read('reserve the warming allowance', () =>
-      this.#deps.warming.reserve(domain, email_id, email_count),
+      this.#deps.warming.reserve(domain, email_id, wanted),
     );
     if (allowed === undefined) return;
     this.#progress.own_domain_allowed = allowed;

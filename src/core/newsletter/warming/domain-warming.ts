@@ -58,7 +58,10 @@ export function createWarming(store: WarmingStore, clock: Clock): SharedWarming 
         const before = warming.reserved[email_id];
         // A preparation that began yesterday has used yesterday's allowance.
         if (before === undefined || before === used) return { answer: undefined };
-        return { next: { ...warming, reserved: { ...warming.reserved, [email_id]: used } }, answer: undefined };
+        const { [email_id]: _, ...others } = warming.reserved;
+        // Nothing was sent: the email may be tried again on the same day.
+        const reserved = used === 0 ? others : { ...others, [email_id]: used };
+        return { next: { ...warming, reserved }, answer: undefined };
       }),
 
     report: (domain, { bounced, complained }) =>

@@ -131,6 +131,19 @@ describe("an operator's command", () => {
     expect(failed).not.toHaveProperty('error_message');
   });
 
+  it('spreads what a retry sends over a window of its own', async () => {
+    const world = await JobWorld.of({
+      status: 'failed',
+      prepared: PREPARED,
+      delivery_window_minutes: 60,
+      submitting_at: '2026-02-20T10:00:00.000Z',
+      delivery_deadline: '2026-02-20T11:00:00.000Z',
+    });
+    await world.tables.batches.put(batchFor([chunkState('..')], { status: 'failed' }));
+    const email = await retryEmail('email-1', world.deps());
+    expect(email).toMatchObject({ delivery_deadline: '2026-03-01T11:00:00.000Z' });
+  });
+
   it('retries a batch, too, that an event changes at the same moment', async () => {
     const world = await JobWorld.of({ status: 'failed', prepared: { ...PREPARED, recipients: 2 } });
     await world.tables.batches.put(batchFor([chunkState('s.')], { status: 'failed' }));

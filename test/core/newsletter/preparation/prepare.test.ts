@@ -171,6 +171,43 @@ describe('the preparation of an email', () => {
     expect(world.errors).toEqual([[`Email email-1 failed: ${email.error}`, { email_id: 'email-1' }]]);
   });
 
+  it('fails when all members that match are excluded, and says why', async () => {
+    const world = await JobWorld.of();
+    world.give([0, 1, 2].map((n) => candidate(n, { excluded: n < 2 ? 'suppressed' : 'malformed_address' })));
+    expect(await startEmail('email-1', world.deps())).toMatchObject({
+      result: 'failed',
+      reason: expect.stringMatching(/^Each of the 3 members .* is excluded: 2 suppressed, 1 malformed_address\./),
+    });
+    expect(await world.email()).toMatchObject({ status: 'failed' });
+  });
+
+  it.each([
+    ['days before', '2026-02-26T10:00:00.000Z', undefined],
+    ['just before', '2026-03-01T09:59:00.000Z', 5],
+  ])('compares with a count from %s its start only where it is one', async (_, counted_at, count_was) => {
+    const world = await JobWorld.of({ email_count: 5, counted_at });
+    world.give(ten);
+    expect(await startEmail('email-1', world.deps())).toEqual({ result: 'started', ...(count_was && { count_was }) });
+    // It is counted anew meanwhile.
+    expect(world.prepares.map(({ kind }) => kind)).toEqual(count_was === undefined ? ['count'] : []);
+    expect(await world.email()).toMatchObject({ email_count: 10 });
+  });
+
+  it('reserves warming for one percent more than was counted, and gives back the rest', async () => {
+    const newsletter = { ...emailContent().newsletter, fallback_domain: 'fallback.example.com' };
+    const world = await JobWorld.of({ email_count: 100 }, { newsletter }, { batch_size: 1_000 });
+    world.give(Array.from({ length: 101 }, (_, n) => candidate(n)));
+    let wanted: number | undefined;
+    const deps = world.deps();
+    const reserve = async (_: string, __: string, count?: number) => {
+      wanted = count;
+      return count;
+    };
+    await startEmail('email-1', { ...deps, warming: { ...deps.warming, reserve } });
+    expect(wanted).toBe(101);
+    expect((await world.batches()).map((batch) => batch.fallback_sending_domain)).toEqual([false]);
+  });
+
   it('fails, too, when the count is written at the same moment', async () => {
     const world = await JobWorld.of();
     const deps = world.deps();
@@ -259,7 +296,7 @@ describe('the preparation of an email', () => {
           const given = pages.map((members) =>
             members.map(({ paid, excluded }) => candidate(n++, { paid, ...(excluded && { excluded: 'suppressed' }) })),
           );
-          if (n === 0) return;
+          if (given.flat().every(({ excluded }) => excluded !== undefined)) return;
           world.give(...given);
           const ends = new Set(ends_at);
           world.onPage = (index) => {

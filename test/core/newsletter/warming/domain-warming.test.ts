@@ -46,6 +46,13 @@ describe('the allowance of a sending domain and day', () => {
     expect(await warming.reserve(DOMAIN, 'email-2', undefined)).toBe(180);
   });
 
+  it('forgets what an email did not use at all: its next try on the same day gets its share', async () => {
+    const { warming } = warmedOn('2026-03-01');
+    await warming.reserve(DOMAIN, 'email-1', 150);
+    await warming.use(DOMAIN, 'email-1', 0);
+    expect(await warming.reserve(DOMAIN, 'email-1', 150)).toBe(150);
+  });
+
   it('grows with each day, but for a day with many complaints or bounces', async () => {
     const { warming, on } = warmedOn('2026-03-01');
     await warming.reserve(DOMAIN, 'email-1', 200);
