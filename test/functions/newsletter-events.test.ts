@@ -117,6 +117,8 @@ describe('the function of newsletter events', () => {
   it('suppresses an address that bounced for good, or whose owner complained', async () => {
     await handle(message('Bounce', 0, bounce('Permanent', 'General')), message('Complaint', 1), message('Delivery', 2));
     await handle(message('Bounce', 3, bounce('Transient', 'MailboxFull')));
+    // The receiving server refused our sender or our text, and knows the address.
+    await handle(message('Bounce', 3, bounce('Permanent', 'General', '5.7.26')));
     expect(suppressed).toEqual([
       ['hash of m0@example.com', 'bounced'],
       ['hash of m1@example.com', 'complained'],

@@ -68,9 +68,12 @@ function toldBy({ event, bounce, machine }: Message): Told | undefined {
   }
 }
 
-/** A mailbox that is full, and an automatic reply, say nothing of the next mail. */
+/**
+ * A mailbox that is full, and an automatic reply, say nothing of the next mail. A server that refuses the sender or the
+ * content (RFC 3463 §3.8: 5.7.x) says nothing of the address: another newsletter may reach it.
+ */
 function bounced(bounce: Bounce): Told {
-  return errorOfBounce(bounce) === 'INVALID_RECIPIENT'
-    ? { kinds: ['accepted', 'bounced'], suppress: 'bounced' }
-    : { kinds: ['accepted'] };
+  if (errorOfBounce(bounce) !== 'INVALID_RECIPIENT') return { kinds: ['accepted'] };
+  const isPolicy = /^5\.7\./.test(bounce.status ?? '');
+  return { kinds: ['accepted', 'bounced'], ...(!isPolicy && { suppress: 'bounced' }) };
 }

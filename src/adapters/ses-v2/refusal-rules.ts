@@ -29,7 +29,7 @@ export const ENTRY_RULES: readonly RefusalRule[] = [
   {
     code: ['MESSAGE_REJECTED'],
     text: /not verified/i,
-    class: 'settings',
+    class: 'unverified',
     because: 'The sender (in the sandbox: a recipient) is not verified in this region.',
   },
   {
@@ -60,7 +60,7 @@ export const CALL_RULES: readonly RefusalRule[] = [
     because: 'SES reports the quota under several codes; the words are the same.',
   },
   {
-    code: ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 'LimitExceededException'],
+    code: ['TooManyRequestsException', 'ThrottlingException', 'Throttling'],
     class: 'throttled',
     because: 'SES refuses calls above the rate and drops them: nothing of the call is accepted.',
   },
@@ -78,9 +78,14 @@ export const CALL_RULES: readonly RefusalRule[] = [
     because: 'An operator has to mend a setting or a right, or AWS has to resume sending.',
   },
   {
+    code: ['LimitExceededException'],
+    class: 'transient',
+    because: 'A limit of resources is no rate: it is tried again as often as a failure, and then an operator looks.',
+  },
+  {
     text: /not verified/i,
-    class: 'settings',
-    because: 'SES reports a sender that is not verified as MessageRejected.',
+    class: 'unverified',
+    because: 'SES reports a sender (in the sandbox: a recipient) that is not verified as MessageRejected.',
   },
   {
     code: ['MessageRejected', 'BadRequestException', 'ValidationException', 'SerializationException'],

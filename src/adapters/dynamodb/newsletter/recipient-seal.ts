@@ -1,7 +1,12 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { SEALED } from '../../../core/model/notification.ts';
-import type { Chunk, Recipient } from '../../../core/newsletter/model/chunk.ts';
-import type { Sealer, SealOwner } from '../../sealing/sealer.ts';
+import {
+  type Chunk,
+  type ChunkKey,
+  type Recipient,
+  UnreadableChunkError,
+} from '../../../core/newsletter/model/chunk.ts';
+import { type Sealer, type SealOwner, SealRefusedError } from '../../sealing/sealer.ts';
 
 /** The recipients of a chunk as one sealed text: lists instead of objects, compressed, as the write is paid by its size. */
 export async function sealRecipients({ tenant_id, recipients, ...key }: Chunk, sealer: Sealer): Promise<string> {
@@ -20,14 +25,30 @@ export async function openRecipients(
   sealed: string,
   sealer: Sealer,
 ): Promise<readonly Recipient[]> {
-  const text = await sealer.open(ownerOf({ tenant_id, ...key }), sealed);
-  const rows: string[][] = JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString());
-  return rows.map(([member_id = '', member_uuid = '', member_email = '', member_name]) => ({
+  const text = await sealer.open(ownerOf({ tenant_id, ...key }), sealed).catch((error: unknown) => {
+    // Another error is KMS's or storage's, and may pass.
+    throw error instanceof SealRefusedError ? unreadable(key, error) : error;
+  });
+  return rowsIn(text, key).map(([member_id = '', member_uuid = '', member_email = '', member_name]) => ({
     member_id,
     member_uuid,
     member_email,
     ...(member_name !== undefined && { member_name }),
   }));
+}
+
+function rowsIn(text: string, key: ChunkKey): string[][] {
+  try {
+    return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString());
+  } catch (error) {
+    throw unreadable(key, error);
+  }
+}
+
+function unreadable({ batch_id, chunk }: ChunkKey, cause: unknown): UnreadableChunkError {
+  return new UnreadableChunkError(`Chunk ${chunk} of batch ${batch_id} was altered, or sealed for another place.`, {
+    cause,
+  });
 }
 
 /** A chunk opens in its place only. */

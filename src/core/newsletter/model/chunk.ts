@@ -23,6 +23,11 @@ export interface Chunk extends ChunkKey {
   readonly recipients: readonly Recipient[];
 }
 
+/** The recipients of a chunk can never be read: they were altered, sealed for another place, or are gone. */
+export class UnreadableChunkError extends Error {
+  override readonly name = 'UnreadableChunkError';
+}
+
 /** One call to the provider for recipients of a chunk; between its claim and its record the outcome is unknown. */
 export interface Call {
   readonly call_id: string;

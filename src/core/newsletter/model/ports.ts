@@ -119,6 +119,7 @@ export interface BatchStore {
 /** A chunk is decrypted by itself, so that one that cannot be decrypted holds up no other. */
 export interface SealedChunk {
   readonly chunk: number;
+  /** @throws UnreadableChunkError when no repetition helps */
   open(): Promise<Chunk>;
 }
 

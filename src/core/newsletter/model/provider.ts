@@ -51,6 +51,7 @@ export type EntryAnswer =
  * - overloaded: 503, tried up to 30 times
  * - throttled: the rate is exceeded; costs no try
  * - quota: the quota of the day is used up; costs no try, pauses
+ * - unverified: the sender, or in SES's sandbox a recipient, is not verified
  * - settings: an operator has to mend something (sender not verified, sending paused, rights): the email fails
  */
 export const REFUSAL_CLASSES = [
@@ -60,6 +61,7 @@ export const REFUSAL_CLASSES = [
   'overloaded',
   'throttled',
   'quota',
+  'unverified',
   'settings',
 ] as const;
 

@@ -1,14 +1,16 @@
 import { isoAfter } from '../../model/time.ts';
+import { placesOf } from '../accounting/chunk-changes.ts';
 import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
-import type { Chunk, ChunkKey, ChunkState } from '../model/chunk.ts';
+import { type Chunk, type ChunkKey, type ChunkState, UnreadableChunkError } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
 import type { Change, SealedChunk } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
-import { retryStorage } from '../storage/retry-storage.ts';
+import { retryStorage, StopRetrying } from '../storage/retry-storage.ts';
 import { withSample } from '../views/throughput.ts';
 import { ExclusionChecks } from './exclusion-checks.ts';
 import type { SendDeps } from './send-deps.ts';
+import type { Stop } from './stop.ts';
 
 /** Another sender took the batch over. */
 export class BatchLostError extends Error {
@@ -43,6 +45,8 @@ export class BatchWork {
   /** The next one of them, decrypted. */
   #opened: Chunk | undefined;
   readonly checks = new ExclusionChecks();
+  /** Chunks that can never be read, and why. */
+  readonly #unreadable = new Map<number, string>();
 
   constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
     this.email = claimed.email;
@@ -81,8 +85,38 @@ export class BatchWork {
     this.states = this.states.map((known) => (known.chunk === state.chunk ? state : known));
   }
 
-  /** The recipients of a chunk. One read brings those of the next chunks that have somebody to send to, too. */
-  async chunk(number: number): Promise<Chunk> {
+  /**
+   * The recipients of a chunk; undefined where they can never be read, which holds up no other chunk. One read brings
+   * those of the next chunks that have somebody to send to, too.
+   */
+  async chunk(number: number): Promise<Chunk | undefined> {
+    try {
+      return await this.#readChunk(number);
+    } catch (error) {
+      if (!(error instanceof UnreadableChunkError)) throw error;
+      this.#unreadable.set(number, error.message);
+      return undefined;
+    }
+  }
+
+  isUnreadable(chunk: number): boolean {
+    return this.#unreadable.has(chunk);
+  }
+
+  /** The end of a batch that has recipients left who can never be read. */
+  get unreadable(): Stop | undefined {
+    const [why] = this.#unreadable.values();
+    if (why === undefined) return undefined;
+    const lost = this.states.filter(({ chunk }) => this.isUnreadable(chunk));
+    const count = lost.reduce((sum, { states }) => sum + placesOf(states, RECIPIENT_STATES.pending).length, 0);
+    return {
+      kind: 'fail',
+      refusal: { class: 'settings', reason: 'unreadable_recipients', message: why },
+      what: `Nobody can read ${count} recipients of the batch any more`,
+    };
+  }
+
+  async #readChunk(number: number): Promise<Chunk> {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened?.chunk === number) return opened;
@@ -94,8 +128,12 @@ export class BatchWork {
       this.#ahead = new Map(found.map((sealed) => [sealed.chunk, sealed]));
     }
     const sealed = this.#ahead.get(number);
-    if (sealed === undefined) throw new Error(`Chunk ${number} of batch ${batch_id} is missing.`);
-    return this.storage('open a chunk', () => sealed.open());
+    if (sealed === undefined) throw new UnreadableChunkError(`Chunk ${number} of batch ${batch_id} is missing.`);
+    const open = () =>
+      sealed.open().catch((error: unknown) => {
+        throw error instanceof UnreadableChunkError ? new StopRetrying(error) : error;
+      });
+    return this.storage('open a chunk', open);
   }
 
   /** The recipients of a chunk that an earlier read brought along; undefined where that did not, or they do not open. */
@@ -172,7 +210,11 @@ export class BatchWork {
 
   /** Whether a refusal of one mail alone is its recipient's, and not the post's. */
   get post_is_known(): boolean {
-    return this.judges_alone || this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
+    return this.judges_alone || this.is_accepted;
+  }
+
+  get is_accepted(): boolean {
+    return this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
   }
 
   /** A sign of life when the last one is old. */

@@ -18,7 +18,7 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
     await acceptFromEvents(work);
     const until = whenToGoOn(work);
     if (until !== undefined) return { kind: 'wait', until, everyone: false };
-    const refused = givenUp(work);
+    const refused = work.unreadable ?? givenUp(work);
     if (refused !== undefined) return refused;
     const done = await work.trySave({
       set: { status: 'submitted', provider_failures: 0 },
@@ -31,7 +31,8 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
 /** For the recipients that are not at their end, the first time when one may be sent. */
 function whenToGoOn(work: BatchWork): string | undefined {
   const now = work.deps.clock();
-  return work.states.flatMap((state) => timesOf(state, now, work)).sort()[0];
+  const readable = work.states.filter(({ chunk }) => !work.isUnreadable(chunk));
+  return readable.flatMap((state) => timesOf(state, now, work)).sort()[0];
 }
 
 function timesOf(state: ChunkState, now: Date, { batch, deps: { limits } }: BatchWork): string[] {
@@ -53,7 +54,11 @@ function givenUp({ states, batch, deps: { limits } }: BatchWork): Stop | undefin
   const [reason] = reasons;
   return reason === undefined
     ? undefined
-    : { kind: 'fail', refusal: { class: 'transient', reason }, recipients: reasons.length };
+    : {
+        kind: 'fail',
+        refusal: { class: 'transient', reason },
+        what: `The provider refused ${reasons.length} of the batch for the time being, in all tries`,
+      };
 }
 
 /**

@@ -24,6 +24,8 @@ export interface Judged {
   readonly state: ChunkState;
   readonly tries_before: number;
   readonly provider_failures: number;
+  /** The provider has accepted a mail of the batch: its sender is verified. */
+  readonly is_accepted: boolean;
   /** The provider has accepted the post, or it was tried with everybody: a refusal is the recipient's. */
   readonly post_is_known: boolean;
   readonly limits: JobLimits;
@@ -42,10 +44,13 @@ export function judgeAnswer(answer: BulkAnswer, given: Judged): Judgement {
   }
 }
 
-function judgeEntries(answers: readonly EntryAnswer[], given: Judged): Judgement {
+function judgeEntries(answers: readonly EntryAnswer[], judged: Judged): Judgement {
+  const given = { ...judged, is_accepted: judged.is_accepted || answers.some(({ accepted }) => accepted) };
   const outcomes = given.entries.map((n, i) => entryOutcome(n, answers[i], given));
   const refusals = answers.flatMap((answer) => (answer.accepted ? [] : [answer.refusal]));
-  const settings = refusals.find((refusal) => refusal.class === 'settings');
+  const settings = refusals.find(
+    (refusal) => refusal.class === 'settings' || (refusal.class === 'unverified' && !given.is_accepted),
+  );
   const limited = limitOf(refusals);
   const stop = settings ? ({ kind: 'fail', refusal: settings } as const) : limited && waitFor(limited, given);
   return { outcomes, provider_failures: 0, ...(stop && { stop }), ...(limited && { limited }) };
@@ -73,6 +78,8 @@ function entryOutcome(n: number, answer: EntryAnswer | undefined, given: Judged)
     case 'recipient':
     case 'content':
       return { n, state: 'failed', reason };
+    case 'unverified':
+      return given.is_accepted ? { n, state: 'failed', reason } : { n, state: 'pending' };
     case 'transient':
     case 'overloaded':
       return { n, state: 'pending', tries: Math.max(given.state.tries[n] ?? 0, given.tries_before) + 1, reason };
@@ -106,6 +113,9 @@ function judgeRefusal(refusal: Refusal, given: Judged): Judgement {
         stop: waitFor(refusal.class, given),
         limited: refusal.class,
       };
+    case 'unverified':
+      if (given.is_accepted) return judgeRefusal({ ...refusal, class: 'recipient' }, { ...given, post_is_known: true });
+      return { outcomes: pending, provider_failures, stop: { kind: 'fail', refusal } };
     case 'settings':
       return { outcomes: pending, provider_failures, stop: { kind: 'fail', refusal } };
   }

@@ -49,9 +49,10 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
     return freed ?? { kind: 'not-made' };
   }
   const answer = await callProvider({ ...content, timeout_ms }, work);
-  const { provider_failures, post_is_known } = work;
+  const { provider_failures, is_accepted, post_is_known } = work;
   const { tries_before = 0 } = work.batch;
-  const given = { entries, state: claimed.state, tries_before, provider_failures, post_is_known, limits, now: clock() };
+  const made = { entries, state: claimed.state, tries_before, provider_failures };
+  const given = { ...made, is_accepted, post_is_known, limits, now: clock() };
   const judgement = judgeAnswer(answer, given);
   const stopped = keep(await record(judgement.outcomes), work);
   if (stopped !== undefined) return stopped;

@@ -187,13 +187,12 @@ async function leave(stop: Stop, work: BatchWork): Promise<SendReport> {
   }
 }
 
-function failed({ refusal, recipients }: Extract<Stop, { kind: 'fail' }>): Change<Batch> {
+function failed({ refusal, what = 'The provider refused the batch' }: Extract<Stop, { kind: 'fail' }>): Change<Batch> {
   const { reason, message = reason, status_code } = refusal;
-  const what = recipients === undefined ? 'the batch' : `${recipients} of the batch in all tries for the time being`;
   return {
     set: {
       status: 'failed',
-      error_message: `The provider refused ${what}: ${message}`,
+      error_message: `${what}: ${message}${/[.!?]$/.test(message) ? '' : '.'}`,
       error_data: JSON.stringify({ code: BULK_EMAIL_SEND_FAILED, reason }),
       ...(status_code !== undefined && { error_status_code: status_code }),
     },

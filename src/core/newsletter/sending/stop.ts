@@ -12,8 +12,8 @@ export type Stop =
   | {
       readonly kind: 'fail';
       readonly refusal: Refusal;
-      /** So many recipients were refused for the time being in all their tries, and others were not. */
-      readonly recipients?: number;
+      /** What happened, for people; absent: the provider refused the batch. */
+      readonly what?: string;
     }
   /** An outcome could be queued only; storage is down. */
   | { readonly kind: 'storage' };

@@ -5,6 +5,7 @@ import { createMemoryDataKeys } from '../../../../src/adapters/memory/memory-dat
 import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createLocalKeyWrap } from '../../../../src/adapters/sealing/local-key-wrap.ts';
 import { createSealer } from '../../../../src/adapters/sealing/sealer.ts';
+import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
 import { chunkOf, recipient } from '../../../support/newsletter/job-rows.ts';
 
 describe('sealed recipients', () => {
@@ -31,7 +32,7 @@ describe('sealed recipients', () => {
     'open in their place only, not in another one: %o',
     async (place) => {
       const sealed = await sealRecipients(chunk, sealer);
-      await expect(openRecipients({ ...chunk, ...place }, sealed, sealer)).rejects.toThrow();
+      await expect(openRecipients({ ...chunk, ...place }, sealed, sealer)).rejects.toThrow(UnreadableChunkError);
     },
   );
 });

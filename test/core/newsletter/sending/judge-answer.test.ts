@@ -7,6 +7,7 @@ import { chunkState } from '../../../support/newsletter/job-rows.ts';
 const NOW = new Date('2026-03-01T10:00:00.000Z');
 const at = (ms: number) => new Date(NOW.getTime() + ms).toISOString();
 const given = (provider_failures = 0, entries = [0, 1], tries = {}, tries_before = 0) => ({
+  is_accepted: false,
   entries,
   tries_before,
   state: chunkState('>>', { tries }),
@@ -119,6 +120,37 @@ describe('a call that was answered entry by entry', () => {
 
   it('takes an entry without an answer for uncertain', () => {
     expect(answered(['ok']).outcomes[1]).toEqual({ n: 1, state: 'uncertain' });
+  });
+});
+
+describe('an identity that is not verified', () => {
+  const entry = (accepted: boolean) =>
+    accepted ? ({ accepted, message_id: 'id' } as const) : ({ accepted, refusal: refusal('unverified') } as const);
+  const answered = (...entries: boolean[]) => ({ kind: 'answered', entries: entries.map(entry) }) as const;
+
+  it('is the recipient where others of the call were accepted, or others before: the rest goes on', () => {
+    const [among, alone] = [
+      judgeAnswer(answered(true, false), given()),
+      judgeAnswer(answered(false), { ...given(0, [1]), is_accepted: true }),
+    ];
+    for (const judged of [among, alone]) {
+      expect(judged.outcomes.at(-1)).toEqual({ n: 1, state: 'failed', reason: 'because_unverified' });
+      expect(judged).not.toHaveProperty('stop');
+    }
+  });
+
+  it('is the sender where nobody was accepted: the batch fails, and everybody stays to be sent to', () => {
+    const judged = judgeAnswer(answered(false, false), given());
+    expect(judged.outcomes.map(({ state }) => state)).toEqual(['pending', 'pending']);
+    expect(judged.stop).toMatchObject({ kind: 'fail' });
+    expect(refused('unverified').stop).toMatchObject({ kind: 'fail' });
+  });
+
+  it('is found among the recipients of a call that was refused as a whole', () => {
+    expect(refused('unverified', { ...given(), is_accepted: true })).toMatchObject({ halve: true });
+    expect(refused('unverified', { ...given(0, [1]), is_accepted: true }).outcomes).toEqual([
+      { n: 1, state: 'failed', reason: 'because_unverified' },
+    ]);
   });
 });
 

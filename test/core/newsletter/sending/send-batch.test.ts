@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
+import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chunk.ts';
 import { withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
@@ -130,6 +131,33 @@ describe('a batch in its slot', () => {
     };
     await expect(sendBatch(MESSAGE, { ...deps, chunks })).rejects.toThrow(StorageUnavailableError);
     expect(await world.states()).toBe('ssss..');
+  });
+
+  it('sends all but a chunk that can never be read, and fails with the reason', async () => {
+    const world = await sending(['..', '..', '..']);
+    const deps = world.deps();
+    let opened = 0;
+    const readChunks: typeof deps.chunks.readChunks = async (...args) =>
+      (await deps.chunks.readChunks(...args)).map((sealed) => ({
+        ...sealed,
+        open: async () => {
+          opened += sealed.chunk === 1 ? 1 : 0;
+          if (sealed.chunk === 1) throw new UnreadableChunkError('altered');
+          return sealed.open();
+        },
+      }));
+    const begun = world.now.getTime();
+    expect(await sendBatch(MESSAGE, { ...deps, chunks: { ...deps.chunks, readChunks } })).toMatchObject({
+      result: 'failed',
+    });
+    expect(await world.states()).toBe('ss..ss');
+    expect([opened <= 2, world.now.getTime() - begun], 'no retries of storage').toEqual([true, 0]);
+    expect((await world.batches())[0]).toMatchObject({
+      status: 'failed',
+      counts: { pending: 2, submitted: 4 },
+      error_message: 'Nobody can read 2 recipients of the batch any more: altered.',
+      error_data: JSON.stringify({ code: 'BULK_EMAIL_SEND_FAILED', reason: 'unreadable_recipients' }),
+    });
   });
 
   it('takes no more than pacing grants in one call', async () => {
