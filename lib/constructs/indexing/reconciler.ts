@@ -12,7 +12,7 @@ import type { DueIndexerProps } from './due-indexer.ts';
 
 /**
  * Walks NotificationLog slowly, and takes in the rows that the due-indexer missed
- * (docs/decisions/delivery/untrusted-rows.md#0080).
+ * (docs/decisions/delivery/taking-rows-in.md#0080).
  */
 export class Reconciler extends Construct {
   readonly function: ServiceFunction;

@@ -59,7 +59,7 @@ const AT_ONCE = 8;
 
 /**
  * Walks the table and takes in each row that the stream's indexer never took in, by the indexer's own use case
- * (docs/decisions/delivery/untrusted-rows.md#0080). It reads slowly, and can go on later from where it stopped.
+ * (docs/decisions/delivery/taking-rows-in.md#0080). It reads slowly, and can go on later from where it stopped.
  */
 export async function reconcile(
   { dry_run, after }: { readonly dry_run: boolean; readonly after?: PageCursor },
