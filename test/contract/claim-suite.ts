@@ -216,10 +216,21 @@ export function claimSuite(store: () => StoreUnderTest): void {
     ['delivery_by_attempt', { 0: 'delivered' }],
     ['give_up', 'INVALID_RECIPIENT'],
     ['is_deleted', true],
+    ['recipient_address', 'other@example.com'],
+    ['message_body', 'other words'],
+    ['fallback_recipient', 'other@example.com'],
   ])('changes nothing when %s has changed since', async (column, value) => {
     const row = await put();
     await store().put({ ...row, [column]: value });
     expect(await store().rows.change(row, { set: { error_message: 'late' } })).toBe(false);
     expect(await store().get(row.log_id)).not.toHaveProperty('error_message');
+  });
+
+  it('changes a row with content that was there when it was read', async () => {
+    const row = fresh();
+    await store().put({ ...row, recipient_address: 'a@example.com', message_body: 'words', subject: null });
+    const read = await store().rows.read(row.log_id);
+    if (!read) throw new Error('the row is missing');
+    expect(await store().rows.change(read, { set: { error_message: 'in time' } })).toBe(true);
   });
 }

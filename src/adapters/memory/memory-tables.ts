@@ -16,7 +16,8 @@ import type { Clock } from '../../core/model/time.ts';
 import { setAside } from '../../core/model/work/set-aside.ts';
 import { workQueuePrefix } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
-import { CLAIM_COLUMNS, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { claimGuard, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
+import { columnsOf } from '../dynamodb/table/guarded-update.ts';
 import { memoryDueIndex } from './memory-due-index.ts';
 import { memoryRowScan } from './memory-row-scan.ts';
 import { MemoryShards } from './memory-shards.ts';
@@ -73,7 +74,7 @@ export class MemoryTables implements IndexStore {
     },
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      if (!this.#isAsRead(was, CLAIM_COLUMNS)) return this.#wasApplied(was.log_id, change);
+      if (!this.#isAsRead(was, claimGuard(was))) return this.#wasApplied(was.log_id, change);
       this.#apply(was.log_id, change);
       return true;
     },
@@ -90,7 +91,7 @@ export class MemoryTables implements IndexStore {
   readonly eventRows: EventRows = {
     read: async (log_id) => this.row(log_id),
     change: async (was, change) => {
-      if (!this.#isAsRead(was, EVENT_COLUMNS)) return this.#wasApplied(was.log_id, change);
+      if (!this.#isAsRead(was, columnsOf(was, EVENT_COLUMNS))) return this.#wasApplied(was.log_id, change);
       this.#apply(was.log_id, change);
       return true;
     },
@@ -162,9 +163,9 @@ export class MemoryTables implements IndexStore {
     return row !== undefined && wasApplied(row, { set: { ...set, updated_at }, remove });
   }
 
-  #isAsRead(was: NotificationRow, columns: readonly (keyof NotificationRow)[]): boolean {
-    const row = this.row(was.log_id);
-    return row !== undefined && isSame({ ...row }, { ...was }, columns);
+  #isAsRead({ log_id }: NotificationRow, guard: ForeignRow): boolean {
+    const row = this.row(log_id);
+    return row !== undefined && isSame({ ...row }, guard, Object.keys(guard));
   }
 
   /** @param change.by who wrote the row last: every write but a claim leaves our name */

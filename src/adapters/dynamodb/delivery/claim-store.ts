@@ -7,8 +7,8 @@ import { workQueuePrefix } from '../../../core/model/work-index.ts';
 import { gather, SETTLE_WAIT_MS, SETTLEMENT_HOLD_MS } from '../../batching/gather.ts';
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
-import { CLAIM_COLUMNS } from '../table/guarded-columns.ts';
-import { columnsOf, createGuardedUpdates, type GuardedUpdate } from '../table/guarded-update.ts';
+import { claimGuard } from '../table/guarded-columns.ts';
+import { createGuardedUpdates, type GuardedUpdate } from '../table/guarded-update.ts';
 import { toNotificationRow, toValue } from '../table/item.ts';
 import { createRowReader } from '../table/row-reader.ts';
 
@@ -77,7 +77,7 @@ export function createClaimStore(
 
     change: (row, change) => {
       const applied = (found: NotificationRow, set: RowChange['set']) => wasApplied(found, { ...change, set });
-      return guarded.alone(updateOf(row, change, columnsOf(row, CLAIM_COLUMNS)), applied);
+      return guarded.alone(updateOf(row, change, claimGuard(row)), applied);
     },
 
     settle: (row, change) =>

@@ -1,3 +1,4 @@
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../core/model/notification.ts';
 
 /** Columns that say how far a row has come. Each claim changes `last_attempt`, so a claim in between is noticed. */
@@ -15,6 +16,19 @@ export const CLAIM_COLUMNS = [
   'give_up',
   'is_deleted',
 ] as const satisfies readonly (keyof NotificationRow)[];
+
+/**
+ * What a plan for a row depends on, with its values as they were read. Content that its writer puts into the row between
+ * the read and the claim stops the claim: what is stored would go to the former recipient.
+ */
+export function claimGuard(row: NotificationRow): Record<string, unknown> {
+  const read: Readonly<Record<string, unknown>> = { ...row };
+  const absent = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].filter((column) => (read[column] ?? null) === null);
+  return Object.fromEntries([
+    ...CLAIM_COLUMNS.map((column) => [column, read[column]]),
+    ...absent.map((column) => [column, undefined]),
+  ]);
+}
 
 /** For delivery events: two of them can come at once, and neither changes the row's state. */
 export const EVENT_COLUMNS = [...STATE_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
