@@ -143,7 +143,9 @@ function planEnded(
   const known = typeof row['history_bucket'] === 'string';
   const moved = storable ? moveContent(row, { notes: !known }) : { remove: [] };
   const host = storable ? hostOf(row) : { set: {}, remove: [] };
-  const remove = [...moved.remove, ...host.remove, ...(given_up ? [] : keysOf(row))];
+  // Until a worker has written the record that a delivered row owes, it is work.
+  const owes = row['send_status'] === 'SUCCESS' && typeof row['record_due'] === 'string';
+  const remove = [...moved.remove, ...host.remove, ...(given_up || owes ? [] : keysOf(row))];
   // Not even a time: each write of a row with content brings it here again.
   if ((known || given_up) && remove.length === 0) return { do: 'ignore' };
   const expires_at = known && typeof row['expires_at'] === 'number' ? row['expires_at'] : history.expires_at;

@@ -178,6 +178,17 @@ describe('content that its writer puts into a row that was taken in', () => {
     expect(index({ ...taken, ...state })).toEqual({ do: 'ignore' });
   });
 
+  it('leaves a delivered row in the work index that owes its record', () => {
+    const owing = {
+      send_status: 'SUCCESS',
+      record_due: '{}',
+      work_queue: 'due#important#1',
+      work_at: T0.toISOString(),
+    };
+    const plan = index({ ...taken, channel: 'slack', priority: 'important', ...owing, ...content });
+    expect(plan).toMatchObject({ ...corrected, remove: gone });
+  });
+
   it.each([
     ['waits for its retry', { send_status: 'RETRY' }],
     ['is dead', { work_queue: 'dead#important#1', failure_reason: 'MAX_RETRIES' }],
