@@ -20,9 +20,13 @@ export interface Memory {
   readonly knownArrived: readonly string[];
   /** How often an operator sent a notification again. */
   readonly redriven: Readonly<Record<string, number>>;
+  /** The attempts that had been claimed when the writer of a notification changed its recipient. */
+  readonly corrected: Readonly<Record<string, number>>;
+  /** Notifications whose producer was told that they are accepted. */
+  readonly handedOver: readonly string[];
 }
 
-export const NOTHING_YET: Memory = { accepted: {}, knownArrived: [], redriven: {} };
+export const NOTHING_YET: Memory = { accepted: {}, knownArrived: [], redriven: {}, corrected: {}, handedOver: [] };
 
 /** What came of an observation. */
 export interface Judged {
@@ -63,6 +67,15 @@ export function redriven(memory: Memory, log_ids: readonly string[]): Memory {
   return { ...memory, redriven: times };
 }
 
+/** Its writer puts another recipient into a row: the attempts that are claimed from now on go there. */
+export function corrected(memory: Memory, { log_id, last_attempt }: Stored): Memory {
+  return { ...memory, corrected: { ...memory.corrected, [String(log_id)]: Number(last_attempt ?? -1) } };
+}
+
+export function handedOver(memory: Memory, log_id: string): Memory {
+  return { ...memory, handedOver: [...memory.handedOver, log_id] };
+}
+
 export interface Send {
   readonly log_id: string;
   readonly attempt: number;
@@ -77,7 +90,10 @@ export interface Send {
 export function sent(memory: Memory, send: Send, row: Stored | undefined, records: readonly Stored[]): Judged {
   const { log_id, attempt, recipient, now, late } = send;
   const violations: string[] = [];
-  if (recipient !== `${log_id}@example.com`) violations.push('9: sent to another recipient');
+  const since = memory.corrected[log_id] ?? Number.POSITIVE_INFINITY;
+  const known = recipient === `${log_id}@example.com` && attempt <= since;
+  if (!known && !(recipient === `new-${log_id}@example.com` && since < Number.POSITIVE_INFINITY))
+    violations.push(`9: sent to ${recipient === `${log_id}@example.com` ? 'its former' : 'another'} recipient`);
   if (late) return { memory, violations };
   if (row?.['send_status'] !== 'SENDING') violations.push(`2: sent while its row is ${row?.['send_status']}`);
   else if (row['last_attempt'] !== attempt) violations.push('2: sent by a claim that another one has followed');
@@ -158,7 +174,17 @@ export interface End {
   readonly letters: readonly unknown[];
 }
 
-export function ended(memory: Memory, { rows, records, letters }: End): readonly string[] {
+export function ended(memory: Memory, end: End): readonly string[] {
+  const missing = memory.handedOver.filter((accepted) => !end.rows.some(({ log_id }) => log_id === accepted));
+  return [...missing.map(() => '1: accepted from its producer, and no row'), ...rowsEnded(memory, end)];
+}
+
+/** What the table's document has in a row, and must leave it. */
+const CONTENT = ['recipient_address', 'subject', 'message_body', 'fallback_recipient'];
+/** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
+const FAILED_OVER: ReadonlySet<unknown> = new Set(['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT']);
+
+function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly string[] {
   return rows.flatMap((row) => {
     const { log_id, send_status, failure_reason, work_queue = '', last_attempt } = row;
     const [violations, queue] = [[] as string[], String(work_queue)];
@@ -166,7 +192,7 @@ export function ended(memory: Memory, { rows, records, letters }: End): readonly
     if (!finished || queue.startsWith('due'))
       violations.push(`1: lost: ${send_status} ${failure_reason ?? ''} ${queue} at the end`);
     if (row['record_due'] !== undefined) violations.push('6: it owes its record at the end');
-    if (JSON.stringify(row).includes('@')) violations.push('14: an address is left in the clear');
+    if (CONTENT.some((column) => (row[column] ?? null) !== null)) violations.push('14: content is left in the clear');
     const its = records.filter(({ original_log_id }) => original_log_id === log_id);
     const told = its.some(({ retry_status }) => retry_status === 'SUCCESS') && memory.accepted[String(log_id)];
     if (send_status === 'SUCCESS' && !told) violations.push('1: SUCCESS without an acceptance and its record');
@@ -175,6 +201,9 @@ export function ended(memory: Memory, { rows, records, letters }: End): readonly
     const numbers = its.map(({ retry_attempt }) => Number(retry_attempt)).filter((number) => number >= first);
     if (numbers.length !== Number(last_attempt) + 1 - first) violations.push('6: an attempt has no record');
     if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
+    const goesOn = row['fallback_channel'] !== undefined && FAILED_OVER.has(failure_reason);
+    const successors = rows.filter(({ predecessor_log_id }) => predecessor_log_id === log_id);
+    if (successors.length !== (goesOn ? 1 : 0)) violations.push(`1: ${successors.length} successors`);
     return violations;
   });
 }

@@ -4,6 +4,8 @@ import type { Scope } from '../world/scope.ts';
 interface NamedScope extends Omit<Scope, 'faults'> {
   /** What meets in it. */
   readonly about: string;
+  /** Faults with which `npm test` explores it, so that it takes a second or two; 1 unless given. */
+  readonly everyday?: 0;
 }
 
 /** Refused for good: two receives bring its message to the dead-letter queue. */
@@ -36,6 +38,58 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   'redriven-paced': {
     about: 'a death, a redrive, and a budget that grants nothing',
     ...{ ...dead, workers: 4, redrives: 1, pacing: 'account' as const, postpones: 1 },
+  },
+  gathered: {
+    about: 'two rows in a batch, whose outcomes share calls',
+    workers: 2,
+    rows: 2,
+    batch: 2,
+    gathering: true,
+  },
+  'failed-over': {
+    about: 'a wrong recipient, and a fallback channel',
+    ...{ workers: 3, script: ['INVALID_RECIPIENT'] as const, fallback: true as const },
+  },
+  breaker: {
+    about: 'two rows of a provider that is down once',
+    ...{ workers: 2, rows: 2, breakers: true as const, script: ['SERVER_OVERLOAD'] as const },
+  },
+  'breaker-kept': {
+    everyday: 0,
+    about: 'the same, and an instance that keeps what it knows',
+    ...{
+      workers: 2,
+      rows: 2,
+      breakers: true as const,
+      script: ['SERVER_OVERLOAD'] as const,
+      instances: 'kept' as const,
+    },
+  },
+  'taken-in': {
+    about: 'a row of another writer, the indexer, a sweep',
+    foreign: true,
+    indexings: 2,
+    sweeps: 1,
+    workers: 1,
+  },
+  corrected: {
+    about: 'a worker, the indexer, and a writer who corrects the recipient',
+    edits: 1,
+    indexings: 2,
+    workers: 2,
+  },
+  'corrected-dead': {
+    everyday: 0,
+    about: 'a death, a redrive, and a writer who corrects the recipient',
+    ...{ ...dead, workers: 3, redrives: 1, edits: 1, indexings: 1 },
+  },
+  'handed-over': {
+    everyday: 0,
+    about: 'two requests of a producer with one key',
+    messages: 0,
+    rows: 0,
+    requests: 2,
+    workers: 2,
   },
 };
 

@@ -6,9 +6,9 @@ import { type Call, Moment, type Outcome, type Program, type Troupe } from './ac
 import { worker } from './channel-program.ts';
 import { type Ending, INJECTED, inAnotherRound, pauseEnd, postponementOf, refusalOf, silenceOf } from './endings.ts';
 import type { Ground } from './ground.ts';
-import { operator, teller } from './programs.ts';
+import { indexer, operator, producer, teller } from './programs.ts';
 import type { Limit } from './scope.ts';
-import { type Actor, isIdle, type LateCall, type Message, received, START_MS } from './state.ts';
+import { type Actor, type Image, isIdle, type LateCall, type Message, received, START_MS } from './state.ts';
 
 const VISIBILITY_MS = 360_000;
 
@@ -23,18 +23,49 @@ export class Deeds {
   }
 
   give(log_id: string): void {
-    const { tables, scope } = this.#ground;
-    const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority: 'info' } as const;
+    const ground = this.#ground;
+    const { tables, scope } = ground;
     const due = new Date(START_MS - 60_000).toISOString();
+    const fallback = scope.fallback && { fallback_channel: 'slack' };
+    if (scope.foreign) {
+      const names = { log_id, tenant_id: 'tenant-1', notification_type: 'EMAIL', priority_level: 'LOW' };
+      const row = { ...names, ...fallback, send_status: 'FAILED', ...writtenContent(`${log_id}@example.com`) };
+      tables.log.set(log_id, row);
+      ground.show(row);
+      return;
+    }
+    const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority: 'info' } as const;
     tables.log.set(log_id, {
       ...routing,
+      ...fallback,
       ...{ send_attempts: 1, attempts_left: 3, retry_count: 0, last_attempt: 0, first_attempt_at: due },
       ...{ send_status: 'FAILED', work_queue: workQueueOf('due', 'info', log_id, 1), work_at: due },
+      ...{ history_bucket: 'tenant-1#0', updated_by: 'notification-retry' },
     });
     const content = { recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' } as const;
-    tables.content.set(log_id, { ...content, tenant_id: 'tenant-1' });
+    const other = fallback && { fallback: { recipient: `${log_id}-fallback@example.com` } };
+    tables.content.set(log_id, { ...content, ...other, tenant_id: 'tenant-1', sequence: '0' });
     for (let i = 1; i <= (scope.messages ?? 1); i++)
-      this.#ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);
+      ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);
+  }
+
+  /** The writer of a row corrects its recipient and its body, and nothing else. */
+  edit(log_id: string): void {
+    const ground = this.#ground;
+    const was = ground.tables.log.get(log_id) ?? {};
+    const row = { ...was, ...writtenContent(`new-${log_id}@example.com`) };
+    ground.tables.log.set(log_id, row);
+    ground.set({ memory: promises.corrected(ground.state.memory, was) });
+    ground.show(row);
+  }
+
+  index(images: readonly Image[]): Promise<void> {
+    return this.begin(`indexer of image ${images.map(({ sequence }) => sequence).join(', ')}`, indexer(images), images);
+  }
+
+  request(log_id: string): Promise<void> {
+    const request = `request ${this.#ground.count(`requests of ${log_id}`)} for ${log_id}`;
+    return this.begin(request, producer(log_id, request));
   }
 
   async begin(name: string, program: Program, args: object = {}): Promise<void> {
@@ -206,4 +237,9 @@ export class Deeds {
     this.#ground.violated(...promises.ended(state.memory, { rows: this.#rows(), records, letters }));
     if (state.dead) this.#ground.violated(...promises.answeredRedrive(state.dead, this.#rows()));
   }
+}
+
+/** As the columns of the table document have it. */
+function writtenContent(recipient_address: string) {
+  return { recipient_address, message_body: 'words', message_format: 'PLAIN' };
 }

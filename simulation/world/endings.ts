@@ -6,9 +6,9 @@ import type { Call, Outcome } from './actor.ts';
 /** How a call may end, as data. */
 
 const READS =
-  /^(rows|eventRows|operatorRows)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^shards\.read$/;
+  /^(rows|eventRows|operatorRows)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^indexing\.hasContent$/;
 /** Ours, Lambda's, or a port that never rejects: it ends well, or its actor dies. */
-const SURE = /^(queue|event|time|instance|budget|stream)\./;
+const SURE = /^(queue|event|time|instance|budget|stream|producer)\./;
 /** Touches nothing that another actor may change: no order of it with their calls matters. */
 const INVISIBLE = /^contents\.read$|^budget\.reserve$/;
 /** A pause so short that no other event's time falls into it. */
@@ -139,6 +139,14 @@ const WORDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   'queue.giveBack': ([back]) =>
     `gives back ${(back as { receipt_handle: string; after_seconds: number }[]).map(({ receipt_handle, after_seconds }) => `${receipt_handle} for in ${after_seconds} s`).join(', ')}`,
   'event.end': ([, seconds]) => (seconds === null ? 'ends' : `ends; its event comes back in ${seconds} s`),
+  'indexing.putContent': ([owner]) => `stores the content of ${rowOf([owner])}`,
+  'indexing.hasContent': ([log_id]) => `looks for the content of ${log_id}`,
+  'indexing.index': ([image]) => `takes in ${rowOf([image])}`,
+  'stream.end': ([images]) => `ends; ${(images as unknown[]).length} images are dealt with`,
+  'intake.reserve': () => 'reserves its key',
+  'intake.putRow': (args) => `puts ${rowOf(args)}`,
+  'intake.findRow': ([log_id]) => `looks for ${log_id}`,
+  'producer.accepted': ([log_id]) => `is told that ${log_id} is accepted`,
   'budget.reserve': () => 'asks the budget',
   'time.pause': ([ms]) => `has waited ${ms} ms`,
   'time.timer': ([ms]) => `has waited ${ms} ms for others`,

@@ -1,7 +1,9 @@
 import { STATE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
+import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import type { IntakeRecord } from '../../src/core/intake/ports.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { type QueueMessage, runOf } from '../../src/core/model/queue-message.ts';
@@ -9,13 +11,16 @@ import type { RowChange } from '../../src/core/model/row-change.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
 import type { Scope } from './scope.ts';
-import type { Message, Saved, State } from './state.ts';
+import type { Image, Message, Saved, State } from './state.ts';
+import { passesFilter } from './stream.ts';
 
 /** What all actors share: tables, lane, provider, clock; and the promises, which watch each effect on them. */
 export class Ground {
   readonly scope: Scope;
   readonly tables = new MemoryTables(() => new Date(this.state.now));
   readonly breakers = new MemoryBreakers();
+  readonly #requests = new Map<string, IntakeRecord>();
+  readonly #intake = createMemoryIntake(this.tables, this.#requests);
   state: State;
 
   constructor(scope: Scope, state: State) {
@@ -25,7 +30,7 @@ export class Ground {
 
   get #maps(): Map<string, unknown>[] {
     const { log, retryLog, content } = this.tables;
-    return [log, retryLog, content, this.breakers.breakers] as Map<string, unknown>[];
+    return [log, retryLog, content, this.breakers.breakers, this.#requests] as Map<string, unknown>[];
   }
 
   save(): Saved {
@@ -42,13 +47,15 @@ export class Ground {
 
   /** All that decides what can still happen, except how many faults may. */
   key(numbers: Numbers): string {
-    const { now, queue, letters, actors, late, hung, events, left, memory, counts, dead = [] } = this.state;
+    const { now, queue, letters, actors, late, hung, events, stream, left, memory, counts, dead = [] } = this.state;
     const all = (values: Iterable<unknown>) =>
       Array.from(values, (one) => numbers.of(one as object))
         .sort(ascending)
         .join();
     const who = actors.map(({ name, moment, begun }) => `${name} ${moment.id} ${begun}`).sort();
-    const data = [...this.#maps.map((table) => table.values()), queue, letters, late, hung, events, dead].map(all);
+    const data = [...this.#maps.map((table) => table.values()), queue, letters, late, hung, events, stream, dead].map(
+      all,
+    );
     return `${now} ${data.join('|')}|${who}|${[left, memory, counts].map((one) => numbers.of(one))}`;
   }
 
@@ -130,6 +137,12 @@ export class Ground {
         return 0;
       case 'event.end':
         return this.tellAt(args[0] as DeliveryEvent, args[1] === null ? null : now + Number(args[1]) * 1000);
+      case 'stream.end': {
+        const done = (args[0] as Image[]).map(({ sequence }) => sequence);
+        return this.set({ stream: this.state.stream.filter(({ sequence }) => !done.includes(sequence)) });
+      }
+      case 'producer.accepted':
+        return this.set({ memory: promises.handedOver(this.state.memory, String(args[0])) });
       case 'time.pause':
       case 'time.timer':
         return undefined;
@@ -150,7 +163,11 @@ export class Ground {
       index: tables.dueIndex,
       malformed: tables.malformed,
       breakers: breakers.store,
+      intake: this.#intake,
     };
+    if (port === 'indexing.index') return tables.index(...(args as Parameters<MemoryTables['index']>));
+    if (port === 'indexing.putContent') return tables.putContent(...(args as Parameters<MemoryTables['putContent']>));
+    if (port === 'indexing.hasContent') return tables.hasContent(String(args[0]));
     const found = (rooms[room] as Record<string, (...args: readonly unknown[]) => Promise<unknown>> | undefined)?.[
       method
     ];
@@ -164,7 +181,9 @@ export class Ground {
     const { now } = this.state;
     const send = { log_id, attempt, by, recipient, now, late };
     this.#judge(promises.sent(this.state.memory, send, this.tables.log.get(log_id), this.recordsOf(log_id)));
-    const error_type = this.scope.script?.[this.count(`sends of ${log_id}`) - 1];
+    const number = this.count(`sends of ${log_id}`);
+    // A successor's channel works.
+    const error_type = log_id.includes('fallback') ? undefined : this.scope.script?.[number - 1];
     if (error_type !== undefined) return { ok: false, error_type, message: 'refused' };
     this.#judge(promises.accepted(this.state.memory, send));
     const provider_message_id = `p${attempt}`;
@@ -186,9 +205,18 @@ export class Ground {
     if (/^records\.put/.test(port)) this.#judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
     for (const [log_id, row] of this.tables.log) {
       const was = before.get(log_id);
-      if (was !== undefined && was !== row)
-        this.#judge(promises.written(this.state.memory, was, row, { by, now: this.state.now }));
+      if (was === row) continue;
+      if (was !== undefined) this.#judge(promises.written(this.state.memory, was, row, { by, now: this.state.now }));
+      this.show(row);
     }
+  }
+
+  /** The stream shows the row to the indexer, unless its filter leaves it out. */
+  show(row: promises.Stored): void {
+    const { foreign, edits } = this.scope;
+    if ((foreign === undefined && edits === undefined) || !passesFilter(row)) return;
+    const sequence = String(this.count('images'));
+    this.set({ stream: [...this.state.stream, { row, sequence }] });
   }
 }
 

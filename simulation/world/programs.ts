@@ -1,20 +1,31 @@
+import type { AttributeValue, DynamoDBRecord } from 'aws-lambda';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { RecordStore, RetryQueue, RowStore } from '../../src/core/delivery/ports.ts';
 import { applyDeliveryEvent, type EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import type { IndexStore } from '../../src/core/indexing/index-row.ts';
+import { accept } from '../../src/core/intake/accept.ts';
+import type { IntakeStore } from '../../src/core/intake/ports.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
+import { Problem } from '../../src/core/model/problem.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
 import { cancel } from '../../src/core/operator/cancel.ts';
 import { retryNow } from '../../src/core/operator/retry-now.ts';
 import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
-import { sweep } from '../../src/core/sweep/sweep.ts';
-import type { SweepRequest } from '../../src/core/sweep/sweep-request.ts';
+import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
 import type { Env, Program } from './actor.ts';
-import { portOf } from './channel-program.ts';
+import { observed, portOf } from './channel-program.ts';
+import { createDispatcher, createIndexer } from './deployed.ts';
+import type { Image } from './state.ts';
 
 const HOUR = 3_600_000;
 /** An event comes back after so many seconds when storage failed (functions/delivery-events). */
 const AFTER_FAULT_SECONDS = 60;
+/** Lambda's longest time for a function: nothing here takes it. */
+const PATIENT = { getRemainingTimeInMillis: () => 900_000 };
+const SHARDS = { work: 1, history: 1 };
 
 /** Takes messages for the lanes. @returns those that SQS does not take */
 const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
@@ -23,22 +34,28 @@ const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
 };
 
 /** It reads one page per partition that may have entries; of lanes and of earlier sweeps it knows nothing. */
-export function sweeper(run_id: string, request: SweepRequest = {}): Program {
+export function sweeper(run_id: string, event: SweepEvent = {}): Program {
   return (env) => {
     const page: DueIndex['page'] = (queue, query) => env.call('index.page', queue, query);
-    return sweep(
-      { priority: 'info', ...request },
-      { run_id },
+    const log: SweepLog = {
+      lastCompleted: async () => undefined,
+      lastExpress: async () => undefined,
+      record: async () => {},
+      recordExpress: async () => {},
+    };
+    const handler = createDispatcher(
       {
         index: { shards: async () => 1, page },
-        sweeps: { lastCompleted: async () => undefined, lastExpress: async () => undefined },
         malformed: portOf<MalformedEntries>(env, 'malformed', 'setAside'),
         lanes: { backlog: async () => 0, send: send(env) },
-        interval_ms: HOUR,
-        clock: env.clock,
-        policy,
+        short_lanes: { seconds: 300, least: 500, pause: (ms) => env.call('time.pause', ms) },
+        continueWith: async () => {},
+        newId: () => run_id,
+        ...{ interval_ms: HOUR, log, clock: env.clock, policy },
       },
+      observed(env),
     );
+    return handler({ priority: 'info', run_id, ...event }, PATIENT);
   };
 }
 
@@ -54,6 +71,53 @@ export function teller(event: DeliveryEvent): Program {
     };
     const report = await applyDeliveryEvent(event, deps).catch(env.fault);
     await env.call('event.end', event, report ? (report.again_after_seconds ?? null) : AFTER_FAULT_SECONDS);
+  };
+}
+
+/** One invocation of the indexer on records of the stream, which goes on after those that it has dealt with. */
+export function indexer(images: readonly Image[]): Program {
+  return async (env) => {
+    const store = portOf<IndexStore>(env, 'indexing', 'index', 'putContent', 'hasContent');
+    const handler = createIndexer({ store, shards: async () => SHARDS, policy, clock: env.clock }, observed(env));
+    const { batchItemFailures } = await handler({ Records: images.map(recordOf) });
+    const failed = images.findIndex(({ sequence }) => batchItemFailures[0]?.itemIdentifier === sequence);
+    await env.call('stream.end', failed < 0 ? images : images.slice(0, failed));
+  };
+}
+
+function recordOf({ row, sequence }: Image): DynamoDBRecord {
+  const NewImage = toItem(row) as Record<string, AttributeValue>;
+  const Keys = { log_id: { S: String(row['log_id']) } };
+  return { eventName: 'MODIFY', dynamodb: { Keys, NewImage, SequenceNumber: sequence } };
+}
+
+/** A producer's request to the API, with the log_id as its key; it is told whether its notification is accepted. */
+export function producer(log_id: string, request: string): Program {
+  return async (env) => {
+    const routing = { channel: 'email', priority: 'info' } as const;
+    const content = { recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' } as const;
+    try {
+      const { message } = await accept(
+        {
+          tenant_id: 'tenant-1',
+          notification: { ...routing, ...content },
+          request_hash: 'hash',
+          logId: () => log_id,
+        },
+        {
+          store: portOf<IntakeStore>(env, 'intake', 'reserve', 'find', 'advance', 'putRow', 'findRow'),
+          records: portOf<RecordStore>(env, 'records', 'put'),
+          shards: async () => SHARDS,
+          newId: () => request,
+          ...{ policy, clock: env.clock },
+        },
+      );
+      // The request is answered even if the lane does not take the message.
+      if (message !== undefined) await send(env)([message]).catch(env.fault);
+      await env.call('producer.accepted', log_id);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
   };
 }
 

@@ -3,7 +3,19 @@ import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
 import type { Composition } from './channel-program.ts';
 
 /** What may begin, or happen, in the explored part of a history. */
-export const LIMITS = ['workers', 'sweeps', 'forces', 'redrives', 'tells', 'cancels', 'retries', 'postpones'] as const;
+export const LIMITS = [
+  'workers',
+  'sweeps',
+  'forces',
+  'redrives',
+  'tells',
+  'cancels',
+  'retries',
+  'postpones',
+  'indexings',
+  'edits',
+  'requests',
+] as const;
 export type Limit = (typeof LIMITS)[number];
 
 /** A small world: what there is at its start, what may happen in it, and how often. */
@@ -12,6 +24,10 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly faults: number;
   /** Notifications; 1 unless given. */
   readonly rows?: number;
+  /** Written by others, in the clear and without index keys: the indexer takes them in. */
+  readonly foreign?: true;
+  /** They name a fallback channel. */
+  readonly fallback?: true;
   /** Messages per row in the lane at the start, of different sweeps; 1 unless given. */
   readonly messages?: number;
   /** Messages that an invocation may take together; 1 unless given. */

@@ -33,6 +33,12 @@ export interface HungCall {
   readonly until: number;
 }
 
+/** A row as the table's stream shows it to the indexer. */
+export interface Image {
+  readonly row: Stored;
+  readonly sequence: string;
+}
+
 interface OwedEvent {
   readonly event: DeliveryEvent;
   /** When it is told, or told again; null once it is applied. */
@@ -49,6 +55,8 @@ export interface State {
   readonly late: readonly LateCall[];
   readonly hung: readonly HungCall[];
   readonly events: readonly OwedEvent[];
+  /** Of rows that others wrote, until the indexer has dealt with them. */
+  readonly stream: readonly Image[];
   /** How often each may still begin, or happen. */
   readonly left: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<string, number>>;

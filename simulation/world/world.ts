@@ -23,7 +23,7 @@ const MAX_RECEIVES = 5;
 const HOUR = 3_600_000;
 /** Workers that may work at the same time. */
 const AT_ONCE = 2;
-const ALWAYS = { workers: 1, tells: 1 };
+const ALWAYS = { workers: 1, tells: 1, indexings: 1 };
 
 /** A small world on the deployed code: all that may happen next, and its taking place. */
 export class World {
@@ -34,7 +34,17 @@ export class World {
   constructor(scope: Scope, troupe: Troupe) {
     this.#troupe = troupe;
     const left = Object.fromEntries(LIMITS.map((limit) => [limit, scope[limit] ?? 0]));
-    const nothing = { queue: [], letters: [], actors: [], late: [], hung: [], events: [], counts: {}, violations: [] };
+    const nothing = {
+      queue: [],
+      letters: [],
+      actors: [],
+      late: [],
+      hung: [],
+      events: [],
+      stream: [],
+      counts: {},
+      violations: [],
+    };
     const memory = NOTHING_YET;
     this.#ground = new Ground(scope, { now: START_MS, faults: scope.faults, left, memory, ...nothing });
     this.#deeds = new Deeds(this.#ground, troupe);
@@ -119,7 +129,7 @@ export class World {
 
   /** What producers, operators, schedules, queues and events may do. */
   #beginnings(add: Add): void {
-    const { now, left, queue, letters, events } = this.#ground.state;
+    const { now, left, queue, letters, events, stream } = this.#ground.state;
     const begin = (limit: Limit, label: string, run: () => unknown) => {
       if ((left[limit] ?? 0) > 0) add(label, () => this.#deeds.use(limit, run));
     };
@@ -133,6 +143,10 @@ export class World {
     );
     begin('cancels', 'an operator cancels n1', () => this.#deeds.begin('the cancellation', operator('cancel', 'n1')));
     begin('retries', 'an operator retries n1', () => this.#deeds.retry('n1'));
+    begin('edits', "n1's writer corrects its recipient", () => this.#deeds.edit('n1'));
+    begin('requests', 'a producer hands over h1', () => this.#deeds.request('h1'));
+    if (stream.length > 0 && !this.#isIndexed())
+      begin('indexings', 'the indexer is called', () => this.#deeds.index(stream));
     if (letters.length > 0) begin('redrives', 'an operator redrives all letters', () => this.#deeds.redrive());
     for (const { event, at } of events)
       if (at !== null && at <= now)
@@ -152,6 +166,11 @@ export class World {
     if (!more || next === undefined || late.length > 0 || (busy && next > this.#deeds.firstDeadline())) return;
     const label = `time passes: ${(next - now) / 1000} s${busy ? ', while actors wait' : ''}`;
     add(label, () => this.#deeds.passTo(next), busy ? 1 : 0);
+  }
+
+  /** One invocation at a time reads the stream. */
+  #isIndexed(): boolean {
+    return this.#ground.state.actors.some(({ name }) => name.startsWith('indexer'));
   }
 
   /** One message, or with batches all that can be received together. */

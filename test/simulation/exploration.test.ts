@@ -3,18 +3,19 @@ import { follow, fromStates, reexecute } from '../../simulation/explore/explorer
 import { SCOPES, scopeOf } from '../../simulation/explore/scopes.ts';
 
 const SECONDS = 120;
+const everyday = (name: string) => scopeOf(name, SCOPES[name]?.everyday ?? 1);
 
 /** Their redrives are mended first. */
 const OPEN = ['dead', 'dead-swept', 'forced', 'redriven-paced'];
 
-describe('the small worlds, with one fault anywhere', () => {
+describe('the small worlds, most of them with one fault anywhere', () => {
   it.each(Object.keys(SCOPES).filter((name) => !OPEN.includes(name)))(
     '%s: every history keeps the promises',
     async (name) => {
-      const { exhausted, violations, states } = await fromStates(scopeOf(name, 1), { seconds: SECONDS });
+      const { exhausted, violations, states } = await fromStates(everyday(name), { seconds: SECONDS });
       expect(Object.fromEntries(violations)).toEqual({});
       expect(exhausted).toBe(true);
-      expect(states).toBeGreaterThan(100);
+      expect(states).toBeGreaterThan(50);
     },
   );
 });

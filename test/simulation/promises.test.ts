@@ -118,7 +118,7 @@ describe('the end', () => {
     [{ send_status: 'RETRY' }, {}, ['1: lost: RETRY   at the end']],
     [{ work_queue: 'due#info#0' }, {}, ['1: lost: SUCCESS  due#info#0 at the end']],
     [{ record_due: '{}' }, {}, ['6: it owes its record at the end']],
-    [{ recipient_address: 'n1@example.com' }, {}, ['14: an address is left in the clear']],
+    [{ recipient_address: 'n1@example.com' }, {}, ['14: content is left in the clear']],
     [{ last_attempt: 2 }, {}, ['6: an attempt has no record']],
     [
       { send_status: 'FAILED', failure_reason: 'AUTH_FAILED', work_queue: 'dead#info#0' },

@@ -2,8 +2,7 @@ import type { IntakeRecord, IntakeStore } from '../../core/intake/ports.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** IntakeStore on tables in memory: the twin of dynamodb/intake/intake-store.ts. */
-export function createMemoryIntake(tables: MemoryTables): IntakeStore {
-  const records = new Map<string, IntakeRecord>();
+export function createMemoryIntake(tables: MemoryTables, records: Map<string, IntakeRecord> = new Map()): IntakeStore {
   const seconds = (now: Date) => Math.floor(now.getTime() / 1000);
   const isGone = (expires_at: unknown, now: Date) => typeof expires_at === 'number' && expires_at < seconds(now);
   return {
