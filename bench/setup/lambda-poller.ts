@@ -66,7 +66,9 @@ export function eventsFor(items: readonly Item[], queueArn: string, batchSize: n
     return {
       MessageId: randomUUID(),
       ReceiptHandle: randomUUID(),
-      Body: JSON.stringify(message satisfies Record<keyof Omit<QueueMessage, 'options' | 'enqueued_at'>, unknown>),
+      Body: JSON.stringify(
+        message satisfies Record<keyof Omit<QueueMessage, 'options' | 'enqueued_at' | 'requested_by'>, unknown>,
+      ),
       Attributes: {
         ApproximateReceiveCount: '1',
         SentTimestamp: String(Date.now()),

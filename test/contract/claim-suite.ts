@@ -15,6 +15,7 @@ const recordOf = (row: NotificationRow, attempt: number): RetryRecord => ({
   retry_status: 'FAILED',
   duration_ms: 3,
   trigger: 'sweep',
+  requested_by: 'schedule',
   run_id: 'sweep-1',
 });
 

@@ -126,6 +126,7 @@ export function retryRecord(changes: Partial<RetryRecord>): RetryRecord {
     retry_status: 'FAILED',
     duration_ms: 0,
     trigger: 'sweep',
+    requested_by: 'schedule',
     run_id: 'sweep-1',
     ...changes,
   };

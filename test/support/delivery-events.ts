@@ -42,6 +42,7 @@ export function recordOf(attempt: number, error_type?: RetryRecord['error_type']
     retry_status: error_type === undefined ? 'SUCCESS' : 'FAILED',
     duration_ms: 5,
     trigger: 'sweep',
+    requested_by: 'schedule',
     run_id: 'sweep-1',
     ...(error_type === undefined ? { provider_message_id: `message-${attempt}` } : { error_type }),
   };

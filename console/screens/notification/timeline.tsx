@@ -18,6 +18,9 @@ const TRIGGERS: Readonly<Record<string, string>> = {
   sweep: 'by the sweep',
   manual: 'by hand',
   redrive: 'after a redrive',
+  user: 'asked for by a user',
+  operator: 'asked for by an operator',
+  job: 'by the job, started by hand',
 };
 
 /** What events told later about a notification that was accepted: column and words. */
@@ -114,13 +117,14 @@ function Answer({ attempt }: { readonly attempt: AttemptView }) {
     error_details,
     duration_ms,
     trigger,
+    requested_by = '',
     provider_message_id,
     uncounted,
   } = attempt;
   const facts = [
     error_type,
     `took ${duration(duration_ms)}`,
-    TRIGGERS[trigger] ?? trigger,
+    (trigger === 'manual' ? TRIGGERS[requested_by] : undefined) ?? TRIGGERS[trigger] ?? trigger,
     uncounted === true ? 'used up no retry' : undefined,
   ].filter((fact) => fact !== undefined);
   const answer = answerWords(response_code, response_message);

@@ -44,7 +44,7 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes {
     const row = requireOwnRow(await rows.read(log_id), caller.tenant_id, clock());
     const because = whyNoRetry(row, clock());
     if (because !== undefined) throw noRetry(because);
-    const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), deps);
+    const { results } = await retryNow([log_id], newRunId('manual', deps.newId()), { ...deps, requested_by: 'user' });
     const [result] = results;
     if (result === undefined || result.result === 'not_found') throw notFound();
     if (result.result === 'refused') throw noRetry(result.because);

@@ -65,11 +65,16 @@ function sumUp({ verdict, record, held_by, error }: DeliveryReport, sums: Sums):
   }
 }
 
-/** First sends do not count (retry-and-idempotency-design.md §6: the success rate of automatic retries). */
-function sumUpRetry({ trigger }: RetryRecord, { status }: Verdict, sums: Sums): void {
-  sums.add('Retries');
-  sums.add('RetriesDelivered', status === 'SUCCESS' ? 1 : 0);
-  sums.add('ManualRetries', trigger === 'sweep' ? 0 : 1);
+/**
+ * First sends do not count, nor what operators and jobs ask for (retry-and-idempotency-design.md §6: the success rate of
+ * automatic retries, the rate of manual retries by end users).
+ */
+function sumUpRetry({ requested_by = 'schedule' }: RetryRecord, { status }: Verdict, sums: Sums): void {
+  const automatic = requested_by === 'schedule' ? 1 : 0;
+  // Counted even if 0: what divides by them needs all three.
+  sums.add('Retries', automatic);
+  sums.add('RetriesDelivered', status === 'SUCCESS' ? automatic : 0);
+  sums.add('ManualRetries', requested_by === 'user' ? 1 : 0);
 }
 
 function endOf(verdict: Extract<Verdict, { status: 'FAILED' }>): MetricName {

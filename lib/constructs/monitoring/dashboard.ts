@@ -65,13 +65,14 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
     );
   const everyChannel = (name: MetricName, statistic: Statistic, period = FIVE_MINUTES) =>
     CHANNELS.map((channel) => metrics.of(name, channel, statistic, period).with({ label: channel }));
-  const everyShare = (name: MetricName) =>
+  const everyShare = (name: MetricName, { apart = false } = {}) =>
     CHANNELS.map((channel) => {
+      const [automatic, part] = [`automatic_${channel}`, `part_${channel}`];
       const usingMetrics = {
-        [`all_${channel}`]: metrics.of('Retries', channel, 'Sum', HOUR),
-        [`part_${channel}`]: metrics.of(name, channel, 'Sum', HOUR),
+        [automatic]: metrics.of('Retries', channel, 'Sum', HOUR),
+        [part]: metrics.of(name, channel, 'Sum', HOUR),
       };
-      const expression = `100 * part_${channel} / all_${channel}`;
+      const expression = `100 * ${part} / ${apart ? `(${automatic} + ${part})` : automatic}`;
       return new MathExpression({ expression, usingMetrics, label: channel, period: HOUR });
     });
   return [
@@ -102,8 +103,8 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       ]),
     ],
     [
-      graph('Retries delivered (%)', everyShare('RetriesDelivered')),
-      graph('Retries asked for by people (%)', everyShare('ManualRetries')),
+      graph('Automatic retries delivered (%)', everyShare('RetriesDelivered')),
+      graph('Retries asked for by end users (%)', everyShare('ManualRetries', { apart: true })),
       graph('Oldest dead letter (s)', [
         ...CHANNELS.map((channel) =>
           channels[channel].deadLetters.metricApproximateAgeOfOldestMessage({

@@ -1,6 +1,7 @@
 import { wholeWords } from './recipient-patterns.ts';
 
-const MAX_EXCERPT = 300;
+/** About what a retry record has room for beside its other columns (retry-record.ts). */
+const MAX_EXCERPT = 450;
 /** Characters of an answer that are examined. They exceed the excerpt because masking shortens the text. */
 const WINDOW = 3 * MAX_EXCERPT;
 /** Characters at the end of the window that are not shown of a longer answer: a cut value cannot be recognised. */
@@ -15,7 +16,7 @@ const ESCAPED = /\\u([0-9a-f]{4})/gi;
 const ACCENTED_WORD = /(?=[\p{L}\p{M}]*(?!\p{ASCII})[\p{L}\p{M}])[\p{L}\p{M}]{3,}/gu;
 
 /**
- * The start of a provider's answer for the retry record, at most 300 characters. Providers often echo what they
+ * The start of a provider's answer for the retry record, at most 450 characters. Providers often echo what they
  * refuse, so addresses, URLs and tokens are masked, and so are parts of our own values (recipient, subject, body,
  * credential), plain or JSON-escaped: runs of eight characters, or of three outside ASCII, words with a letter
  * outside ASCII, and the words of an address (docs/architecture.md, invariant 9). The cost grows with the length of the

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { CHANNELS } from '../../core/model/channels.ts';
+import { REQUESTED_BY } from '../../core/model/notification.ts';
 import { PRIORITIES } from '../../core/model/priorities.ts';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import { fitsMessage } from '../../core/model/work/work-rules.ts';
@@ -26,6 +27,7 @@ const queueMessage = v.object({
       force: v.optional(v.literal(true)),
     }),
   ),
+  requested_by: v.optional(v.picklist(REQUESTED_BY)),
   enqueued_at: v.optional(v.pipe(v.string(), v.isoTimestamp())),
 });
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ACTIONS } from '../../console-api/notifications.ts';
 import { operationFilter } from '../../console-api/operations.ts';
+import { REQUESTED_BY } from '../../core/model/notification.ts';
 import { channel, count, counts, errorType, nextPage, notificationView, shellCommand, time } from './parts.ts';
 
 export const notificationList = v.strictObject({ notifications: v.array(notificationView), ...nextPage });
@@ -23,6 +24,7 @@ const attempt = v.strictObject({
   provider_message_id: v.exactOptional(v.string()),
   duration_ms: count,
   trigger: v.picklist(['sweep', 'manual', 'redrive']),
+  requested_by: v.exactOptional(v.picklist(REQUESTED_BY)),
   remedy: v.exactOptional(v.string()),
   run_id: v.string(),
   held: v.exactOptional(v.string()),

@@ -4,7 +4,7 @@ import type { Random } from '../delivery/policy/random.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { MAX_DELAY_MS, messageFor, withToken } from '../model/queue-message.ts';
+import { followUp, MAX_DELAY_MS, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -122,10 +122,7 @@ async function queue(
   if (wait > MAX_DELAY_MS) return {};
   try {
     // Not before the row is written: a message for another due time is dropped.
-    await retries.send(
-      messageFor(row, due, withToken(run_id, claimToken(random))),
-      Math.max(1, Math.ceil(wait / 1000)),
-    );
+    await retries.send(followUp(row, due, withToken(run_id, claimToken(random))), Math.max(1, Math.ceil(wait / 1000)));
     return {};
   } catch (requeue_error) {
     return { requeue_error };

@@ -59,6 +59,7 @@ function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: No
     provider_message_id,
     duration_ms: 0,
     trigger: 'sweep',
+    requested_by: 'schedule',
     run_id: 'sweep-unrecorded',
   };
 }

@@ -1,6 +1,6 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
-import type { NotificationRow, Trigger } from '../model/notification.ts';
-import { type QueueMessage, type ReceivedMessage, triggerOf } from '../model/queue-message.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import { type Origin, originOf, type QueueMessage, type ReceivedMessage } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -9,8 +9,7 @@ import type { ClaimStore } from './ports.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
 
 /** The terms of a claim: what its attempt may do. */
-export interface Claim {
-  readonly trigger: Trigger;
+export interface Claim extends Origin {
   /** Whether the attempt uses up one of the attempts left; a forced attempt beyond the limit does not. */
   readonly counted: boolean;
   /**
@@ -132,7 +131,7 @@ function planDue(
   const counted = skip === undefined && left > 0;
   return {
     do: 'claim',
-    trigger: triggerOf(message.run_id),
+    ...originOf(message),
     counted,
     ...(skip && { skip }),
     change: {
@@ -154,7 +153,9 @@ function planDead(row: NotificationRow, received: ReceivedMessage, claim: ClaimT
   const forced = message.options?.force === true && message.due === row.work_at;
   if (!forced && !isRedriven(row, received)) return straggler;
   const skip = reasonNotToForce(row);
-  return !forced && skip === undefined ? redrive(row, claim, policy) : attemptOnce(row, claim, forced, skip);
+  return !forced && skip === undefined
+    ? redrive(row, claim, policy)
+    : attemptOnce(row, claim, forced ? { ...originOf(message), trigger: 'manual' } : REDRIVE, skip);
 }
 
 /**
@@ -170,12 +171,14 @@ function isRedriven(row: NotificationRow, { message, sent_at }: ReceivedMessage)
   return message.enqueued_at !== undefined && epochMs(message.enqueued_at) > died;
 }
 
+const REDRIVE: Origin = { trigger: 'redrive', requested_by: 'operator' };
+
 /** One attempt on a dead notification, or none where there is a reason not to send it, which then ends it. */
-function attemptOnce(row: NotificationRow, claim: ClaimTerms, forced: boolean, skip: ErrorType | undefined): ClaimStep {
+function attemptOnce(row: NotificationRow, claim: ClaimTerms, origin: Origin, skip: ErrorType | undefined): ClaimStep {
   const counted = skip === undefined && row.attempts_left > 0;
   return {
     do: 'claim',
-    trigger: forced ? 'manual' : 'redrive',
+    ...origin,
     counted,
     forced_dead: true,
     ...(skip && { skip }),
@@ -189,7 +192,7 @@ function attemptOnce(row: NotificationRow, claim: ClaimTerms, forced: boolean, s
 function redrive(row: NotificationRow, claim: ClaimTerms, policy: RetryPolicy): ClaimStep {
   return {
     do: 'claim',
-    trigger: 'redrive',
+    ...REDRIVE,
     counted: true,
     change: {
       set: {

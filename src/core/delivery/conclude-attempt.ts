@@ -1,5 +1,5 @@
 import type { RetryRecord } from '../model/notification.ts';
-import { MAX_DELAY_MS, messageFor, type QueueMessage, withToken } from '../model/queue-message.ts';
+import { followUp, MAX_DELAY_MS, type QueueMessage, withToken } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import { claimToken } from './claim-token.ts';
 import type { ConductedAttempt } from './conduct-attempt.ts';
@@ -83,6 +83,7 @@ function judged({ row, claim, received, started, ended, outcome }: ConductedAtte
     first_attempt_at,
     counted: claim.counted,
     trigger: claim.trigger,
+    requested_by: claim.requested_by,
     run_id: received.message.run_id,
     received,
     started,
@@ -138,10 +139,11 @@ async function recordInsistently(
 }
 
 /** The message for a retry that is near enough for SQS to delay it. */
-function nearRetry({ row, run_id }: EndedAttempt, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
+function nearRetry(attempt: EndedAttempt, verdict: Verdict, { clock }: SettleDeps): QueueMessage | undefined {
   if (verdict.status !== 'RETRY') return undefined;
+  const { row, run_id, held_by, requested_by } = attempt;
   const wait = epochMs(verdict.next_retry_at) - clock().getTime();
-  return wait > MAX_DELAY_MS ? undefined : messageFor(row, verdict.next_retry_at, run_id);
+  return wait > MAX_DELAY_MS ? undefined : followUp(row, verdict.next_retry_at, run_id, held_by && requested_by);
 }
 
 /** The shortest delay of a retry, in seconds: a message that came before its row is settled would be dropped. */

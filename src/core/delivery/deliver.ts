@@ -1,5 +1,5 @@
 import type { NotificationRow } from '../model/notification.ts';
-import { type ReceivedMessage, runOf, triggerOf } from '../model/queue-message.ts';
+import { originOf, type ReceivedMessage, runOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
@@ -52,7 +52,7 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
       : dropped('the row has changed meanwhile');
   }
   const skip = reasonNotToSend(row, deps.clock(), deps.policy);
-  return makeAttempt(row, { trigger: triggerOf(message.run_id), counted: true, ...(skip && { skip }) }, received, deps);
+  return makeAttempt(row, { ...originOf(message), counted: true, ...(skip && { skip }) }, received, deps);
 }
 
 /**

@@ -3,7 +3,7 @@ import { arrived } from '../model/delivery-by-attempt.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import type { ForeignRow } from '../model/foreign-row.ts';
 import { type NotificationRow, UPDATED_BY } from '../model/notification.ts';
-import { messageFor, type QueueMessage, queuedFor } from '../model/queue-message.ts';
+import { followUp, type QueueMessage, queuedFor } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { beginning } from '../model/text.ts';
 import type { Clock } from '../model/time.ts';
@@ -90,7 +90,7 @@ export async function failOver(
   // A row with this log_id that names another predecessor, or none, is no successor of this one.
   if (successor.predecessor_log_id !== row.log_id) return { verdict };
   const { work_at } = successor;
-  const message = work_at === undefined ? undefined : messageFor(successor, work_at, run_id);
+  const message = work_at === undefined ? undefined : followUp(successor, work_at, run_id);
   return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
 }
 

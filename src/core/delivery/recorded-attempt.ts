@@ -21,6 +21,7 @@ export function recordedAttempt(
     first_attempt_at: row.first_attempt_at ?? record.retry_at,
     counted: row.send_attempts > 0,
     trigger: record.trigger,
+    requested_by: record.requested_by ?? 'schedule',
     run_id: received.message.run_id,
     received,
     started,

@@ -1,4 +1,4 @@
-import type { NotificationRow, RetryRecord, Trigger } from '../model/notification.ts';
+import { type NotificationRow, REQUESTED_BY, type RetryRecord, type Trigger } from '../model/notification.ts';
 import { parseTime } from '../model/time.ts';
 import type { DeliveryOutcome } from './delivery-report.ts';
 import type { ClaimStore, RecordStore } from './ports.ts';
@@ -8,13 +8,14 @@ const TRIGGERS: readonly unknown[] = ['sweep', 'manual', 'redrive'] satisfies Tr
 
 /** `record_due` of the row whose accepted attempt the record describes. */
 export function recordDue(record: RetryRecord): string {
-  const { retry_attempt, retry_at, duration_ms, trigger, run_id } = record;
+  const { retry_attempt, retry_at, duration_ms, trigger, requested_by, run_id } = record;
   const { response_code, response_message, provider_message_id } = record;
   return JSON.stringify({
     retry_attempt,
     retry_at,
     duration_ms,
     trigger,
+    requested_by,
     run_id,
     response_code,
     response_message,
@@ -28,6 +29,7 @@ export function owedRecord(row: NotificationRow): RetryRecord | undefined {
   const due = record_due === undefined ? undefined : parsed(record_due);
   if (due === undefined) return undefined;
   const { retry_attempt, retry_at, duration_ms, trigger, run_id } = due;
+  const requested_by = REQUESTED_BY.find((known) => known === due['requested_by']);
   const well_formed =
     Number.isSafeInteger(retry_attempt) &&
     typeof retry_at === 'string' &&
@@ -46,6 +48,7 @@ export function owedRecord(row: NotificationRow): RetryRecord | undefined {
     retry_status: 'SUCCESS',
     duration_ms,
     trigger: trigger as Trigger,
+    ...(requested_by && { requested_by }),
     run_id,
     ...textsOf(due),
   };

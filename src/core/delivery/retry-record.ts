@@ -1,14 +1,14 @@
 import { type ErrorType, policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import { runOf, triggerOf } from '../model/queue-message.ts';
+import { originOf, type QueueMessage, runOf } from '../model/queue-message.ts';
 import { clip } from '../model/text.ts';
+import { roomLeft, rowBytes, utf8Bytes } from '../model/work/row-size.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Longest texts, in characters, that keep a record below one write unit of 1 KB. */
+/** Longest text, in characters; the details of a failure take what all texts leave of the write unit. */
 const RECORD_TEXT = 120;
-const RECORD_DETAILS = 300;
 
 const ARRIVED = 'Nothing was sent: an event had shown that an earlier attempt arrived.';
 
@@ -31,7 +31,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
   const { row, verdict, result } = attempt;
   const failure = verdict.status === 'SUCCESS' ? undefined : verdict;
   const cause = result?.ok === false ? result.error_type : failure?.error_type;
-  return {
+  const record: RetryRecord = {
     retry_log_id: retryLogId(row.log_id, row.last_attempt),
     original_log_id: row.log_id,
     retry_attempt: row.last_attempt,
@@ -41,6 +41,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     retry_status: result === undefined ? 'SKIPPED' : verdict.status === 'SUCCESS' ? 'SUCCESS' : 'FAILED',
     duration_ms: attempt.ended.getTime() - attempt.started.getTime(),
     trigger: attempt.trigger,
+    requested_by: attempt.requested_by,
     run_id: runOf(attempt.run_id),
     ...(failure && cause && { error_type: cause, remedy: remedyOf(verdict, cause) }),
     ...(result && answerOf(result)),
@@ -50,6 +51,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
     ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),
   };
+  return result?.ok === false ? { ...record, error_details: detailsThatFit(record, result.details) } : record;
 }
 
 /**
@@ -59,12 +61,16 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
  */
 export function recordOfDied(
   row: NotificationRow,
-  ending: { readonly run_id: string; readonly now: Date; readonly verdict: Verdict; readonly remark: string },
+  ending: Pick<QueueMessage, 'run_id' | 'requested_by'> & {
+    readonly now: Date;
+    readonly verdict: Verdict;
+    readonly remark: string;
+  },
 ): RetryRecord {
   const { run_id, now, verdict, remark } = ending;
   const message = `The worker died before it recorded an outcome; ${remark}.`;
   const result = { ok: false, error_type: 'UNKNOWN', message } as const;
-  return recordOf({ row, trigger: triggerOf(run_id), run_id, started: now, ended: now, result, verdict });
+  return recordOf({ row, ...originOf(ending), run_id, started: now, ended: now, result, verdict });
 }
 
 function remedyOf(verdict: Verdict, cause: ErrorType): string {
@@ -77,14 +83,27 @@ function answerOf(result: SendResult): Partial<RetryRecord> {
     ...(result.response_code !== undefined && { response_code: clip(result.response_code, 20) }),
     ...(text !== undefined && { response_message: clip(text, RECORD_TEXT) }),
     ...(result.ok && result.provider_message_id && { provider_message_id: clip(result.provider_message_id, 100) }),
-    ...(!result.ok && { error_details: detailsOf(result.message, result.details) }),
   };
 }
 
-/** JSON that stays JSON when it is shortened (his-notification-log-table.md: error details are JSON). */
-function detailsOf(message: string, details: Readonly<Record<string, unknown>> | undefined): string {
-  const whole = JSON.stringify({ ...details });
-  return whole.length <= RECORD_DETAILS
-    ? whole
-    : JSON.stringify({ message: clip(message, RECORD_TEXT), shortened: clip(whole, RECORD_DETAILS - RECORD_TEXT) });
+/** What the store adds: epoch seconds. */
+const STORED_TOO = { expires_at: 9_999_999_999 };
+
+/**
+ * The provider's whole answer, as far as the write unit that the record needs without it has room; JSON that stays JSON
+ * when it is shortened (his-notification-log-table.md: error details are JSON).
+ */
+function detailsThatFit(record: RetryRecord, details: Readonly<Record<string, unknown>> = {}): string {
+  const room = roomLeft(rowBytes({ ...record, ...STORED_TOO, error_details: '' }));
+  const whole = JSON.stringify(details);
+  let fitting = whole;
+  // What is escaped or takes several bytes per character is only known once it is cut.
+  for (let length = Math.min(whole.length, room); utf8Bytes(fitting) > room && length > 0; ) {
+    fitting = JSON.stringify({ shortened: clip(whole, length) });
+    length -= Math.ceil(Math.max(1, (utf8Bytes(fitting) - room) / MOST_BYTES));
+  }
+  return utf8Bytes(fitting) > room ? '{}' : fitting;
 }
+
+/** Of a character of JSON within JSON: an escaped quotation mark takes two bytes more, a character in Japanese three. */
+const MOST_BYTES = 4;

@@ -1,6 +1,6 @@
 import { arrived } from '../model/delivery-by-attempt.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
-import type { ReceivedMessage } from '../model/queue-message.ts';
+import { originOf, type ReceivedMessage } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
 import { movedQueue } from '../model/work-index.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
@@ -87,6 +87,7 @@ async function settleAsDied(
   const now = deps.clock();
   const died = recordOfDied(row, {
     run_id: message.run_id,
+    ...originOf(message),
     now,
     verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at: now.toISOString(), counted: true },
     remark: 'the provider may or may not have taken the message',

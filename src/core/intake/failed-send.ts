@@ -83,6 +83,7 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
     first_attempt_at,
     counted: claimed.send_attempts > 0,
     trigger: 'sweep',
+    requested_by: 'schedule',
     // Not of a message: every worker that judges this send has to write the same record.
     run_id: newRunId('intake', claimed.log_id),
     started,

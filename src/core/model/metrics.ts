@@ -43,9 +43,9 @@ export const METRICS = {
   // Channel functions
   Attempts: { ...send, meaning: 'calls to the provider' },
   Delivered: { ...send, meaning: 'attempts that the provider accepted' },
-  Retries: { ...send, meaning: 'attempts that were no first send' },
-  RetriesDelivered: { ...send, meaning: 'retries that the provider accepted' },
-  ManualRetries: { ...send, meaning: 'retries that an operator or producer asked for, redrives included' },
+  Retries: { ...send, meaning: 'attempts that were no first send, and that nobody asked for' },
+  RetriesDelivered: { ...send, meaning: 'retries among these that the provider accepted' },
+  ManualRetries: { ...send, meaning: 'retries that end users asked for, through the API' },
   Retried: { ...send, meaning: 'attempts after which another one is planned' },
   Stopped: { ...send, meaning: 'given up without a dead letter' },
   DeadLettered: { ...send, meaning: 'given up, and waiting for an operator in the DLQ' },

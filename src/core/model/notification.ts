@@ -153,9 +153,18 @@ export interface RetryRecord {
   readonly provider_message_id?: string;
   readonly duration_ms: number;
   readonly trigger: Trigger;
+  /** Absent in records from before there was this field. */
+  readonly requested_by?: RequestedBy;
   readonly remedy?: string;
   readonly run_id: string;
 }
 
-/** What started an attempt. */
+/** What started an attempt: `sweep` is all that happens by itself, the retries that follow a manual one too. */
 export type Trigger = 'sweep' | 'manual' | 'redrive';
+
+/**
+ * Who asked for an attempt: nobody (`schedule`), an end user or producer through the API, an operator by command or
+ * console, or whoever ran the job BATCH-952 by hand.
+ */
+export const REQUESTED_BY = ['schedule', 'user', 'operator', 'job'] as const;
+export type RequestedBy = (typeof REQUESTED_BY)[number];

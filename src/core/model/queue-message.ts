@@ -1,5 +1,5 @@
 import type { Channel } from './channels.ts';
-import type { NotificationRow, Trigger } from './notification.ts';
+import type { NotificationRow, RequestedBy, Trigger } from './notification.ts';
 import type { Priority } from './priorities.ts';
 import { PRIORITY_POLICY } from './retry-policy.ts';
 import { epochMs } from './time.ts';
@@ -29,6 +29,8 @@ export interface QueueMessage {
   readonly due: string;
   readonly run_id: string;
   readonly options?: RunOptions;
+  /** Absent: as the name of the run says (`originOf`). */
+  readonly requested_by?: RequestedBy;
   /**
    * On a copy alone: when SQS took the message that the copy replaces
    * (docs/decisions/delivery/claims-and-messages.md#0178).
@@ -119,8 +121,20 @@ export function runOf(run_id: string): string {
   return end < 0 ? run_id : run_id.slice(0, end);
 }
 
-export function triggerOf(run_id: string): Trigger {
-  return run_id.startsWith('manual-') ? 'manual' : 'sweep';
+/** What starts an attempt, and who asked for it. */
+export interface Origin {
+  readonly trigger: Trigger;
+  readonly requested_by: RequestedBy;
+}
+
+export function originOf({ run_id, requested_by }: Pick<QueueMessage, 'run_id' | 'requested_by'>): Origin {
+  const by = requested_by ?? (isManual(run_id) ? 'operator' : 'schedule');
+  return { trigger: by === 'schedule' ? 'sweep' : 'manual', requested_by: by };
+}
+
+/** A run that a person started: an operator, a user, or the job by hand. */
+export function isManual(run_id: string): boolean {
+  return run_id.startsWith('manual-');
 }
 
 /** The attributes of a row that its message needs. */
@@ -131,7 +145,21 @@ export function messageFor(
   { log_id, tenant_id, channel, priority }: Routing,
   due: string,
   run_id: string,
-  options?: RunOptions,
+  { options, requested_by }: { readonly [K in 'options' | 'requested_by']?: QueueMessage[K] | undefined } = {},
 ): QueueMessage {
-  return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...(options && { options }) };
+  const asked = { ...(options && { options }), ...(requested_by && { requested_by }) };
+  return { version: 1, log_id, tenant_id, channel, priority, due, run_id, ...asked };
+}
+
+/**
+ * The message of what follows from an attempt of the run.
+ * @param requested_by who asked for it: nobody, whoever asked for that attempt, unless that one was not made
+ */
+export function followUp(
+  row: Routing,
+  due: string,
+  run_id: string,
+  requested_by: RequestedBy = 'schedule',
+): QueueMessage {
+  return messageFor(row, due, run_id, originOf({ run_id }).requested_by === requested_by ? {} : { requested_by });
 }

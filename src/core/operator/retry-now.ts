@@ -1,7 +1,7 @@
 import { checkRetry } from '../delivery/policy/retry-check.ts';
 import { CHANGE_TRIES, type RowStore } from '../delivery/ports.ts';
 import type { QueuedMessage } from '../model/lanes.ts';
-import type { NotificationRow } from '../model/notification.ts';
+import type { NotificationRow, RequestedBy } from '../model/notification.ts';
 import { messageFor, type QueueMessage, queuedFor, type RunOptions } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
@@ -62,6 +62,8 @@ export interface RetryDeps {
   readonly send: (messages: readonly QueuedMessage[]) => Promise<readonly QueuedMessage[]>;
   readonly policy: RetryPolicy;
   readonly clock: Clock;
+  /** Who asks; an operator unless given. */
+  readonly requested_by?: RequestedBy;
 }
 
 /** Retries each notification now. The row is changed first: if the command dies then, the next sweep sends it. */
@@ -89,14 +91,15 @@ interface Prepared {
   readonly changed?: boolean;
 }
 
-async function prepare(log_id: string, run_id: string, { rows, policy, clock }: RetryDeps): Promise<Prepared> {
+async function prepare(log_id: string, run_id: string, deps: RetryDeps): Promise<Prepared> {
+  const { rows, policy, clock, requested_by } = deps;
   for (let tries = 1; tries <= CHANGE_TRIES; tries++) {
     const row = await rows.read(log_id);
     if (row === undefined) return { result: { log_id, result: 'not_found', because: 'there is no such notification' } };
     const plan = planRetry(row, clock(), policy);
     if (plan.do === 'refuse') return { result: { log_id, result: 'refused', because: plan.because } };
     if (plan.change !== undefined && !(await rows.change(row, plan.change))) continue;
-    const message = messageFor(row, plan.due, run_id, plan.options);
+    const message = messageFor(row, plan.due, run_id, { options: plan.options, requested_by });
     return { result: { log_id, result: 'queued' }, message, changed: plan.change !== undefined };
   }
   const because = 'other processes kept changing it; look at it with `ops show`, then run the command again';

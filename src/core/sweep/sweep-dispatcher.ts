@@ -1,5 +1,5 @@
 import type { QueuedMessage, SweepLanes } from '../model/lanes.ts';
-import { isExpected, isQueued, messageFor, withToken } from '../model/queue-message.ts';
+import { isExpected, isManual, isQueued, messageFor, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { type DueItem, fnv1a } from '../model/work-index.ts';
@@ -63,6 +63,7 @@ export class Dispatcher {
   async dispatch(items: readonly DueItem[]): Promise<void> {
     const outgoing: QueuedMessage[] = [];
     const options = runOptionsOf(this.#request);
+    const requested_by = isManual(this.#run.run_id) ? 'job' : undefined;
     // A sweep that continues may reach an item long after it began, when its time has come.
     const now = this.#deps.clock().getTime();
     for (const item of items) {
@@ -82,7 +83,7 @@ export class Dispatcher {
       }
       this.#taken += 1;
       if (this.#request.dry_run) continue;
-      const message = messageFor(item, item.work_at, this.#runOf(item), options);
+      const message = messageFor(item, item.work_at, this.#runOf(item), { options, requested_by });
       outgoing.push({ message, delay_seconds: Math.ceil(wait / 1000) });
     }
     if (outgoing.length > 0) await this.#send(outgoing);

@@ -75,8 +75,8 @@ describe('the excerpt of an answer', () => {
     expect(excerpt).not.toContain('cert');
   });
 
-  it('has at most 300 characters', () => {
-    expect(answerExcerpt('x'.repeat(5_000), [])).toHaveLength(300);
+  it('has at most 450 characters', () => {
+    expect(answerExcerpt('x'.repeat(5_000), [])).toHaveLength(450);
   });
 });
 

@@ -82,6 +82,7 @@ describe('a message', () => {
     expect(plan(dueRow({ attempts_left: 2 }))).toEqual({
       do: 'claim',
       trigger: 'sweep',
+      requested_by: 'schedule',
       counted: true,
       change: { set: { ...claimed(0), send_attempts: 2, attempts_left: 1 }, remove: ['next_retry_at'] },
     });
@@ -180,6 +181,7 @@ describe('a forced run', () => {
     expect(plan(row, messageFor(row, { options: { force: true }, run_id: 'manual-9' }))).toEqual({
       do: 'claim',
       trigger: 'manual',
+      requested_by: 'operator',
       counted: attempts_left > 0,
       forced_dead: true,
       change: { set: { ...claimed(5), ...counts, ...dueNow } },
@@ -203,6 +205,7 @@ describe('a dead notification', () => {
     expect(plan(dead(), messageFor(dead()), { message_id: 'message-7', sent_at: at(1) })).toEqual({
       do: 'claim',
       trigger: 'redrive',
+      requested_by: 'operator',
       counted: true,
       change: {
         set: {
@@ -268,6 +271,7 @@ describe('a dead notification that must not be sent', () => {
     expect(plan(row, messageFor(row), { message_id: 'message-7', sent_at: at(500) })).toEqual({
       do: 'claim',
       trigger: 'redrive',
+      requested_by: 'operator',
       counted: false,
       forced_dead: true,
       skip,

@@ -148,8 +148,34 @@ describe('the message of a near retry', () => {
     const message = messageFor(put(dueRow()), { run_id: 'manual-1', options: { max_retry_count: 9 } });
     await deliverBatch([received(message)], deps);
     expect(queued.map((sent) => sent.message)).toEqual([
-      messageFor(dueRow(), { due: later(600_000), run_id: 'manual-1#000000' }),
+      messageFor(dueRow(), { due: later(600_000), run_id: 'manual-1#000000', requested_by: 'schedule' }),
     ]);
+  });
+
+  it.each([
+    ['user', { run_id: 'manual-1', requested_by: 'user' }],
+    ['job', { run_id: 'manual-1', requested_by: 'job' }],
+    ['operator', { run_id: 'manual-1' }],
+  ] as const)('follows by itself from the one that a %s asked for', async (requested_by, asked) => {
+    let now = NOW.getTime();
+    const { deps, put, queued, tables } = setUp(() => refused('NETWORK_TIMEOUT'), { clock: () => new Date(now) });
+    await deliverBatch([received(messageFor(put(dueRow()), asked))], deps);
+    const message = queued.pop()?.message ?? messageFor(dueRow());
+    now = Date.parse(message.due);
+    await deliverBatch([received(message)], deps);
+    expect([...tables.retryLog.values()]).toMatchObject([
+      { trigger: 'manual', requested_by, run_id: 'manual-1' },
+      { trigger: 'sweep', requested_by: 'schedule', run_id: 'manual-1' },
+    ]);
+  });
+
+  it('is still the one that was asked for if that one was held', async () => {
+    const hold = { do: 'hold', until: later(60_000), error_type: 'RATE_LIMITED', by: { budget: 'slack' } } as const;
+    const { deps, put, queued } = setUp(() => ACCEPTED, { gate: { admit: async () => hold } });
+    await deliverBatch([received(messageFor(put(dueRow()), { run_id: 'manual-1', requested_by: 'user' }))], deps);
+    expect(queued).toMatchObject([{ message: { requested_by: 'user' } }]);
+    await deliverBatch([received(messageFor(put(dueRow({ log_id: 'log-2' }))))], deps);
+    expect(queued[1]?.message).not.toHaveProperty('requested_by');
   });
 
   it('comes no sooner than its row is settled, also when the time in the record is past', async () => {

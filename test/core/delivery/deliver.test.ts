@@ -218,7 +218,7 @@ describe('an attempt', () => {
 
   it('keeps the raw answer in its record, shortened so that it stays JSON', async () => {
     const small = { status: 503 };
-    const large = { body: 'y'.repeat(500) };
+    const large = { body: 'y'.repeat(900) };
     const kept = async (details: object) => {
       const { records } = await setUp(() =>
         refused('UNKNOWN', { message: 'm'.repeat(200), details: { ...details } }),
@@ -226,10 +226,7 @@ describe('an attempt', () => {
       return JSON.parse(records[0]?.error_details ?? '');
     };
     expect(await kept(small)).toEqual(small);
-    expect(await kept(large)).toEqual({
-      message: `${'m'.repeat(119)}…`,
-      shortened: `${JSON.stringify(large).slice(0, 179)}…`,
-    });
+    expect(await kept(large)).toEqual({ shortened: expect.stringMatching(/^\{"body":"y{300,}…$/) });
   });
 
   it('whose claim is lost before its settlement says so, and its message is done', async () => {

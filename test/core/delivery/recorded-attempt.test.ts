@@ -16,6 +16,7 @@ describe('an attempt as its record describes it', () => {
     first_attempt_at: T0.toISOString(),
     counted: true,
     trigger: 'sweep',
+    requested_by: 'schedule',
     run_id: 'sweep-2',
     received: message,
     started: at(500),

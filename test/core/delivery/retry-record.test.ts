@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { itemSize } from '../../../bench/setup/item-size.ts';
+import { toItem } from '../../../src/adapters/dynamodb/table/item.ts';
 import { isStored, recordOf } from '../../../src/core/delivery/retry-record.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import { giveUp, type Verdict } from '../../../src/core/delivery/verdict.ts';
@@ -20,6 +22,7 @@ const recorded = (verdict: Verdict, result?: SendResult, more = {}) =>
   recordOf({
     row: dueRow({ last_attempt: 1 }),
     trigger: 'sweep',
+    requested_by: 'schedule',
     run_id: 'sweep-1',
     started: T0,
     ended: at(20),
@@ -86,17 +89,36 @@ describe('the record of an attempt', () => {
     );
   });
 
-  it('keeps an answer of 300 characters whole, and shortens a longer one so that it stays JSON', () => {
-    const kept = (length: number) => {
-      const details = { body: 'y'.repeat(length - '{"body":""}'.length) };
-      return recorded(retry, { ...refusal, details }).error_details ?? '';
-    };
-    expect(kept(300)).toHaveLength(300);
-    expect(JSON.parse(kept(300))).toHaveProperty('body');
-    expect(JSON.parse(kept(301))).toEqual({
-      message: 'overloaded',
-      shortened: expect.stringMatching(/^\{"body":"y+…$/),
-    });
+  const sizeOf = (record: object) => itemSize(toItem({ ...record, expires_at: 1_900_000_000 }));
+
+  it.each([
+    ['latin', 'y', 450],
+    ['japanese', '接', 140],
+    ['quoted', '"', 150],
+    ['emoji', '🐝', 110],
+  ])('keeps of an answer (%s) what its write unit has room for, and stays JSON', (_, character, least) => {
+    for (const length of [10, 300, 420, 450, 480, 1_000, 5_000]) {
+      const text = character.repeat(length);
+      const record = recorded(retry, { ...refusal, details: { text } });
+      const { text: kept, shortened } = JSON.parse(record.error_details ?? '');
+      expect(sizeOf(record)).toBeLessThanOrEqual(1024);
+      if (kept === undefined) expect(shortened.length).toBeGreaterThan(least);
+      else expect(kept).toBe(text);
+      if (kept === undefined) expect(sizeOf(record)).toBeGreaterThan(1024 - 16);
+    }
+  });
+
+  it('has no details where the ids take the room, but a cause', () => {
+    const row = dueRow({ log_id: 'あ'.repeat(50), tenant_id: 'あ'.repeat(50), last_attempt: 1 });
+    const message = 'あ'.repeat(500);
+    const record = recorded(
+      retry,
+      { ...refusal, message, details: { text: message } },
+      { row, run_id: 'い'.repeat(60) },
+    );
+    expect(JSON.parse(record.error_details ?? '')).toBeTypeOf('object');
+    expect(sizeOf(record)).toBeLessThanOrEqual(2048);
+    expect(record.response_message).toHaveLength(120);
   });
 
   it('shortens code, message and id', () => {

@@ -29,6 +29,7 @@ function ended(verdict: Verdict, result?: SendResult, row = claimed(), more: Par
     first_attempt_at: T0.toISOString(),
     counted: true,
     trigger: 'sweep',
+    requested_by: 'schedule',
     run_id: 'sweep-7',
     received: received(messageFor(row, { run_id: 'sweep-7' }), { message_id: 'message-7' }),
     started: T0,
@@ -119,6 +120,7 @@ describe('the settlement of an accepted attempt', () => {
       retry_status: 'SUCCESS',
       duration_ms: 20,
       trigger: 'sweep',
+      requested_by: 'schedule',
       run_id: 'sweep-7',
     } as const;
     const row = claimed({ give_up: 'MAX_RETRIES' });
@@ -132,6 +134,7 @@ describe('the settlement of an accepted attempt', () => {
           retry_at: T0.toISOString(),
           duration_ms: 20,
           trigger: 'sweep',
+          requested_by: 'schedule',
           run_id: 'sweep-7',
         }),
       },

@@ -305,6 +305,7 @@ describe('an operator’s attempt on a dead notification', () => {
         failure_reason: 'EXPIRED',
         remedy,
         trigger: 'manual',
+        requested_by: 'operator',
         run_id: 'manual-9',
       }),
     ]);
@@ -387,10 +388,10 @@ describe('a redrive or a forced run of a dead notification that must not be sent
       ...changes,
     });
 
-  const redrive = { message: {}, by: { trigger: 'redrive', run_id: 'sweep-1' } } as const;
+  const redrive = { message: {}, by: { trigger: 'redrive', requested_by: 'operator', run_id: 'sweep-1' } } as const;
   const forced = {
     message: { options: { force: true }, run_id: 'manual-9' },
-    by: { trigger: 'manual', run_id: 'manual-9' },
+    by: { trigger: 'manual', requested_by: 'operator', run_id: 'manual-9' },
   } as const;
 
   it.each([

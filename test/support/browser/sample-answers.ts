@@ -48,6 +48,7 @@ export function detailOf(view: NotificationView): NotificationDetail {
         response_message: 'Slack answered 200 token_revoked',
         duration_ms: 41,
         trigger: 'sweep',
+        requested_by: 'schedule',
         run_id: 'run-1',
       },
     ],

@@ -45,7 +45,10 @@ function describe(
       { title: 'error', of: ({ error_type }) => error_type },
       { title: 'code', of: ({ response_code }) => response_code },
       { title: 'ms', of: ({ duration_ms }) => duration_ms },
-      { title: 'trigger', of: ({ trigger }) => trigger },
+      {
+        title: 'trigger',
+        of: ({ trigger, requested_by }) => (trigger === 'manual' ? (requested_by ?? trigger) : trigger),
+      },
       { title: 'answer', of: answerOf },
     ],
     attempts,

@@ -75,7 +75,7 @@ async function takeOne(
     if (!(await deps.rows.change(row, choice.take))) continue;
     if (choice.message === undefined) return {};
     const { due, options } = choice.message;
-    return { message: { message: messageFor(row, due, runIdOf(operation), options), delay_seconds: 0 } };
+    return { message: { message: messageFor(row, due, runIdOf(operation), { options }), delay_seconds: 0 } };
   }
   return 'retrying';
 }

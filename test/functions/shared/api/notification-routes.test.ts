@@ -350,7 +350,7 @@ describe('POST /v1/notifications/{log_id}/retry', () => {
     world.sent.length = 0;
     const { status, body } = await retry(log_id);
     expect([status, body.status]).toEqual([202, 'retrying']);
-    expect(world.sent.map(({ message }) => message.log_id)).toEqual([log_id]);
+    expect(world.sent.map(({ message }) => message)).toMatchObject([{ log_id, requested_by: 'user' }]);
     expect(Date.parse(String((await world.row(log_id))?.['work_at']))).toBeLessThanOrEqual(Date.now());
   });
 
