@@ -147,12 +147,19 @@ describe('what is not retried', () => {
     expect(world.files('spool')).toEqual([]);
   });
 
-  it.each([400, 406, 410, 422, 451])('%i without a problem document: refused too', async (status) => {
-    world.api.instead = () => ({ status, body: { message: 'No' } });
+  it('413 without a problem document: refused too, because a gateway takes it no more than the API', async () => {
+    world.api.instead = () => ({ status: 413, body: { message: 'No' } });
     expect(await world.client().send(notification(1))).toEqual({
       state: 'refused',
-      problem: { type: 'about:blank', title: `The API answered ${status}`, status },
+      problem: { type: 'about:blank', title: 'The API answered 413', status: 413 },
     });
+  });
+
+  it.each([400, 406, 410, 422, 451])('%i without a problem document: spooled, not from the API', async (status) => {
+    world.api.instead = () => ({ status, body: { message: 'No' } });
+    expect(await world.client().send(notification(1))).toMatchObject({ state: 'spooled', reason: `status ${status}` });
+    expect(world.api.asked).toHaveLength(1);
+    expect(world.files('spool')).toHaveLength(1);
   });
 
   it.each([

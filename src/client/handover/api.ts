@@ -5,14 +5,20 @@ import { type HandoverOutcome, isApiDown, noAnswer, outcomeOfAnswer } from './re
 
 /**
  * Sends each item to the API once.
- * @param split if given, a batch that the API fails on or does not answer in time is sent again in halves
+ * @param split if given, a batch that a smaller one may succeed for is sent again in halves
  * @returns an outcome per item, in their order
  */
 export type PostItems = (
   items: readonly Item[],
   signal: AbortSignal | undefined,
-  split?: SplitState,
+  split?: Split,
 ) => Promise<HandoverOutcome[]>;
+
+export interface Split {
+  readonly state: SplitState;
+  /** Whether a failure that another attempt may end is split, too. */
+  readonly isLastAttempt: boolean;
+}
 
 /** Counts the requests in succession that failed while batches were halved, from 0. */
 export interface SplitState {
@@ -54,24 +60,22 @@ export function createApi(options: ApiOptions): PostItems {
     return outcomeOfAnswer(answer.status, answer.json, answer.retryAfterMs);
   }
 
-  async function postBatch(
-    items: readonly Item[],
-    signal?: AbortSignal,
-    split?: SplitState,
-  ): Promise<HandoverOutcome[]> {
+  async function postBatch(items: readonly Item[], signal?: AbortSignal, split?: Split): Promise<HandoverOutcome[]> {
     const [first] = items;
     if (first === undefined) return [];
     const outcome = items.length === 1 ? await postOne(first, signal) : await postTogether(items, signal);
     if (Array.isArray(outcome)) {
-      if (split) split.failures = 0;
+      if (split) split.state.failures = 0;
       return outcome;
     }
     const splittable = outcome.state === 'postponed' && outcome.splittable;
-    if (split) split.failures = splittable || isApiDown(outcome) ? split.failures + 1 : 0;
+    // Another attempt comes first where it may end the failure.
+    const halving = split?.isLastAttempt || (splittable && !outcome.retryable) ? split?.state : undefined;
+    if (halving) halving.failures = splittable || isApiDown(outcome) ? halving.failures + 1 : 0;
     if (items.length === 1) return [outcome];
     // The API refused the batch, for its size or for one item, or failed on one item. The halves show which item it is.
     const goesOn = () =>
-      outcome.state === 'refused' || (splittable && split !== undefined && split.failures < MAX_SPLIT_FAILURES);
+      outcome.state === 'refused' || (splittable && halving !== undefined && halving.failures < MAX_SPLIT_FAILURES);
     const middle = Math.ceil(items.length / 2);
     const outcomes: HandoverOutcome[] = [];
     for (const half of [items.slice(0, middle), items.slice(middle)]) {
@@ -119,7 +123,7 @@ function resultsOf({ json, retryAfterMs }: Answer, count: number): HandoverOutco
       index,
       status === 202 && log_id !== undefined
         ? { state: 'accepted', log_id, repeat: result['repeat'] === true }
-        : outcomeOfAnswer(typeof status === 'number' ? status : 200, problem, retryAfterMs),
+        : outcomeOfAnswer(typeof status === 'number' ? status : 200, problem, retryAfterMs, { isOfApi: true }),
     );
   }
   return Array.from({ length: count }, (_, index) => outcomes.get(index) ?? outcomeOfAnswer(200, undefined));

@@ -1,6 +1,6 @@
 import type { PostItems, SplitState } from './api.ts';
 import type { Item } from './item.ts';
-import { backoff, type HandoverOutcome, isApiDown, notAttempted, type Postponed } from './retry-rules.ts';
+import { backoff, type HandoverOutcome, isApiDown, isTimeout, notAttempted, type Postponed } from './retry-rules.ts';
 
 export interface HandOverOptions {
   readonly post: PostItems;
@@ -20,13 +20,23 @@ export interface ApiState {
   down: boolean;
   /** Milliseconds since 1970. A long `Retry-After` forbids requests until then. */
   notBefore: number;
+  /** Requests in succession, from 0, that failed after a long time: no answer in time, or a 5xx that was slow. */
+  slowFailures: number;
   /** If given, the last attempt splits a failing batch to find the item that fails. */
   readonly split?: SplitState;
 }
 
 export function newApiState(): ApiState {
-  return { down: false, notBefore: 0 };
+  return { down: false, notBefore: 0, slowFailures: 0 };
 }
+
+/**
+ * After this many slow failures in succession nothing is sent any more: a thousand files against an API that accepts
+ * connections and never answers took three hours, with the lock held.
+ */
+const MOST_SLOW_FAILURES = 5;
+/** Milliseconds from which a 5xx is slow. */
+const SLOW_MS = 1_000;
 
 /**
  * Hands items over to the API, and retries those that may succeed.
@@ -47,11 +57,15 @@ export async function handOver(
     return first;
   });
   if (clock().getTime() < api.notBefore) return items.map(() => notAttempted('the API said to wait (Retry-After)'));
+  if (api.slowFailures >= MOST_SLOW_FAILURES) return items.map(() => notAttempted('the API does not answer in time'));
   const outcomes = new Map<Item, HandoverOutcome>();
   let pending = [...unique.values()];
   const limit = api.down ? 1 : attempts;
   for (let attempt = 1; !signal?.aborted; attempt++) {
-    const answers = await post(pending, signal, attempt >= limit ? api.split : undefined);
+    const begun = clock().getTime();
+    const answers = await post(pending, signal, api.split && { state: api.split, isLastAttempt: attempt >= limit });
+    const isSlow = answers.some(isTimeout) || clock().getTime() - begun >= SLOW_MS;
+    api.slowFailures = isSlow && !signal?.aborted && answers.every(isApiDown) ? api.slowFailures + 1 : 0;
     for (const [i, item] of pending.entries()) if (answers[i]) outcomes.set(item, answers[i]);
     const retryable = pending.filter((item) => postponedOf(outcomes.get(item))?.retryable);
     const wait = Math.max(0, ...retryable.map((item) => postponedOf(outcomes.get(item))?.retryAfterMs ?? 0));
@@ -61,7 +75,9 @@ export async function handOver(
     await pause(Math.max(wait, backoff(attempt, random())), signal);
   }
   if (outcomes.size > 0) api.down = [...outcomes.values()].every(isApiDown);
-  if (api.split && !api.down) api.split.failures = 0;
+  // Any other answer shows that not all requests fail.
+  if (api.split && [...outcomes.values()].some((outcome) => !postponedOf(outcome)?.splittable && !isApiDown(outcome)))
+    api.split.failures = 0;
   return items.map((item, i) => {
     const sent = sentAs[i] ?? item;
     const outcome = outcomes.get(sent) ?? INTERRUPTED;

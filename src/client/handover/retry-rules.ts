@@ -11,7 +11,7 @@ export interface Postponed {
   readonly state: 'postponed';
   /** Whether another attempt within seconds may succeed. */
   readonly retryable: boolean;
-  /** Whether a smaller batch may succeed: one item makes the API fail, or the batch takes too long to send. */
+  /** Whether a smaller batch may succeed: one item makes the API fail, is blocked on the way, or takes too long to send. */
   readonly splittable: boolean;
   readonly reason: string;
   /** HTTP status; 0 if there was no answer. */
@@ -22,23 +22,36 @@ export interface Postponed {
   readonly notAttempted?: true;
 }
 
-const PROBLEM = 'urn:notification-retry:problem:';
-
 /** Besides 5xx and no answer at all: retry-and-idempotency-design.md §3. */
 const RETRYABLE_STATUSES = new Set([0, 408, 429]);
 /** The API key is wrong. An operator corrects it, and until then the notification must not be lost. */
 const KEY_STATUSES = new Set([401, 403]);
 /** The URL is wrong, unless the API itself answers that the notification does not exist. */
 const URL_STATUSES = new Set([404, 405]);
+/** It is too large for whatever stands in front of the API, too: for ever, once it is alone in its request. */
+const TOO_LARGE = 413;
+/** Statuses that concern one item at most, if a firewall or proxy gives them: the key, the URL and the way are others. */
+const NOT_OF_AN_ITEM = new Set([401, 404, 405, 407]);
 
-/** Classifies an answer other than an acceptance. */
-export function outcomeOfAnswer(status: number, json: unknown, retryAfterMs?: number): HandoverOutcome {
+/**
+ * Classifies an answer other than an acceptance.
+ * @param isOfApi the API said it, whatever its type; else a firewall, proxy or gateway may have
+ */
+export function outcomeOfAnswer(
+  status: number,
+  json: unknown,
+  retryAfterMs?: number,
+  { isOfApi = false } = {},
+): HandoverOutcome {
   const problem = problemOf(status, json);
-  const name = problem.type.startsWith(PROBLEM) ? problem.type.slice(PROBLEM.length) : undefined;
+  const name = problemName(problem);
+  // That says nothing of whether the API would refuse it.
+  const isForeign = !isOfApi && name === undefined && status >= 400 && status < 500;
+  const isBlocked = isForeign && !NOT_OF_AN_ITEM.has(status) && !RETRYABLE_STATUSES.has(status);
   const postponed = (retryable: boolean, reason: string): Postponed => ({
     state: 'postponed',
     retryable,
-    splittable: status >= 500 || status === 408,
+    splittable: status >= 500 || status === 408 || isBlocked,
     reason: name ?? reason,
     status,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -49,8 +62,14 @@ export function outcomeOfAnswer(status: number, json: unknown, retryAfterMs?: nu
     return postponed(false, `status ${status}: is the API's URL right?`);
   }
   if (name === 'request-in-progress') return postponed(false, name);
+  if (isForeign && status !== TOO_LARGE) return postponed(false, `status ${status}`);
   if (status >= 400) return { state: 'refused', problem };
   return postponed(false, `unexpected answer ${status}`);
+}
+
+/** The name of a problem of the API. Anybody else may have answered anything, and the name is written in the clear. */
+export function problemName(problem: Pick<Problem, 'type'> | undefined): string | undefined {
+  return /^urn:notification-retry:problem:([a-z-]{1,60})$/.exec(problem?.type ?? '')?.[1];
 }
 
 /** The code of a request that the API did not answer in time. */
@@ -65,6 +84,11 @@ export function noAnswer(code: string): Postponed {
 /** @param reason why the client made no attempt */
 export function notAttempted(reason: string): Postponed {
   return { state: 'postponed', retryable: false, splittable: false, reason, status: 0, notAttempted: true };
+}
+
+/** Whether the answer did not come in time. */
+export function isTimeout(outcome: HandoverOutcome): boolean {
+  return outcome.state === 'postponed' && outcome.status === 0 && outcome.splittable;
 }
 
 /** Whether the API fails for every client: no answer, or 5xx. */
@@ -88,14 +112,18 @@ export function parseRetryAfter(header: string | undefined, now: Date): number |
   return ms > 0 ? ms : undefined;
 }
 
+/** What is kept of a problem, in characters and in fields: it may be the answer of anybody. */
+const LONGEST_TEXT = 1_000;
+const MOST_ERRORS = 100;
+
 function problemOf(status: number, json: unknown): Problem {
   const given = typeof json === 'object' && json !== null ? (json as Partial<Problem>) : {};
   const { type = 'about:blank', title = `The API answered ${status}`, detail, errors } = given;
   return {
-    type: String(type),
-    title: String(title),
+    type: String(type).slice(0, LONGEST_TEXT),
+    title: String(title).slice(0, LONGEST_TEXT),
     status,
-    ...(typeof detail === 'string' && { detail }),
-    ...(Array.isArray(errors) && { errors }),
+    ...(typeof detail === 'string' && { detail: detail.slice(0, LONGEST_TEXT) }),
+    ...(Array.isArray(errors) && { errors: errors.slice(0, MOST_ERRORS) }),
   };
 }

@@ -50,9 +50,9 @@ export async function writeDurably(
   await syncDirectory(fs, directory);
 }
 
-/** Removes a file durably. A missing file is no error. */
-export async function removeDurably(fs: FileSystem, directory: string, name: string): Promise<void> {
-  await fs.unlink(join(directory, name)).catch(unlessAbsent);
+/** Removes files durably. A missing file is no error. */
+export async function removeDurably(fs: FileSystem, directory: string, ...names: readonly string[]): Promise<void> {
+  for (const name of names) await fs.unlink(join(directory, name)).catch(unlessAbsent);
   await syncDirectory(fs, directory);
 }
 

@@ -1,6 +1,6 @@
 import { type ApiState, type HandOverOptions, handOver } from '../handover/hand-over.ts';
 import type { Item } from '../handover/item.ts';
-import type { HandoverOutcome, Postponed } from '../handover/retry-rules.ts';
+import { type HandoverOutcome, type Postponed, problemName } from '../handover/retry-rules.ts';
 import type { Spool } from './spool.ts';
 import {
   CorruptFileError,
@@ -23,21 +23,77 @@ export interface FileFlush extends FileFlushDeps {
   readonly tally: { accepted: number; refused: number; left: number };
   /** Names of the files that were moved to data/failed. */
   readonly unreported: string[];
-  /** Notifications in the file, according to its first line. */
+  /** Runs what may fail for a file, and keeps the failure for the report. */
+  readonly attempt: (file: string, run: () => Promise<void>) => Promise<void>;
+}
+
+/** A file, and the number of notifications in it according to its first line. */
+export interface Waiting {
+  readonly file: string;
   readonly notifications: number;
 }
 
-/** Hands over the notifications of one file, and rewrites, removes or gives up the file. */
-export async function flushFile(file: string, flush: FileFlush): Promise<void> {
-  const { spool, tally } = flush;
-  const opened = await open(file, flush);
-  if (opened === undefined) return;
+interface Opened extends Waiting {
+  readonly content: SpoolFile;
+  readonly items: readonly Item[];
+}
+
+/**
+ * Hands over the notifications of some files together, in their order, and rewrites, removes or gives up each file. A
+ * hundred thousand files of one notification would need as many requests otherwise, and outlast an hourly cron.
+ */
+export async function flushFiles(files: readonly Waiting[], flush: FileFlush): Promise<void> {
+  const opened: Opened[] = [];
+  for (const waiting of files) {
+    await flush.attempt(waiting.file, async () => {
+      const found = await openToSend(waiting, flush);
+      if (found !== undefined) opened.push(found);
+    });
+  }
+  const items = opened.flatMap((one) => one.items);
+  const outcomes = items.length === 0 ? [] : await handOver(items, flush, flush.api, flush.signal);
+  const done: string[] = [];
+  let start = 0;
+  for (const one of opened) {
+    const own = outcomes.slice(start, start + one.items.length);
+    start += one.items.length;
+    await flush.attempt(one.file, async () => {
+      if (own.every(({ state }) => state === 'accepted')) done.push(one.file);
+      else await settle(one, own, flush);
+    });
+  }
+  // Together, because each removal by itself waits for the disk.
+  if (done.length > 0) {
+    await flush.attempt(done.length === 1 ? String(done[0]) : flush.spool.folders.spool, async () => {
+      await flush.spool.remove('spool', ...done);
+      const accepted = opened.filter(({ file }) => done.includes(file)).reduce((sum, one) => sum + one.items.length, 0);
+      flush.tally.accepted += accepted;
+      flush.tally.left -= accepted;
+    });
+  }
+}
+
+/** A file that is to be sent now; undefined if it was given up or set aside. */
+async function openToSend(waiting: Waiting, flush: FileFlush): Promise<Opened | undefined> {
+  const opened = await open(waiting, flush);
+  if (opened === undefined) return undefined;
   const { content, items } = opened;
   const reason = giveUpReason(content.header, flush);
-  if (reason !== undefined) return giveUp(file, content, reason, flush);
+  if (reason !== undefined) {
+    await giveUp(waiting.file, content, reason, flush);
+    return undefined;
+  }
   if (items instanceof Error) throw items;
+  return { ...waiting, content, items };
+}
 
-  const outcomes = await handOver(items, flush, flush.api, flush.signal);
+/** Writes down what became of a file of which not everything was accepted. */
+async function settle(
+  { file, content, items }: Opened,
+  outcomes: readonly HandoverOutcome[],
+  flush: FileFlush,
+): Promise<void> {
+  const { spool, tally } = flush;
   if (outcomes.every((outcome) => outcome.state === 'postponed' && outcome.notAttempted)) return;
   const of = (state: HandoverOutcome['state']) => items.filter((_, i) => outcomes[i]?.state === state);
   const accepted = of('accepted').length;
@@ -78,7 +134,7 @@ async function putBack(file: string, header: SpoolHeader, rest: readonly Item[],
 
 /** The file and its items, or why the items are not readable; undefined if the file is corrupt and was set aside. */
 async function open(
-  file: string,
+  { file, notifications }: Waiting,
   flush: FileFlush,
 ): Promise<{ content: SpoolFile; items: Item[] | UnreadableFileError } | undefined> {
   const { spool } = flush;
@@ -94,7 +150,7 @@ async function open(
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
     flush.unreported.push(await spool.setAside(file));
-    flush.tally.left -= flush.notifications;
+    flush.tally.left -= notifications;
     return undefined;
   }
 }
@@ -119,12 +175,8 @@ function refusal(item: Item, outcome: HandoverOutcome | undefined): Item[] {
   return outcome?.state === 'refused' ? [{ ...item, problem: outcome.problem }] : [];
 }
 
-/**
- * The names of the API's problems, or the status. The result is not encrypted, so it must not contain an unknown
- * answer.
- */
+/** The names of the API's problems, or the status. */
 function titles(refused: readonly Item[]): string {
-  const title = ({ problem }: Item) =>
-    /^urn:notification-retry:problem:([a-z-]{1,60})$/.exec(problem?.type ?? '')?.[1] ?? `status ${problem?.status}`;
+  const title = ({ problem }: Item) => problemName(problem) ?? `status ${problem?.status}`;
   return [...new Set(refused.map(title))].join(', ');
 }

@@ -1,8 +1,10 @@
+import { BATCH_LIMIT } from '../handover/api.ts';
 import { type ApiState, newApiState } from '../handover/hand-over.ts';
 import { whyFailed } from './durable-files.ts';
-import { type FileFlushDeps, flushFile } from './flush-file.ts';
+import { type FileFlushDeps, flushFiles, type Waiting } from './flush-file.ts';
 import { describeGivenUp, type GivenUp } from './given-up.ts';
 import { UnreadableFileError } from './spool-file.ts';
+import type { Listed } from './spool-reader.ts';
 
 /** Counts of notifications, and the files that need attention. */
 export interface FlushReport {
@@ -41,7 +43,8 @@ export interface FlushDeps extends FileFlushDeps {
 export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }: FlushOptions): Promise<FlushReport> {
   const { spool } = deps;
   const { unreported, faults } = await spool.recover();
-  const listed = (await spool.list('spool')).filter(({ file }) => files === undefined || files.includes(file));
+  const wanted = files && new Set(files);
+  const listed = (await spool.list('spool')).filter(({ file }) => wanted?.has(file) ?? true);
   const total = listed.reduce((sum, { header }) => sum + (header?.notifications ?? 0), 0);
   const givenUp: GivenUp[] = [];
   const skipped = faults.map(({ file, error }) => ({ file, because: becauseOf(error) }));
@@ -56,16 +59,31 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
   await reportUnreported();
   const api: ApiState = { ...newApiState(), split: { failures: 0 } };
   let done = 0;
-  for (const { file, header } of listed) {
-    const notifications = header?.notifications ?? 0;
+  for (const group of requestsOf(listed)) {
+    const names = group.map(({ file }) => file).join(', ');
     if (!signal?.aborted) {
-      await attempt(file, () => flushFile(file, { ...deps, api, signal, tally, unreported, notifications }));
+      await attempt(names, () => flushFiles(group, { ...deps, api, signal, tally, unreported, attempt }));
       await reportUnreported();
     }
-    done += notifications;
-    onProgress?.({ done, total });
+    for (const { notifications } of group) {
+      done += notifications;
+      onProgress?.({ done, total });
+    }
   }
   return { ...tally, givenUp, skipped, interrupted: signal?.aborted === true };
+}
+
+/** Files that fill one request, in their order. */
+function requestsOf(listed: readonly Listed[]): Waiting[][] {
+  const groups: Waiting[][] = [];
+  let room = 0;
+  for (const { file, header } of listed) {
+    const notifications = header?.notifications ?? 0;
+    if (notifications > room || groups.length === 0) groups.push([]);
+    room = (groups.at(-1)?.length === 0 ? BATCH_LIMIT : room) - notifications;
+    groups.at(-1)?.push({ file, notifications });
+  }
+  return groups;
 }
 
 /**

@@ -75,11 +75,16 @@ export function decodeHeader(text: string): SpoolHeader {
   return header as SpoolHeader;
 }
 
+/** Characters: whatever a reason is made of, the first line stays short enough to be listed. */
+const LONGEST_REASON = 500;
+
 /** A file with these items, and with the first line that belongs to them. */
 export function sealItems(items: readonly Item[], given: SpoolHeader, key: SpoolKey | undefined): SpoolFile {
   const { keyId: _, ...rest } = given;
   const sealing = key ? ({ version: 2, keyId: key.id } as const) : ({ version: 1 } as const);
-  const header = { ...rest, ...sealing, notifications: items.length };
+  const { at, reason } = rest.lastError;
+  const lastError = { at, reason: reason.slice(0, LONGEST_REASON) };
+  const header = { ...rest, ...sealing, notifications: items.length, lastError };
   const json = JSON.stringify(items);
   return { header, payload: key ? seal(json, key, bound(header)) : json };
 }

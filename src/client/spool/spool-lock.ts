@@ -47,6 +47,7 @@ export async function lockSpool(
     }
     await takeAway(fs, path, seen);
   }
+  if (mine === NO_ROOM) return async () => {};
   await removeLeftovers(fs, directory).catch(() => {});
   const heartbeat = setInterval(() => {
     const now = new Date();
@@ -60,11 +61,12 @@ export async function lockSpool(
 }
 
 /**
- * Creates the lock file. On a full disk the lock is held although its text is incomplete, because a flush makes room.
- * Its holder is then recognised by its heartbeats.
+ * Creates the lock file. On a full disk the lock is held although its text is incomplete, or although there is no room
+ * for the file at all: a flush makes room, and what would it wait for? Its holder is recognised by its heartbeats, and
+ * one without a file not at all, so that two may then send the same, as repeats.
  * @returns the text in the file; undefined when the file exists already
  */
-async function create(fs: FileSystem, path: string, text: string): Promise<string | undefined> {
+async function create(fs: FileSystem, path: string, text: string): Promise<string | typeof NO_ROOM | undefined> {
   try {
     const handle = await fs.open(path, 'wx', 0o600);
     try {
@@ -79,9 +81,12 @@ async function create(fs: FileSystem, path: string, text: string): Promise<strin
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+    if (isFull(error)) return NO_ROOM;
     throw error;
   }
 }
+
+const NO_ROOM = Symbol('no room for a lock file');
 
 async function isDead(fs: FileSystem, path: string, seen: Seen, heartbeatMs: number): Promise<boolean> {
   const holder = parseIdentity(seen.text);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Item } from '../handover/item.ts';
-import { type FileSystem, filesIn, isGone } from './durable-files.ts';
+import { type FileSystem, filesIn, isGone, unlessAbsent } from './durable-files.ts';
 import type { SpoolKey } from './seal.ts';
 import {
   CorruptFileError,
@@ -19,8 +19,9 @@ export type Listed = { readonly folder: Folder; readonly file: string } & (
   | { readonly header?: undefined; readonly fault: CorruptFileError | UnreadableFileError }
 );
 
-/** Headers are far shorter, because reasons are clipped. */
+/** Most headers are far shorter. Those of earlier versions may hold a long foreign reason. */
 const HEAD_BYTES = 4_096;
+const MOST_HEAD_BYTES = 1_000_000;
 
 /** Reads the files of the spool and of data/failed. */
 export type SpoolReader = ReturnType<typeof createSpoolReader>;
@@ -39,8 +40,13 @@ export function createSpoolReader(
     if (file.endsWith(CORRUPT)) return { folder, file, fault: new CorruptFileError('it was set aside') };
     const handle = await fs.open(pathOf(folder, file), 'r');
     try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-      return { folder, file, header: decodeHeader(buffer.toString('utf8', 0, bytesRead)) };
+      const start = async (bytes: number) => {
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);
+        return buffer.toString('utf8', 0, bytesRead);
+      };
+      const text = await start(HEAD_BYTES);
+      const isWhole = text.includes('\n') || text.length < HEAD_BYTES;
+      return { folder, file, header: decodeHeader(isWhole ? text : await start(MOST_HEAD_BYTES)) };
     } catch (fault) {
       return { folder, file, fault: faultOf(fault) };
     } finally {
@@ -55,6 +61,15 @@ export function createSpoolReader(
     /** Reads only the first line of a file. */
     head,
 
+    /** The file of this name in one of the folders, with its first line; undefined if there is none. */
+    async find(file: string): Promise<Listed | undefined> {
+      for (const folder of ['spool', 'failed'] as const) {
+        const found = file.startsWith('.') ? undefined : await fs.stat(pathOf(folder, file)).catch(unlessAbsent);
+        if (found?.isFile()) return head(folder, file).catch((error) => ({ folder, file, fault: faultOf(error) }));
+      }
+      return undefined;
+    },
+
     /** The files in the order of their first attempts (adr-006), and after them those without a readable first line. */
     async list(folder: Folder): Promise<Listed[]> {
       const listed: Listed[] = [];
@@ -64,9 +79,11 @@ export function createSpoolReader(
         );
         if (entry) listed.push(entry);
       }
-      const order = ({ file, header }: Listed) =>
-        `${header ? new Date(header.firstAttempt).toISOString() : '~'} ${file}`;
-      return listed.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+      const placed = listed.map((entry) => {
+        const { file, header } = entry;
+        return { entry, place: `${header ? new Date(header.firstAttempt).toISOString() : '~'} ${file}` };
+      });
+      return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ entry }) => entry);
     },
 
     /** @throws CorruptFileError, UnreadableFileError */

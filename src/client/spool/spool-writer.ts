@@ -47,7 +47,7 @@ export function createSpoolWriter({ folders, pathOf }: SpoolReader, { fs, clock,
     /** Replaces a file by one with the items that are left of it. */
     rewrite: (file: string, header: SpoolHeader, left: readonly Item[]) => write('spool', file, content(header, left)),
 
-    remove: (folder: Folder, file: string) => removeDurably(fs, folders[folder], file),
+    remove: (folder: Folder, ...files: readonly string[]) => removeDurably(fs, folders[folder], ...files),
 
     rename: (folder: Folder, file: string, name: string) => moveDurably(fs, pathOf(folder, file), pathOf(folder, name)),
 

@@ -241,9 +241,9 @@ describe('what one file shows about the API', () => {
   const retryCounts = async () => (await world.spool().list('spool')).map(({ header }) => header?.retryCount);
 
   it('a long Retry-After ends the requests, and a file that was not attempted counts no failure', async () => {
-    for (let n = 0; n < 3; n++) await spooled(1, n);
+    for (let n = 0; n < 3; n++) await spooled(60, 60 * n);
     world.api.instead = () => ({ status: 429, headers: { 'retry-after': '120' } });
-    expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 3 });
+    expect(await world.client().flush()).toMatchObject({ accepted: 0, left: 180 });
     expect(world.api.asked).toHaveLength(1);
     expect(await retryCounts()).toEqual([1, 0, 0]);
     const [, unasked] = await world.spool().list('spool');
@@ -259,28 +259,34 @@ describe('what one file shows about the API', () => {
   });
 
   it('sends again after the Retry-After', async () => {
-    for (let n = 0; n < 2; n++) await spooled(1, n);
+    for (let n = 0; n < 2; n++) await spooled(60, 60 * n);
     world.api.instead = () =>
       world.api.asked.length === 1 ? { status: 429, headers: { 'retry-after': '31' } } : undefined;
     const onProgress = () => later(31 / 3_600);
-    expect(await world.client().flush({ onProgress })).toMatchObject({ accepted: 1, left: 1 });
+    expect(await world.client().flush({ onProgress })).toMatchObject({ accepted: 60, left: 60 });
   });
 
   it('an API that only answers 5xx gets one request per further file, until it answers otherwise', async () => {
     for (let n = 0; n < 5; n++) {
-      await spooled(1, n);
+      await spooled(60, 60 * n);
       later(0.1);
     }
     world.waited.length = 0;
     world.api.instead = () => ({ status: 503 });
-    expect(await world.client().flush()).toMatchObject({ left: 5 });
-    expect(world.api.asked).toHaveLength(3 + 4);
+    expect(await world.client().flush()).toMatchObject({ left: 300 });
+    // Three attempts, nine smaller ones, and one for each further file.
+    expect(world.api.asked).toHaveLength(3 + 9 + 4);
     expect(world.waited).toEqual([1_000, 2_000]);
     expect(await retryCounts()).toEqual([1, 1, 1, 1, 1]);
     world.api.asked.length = 0;
-    world.api.instead = ({ body }) => (/N[13]/.test(JSON.stringify(body)) ? { status: 503 } : undefined);
-    expect(await world.client().flush()).toMatchObject({ accepted: 3, left: 2 });
-    expect(world.api.asked).toHaveLength(1 + 3 + 1 + 3 + 1);
+    // All of the second and of the fourth file.
+    world.api.instead = ({ body }) => {
+      const [first] = (body['notifications'] ?? [body]) as { notification_id: string }[];
+      const file = Math.floor(Number(first?.notification_id.slice(1)) / 60);
+      return file % 2 === 1 ? { status: 503 } : undefined;
+    };
+    expect(await world.client().flush()).toMatchObject({ accepted: 180, left: 120 });
+    expect(world.api.asked).toHaveLength(1 + 12 + 1 + 12 + 1);
   });
 });
 

@@ -155,7 +155,7 @@ describe('a refused notification', () => {
   });
 
   it('is reported only by the name of the problem', async () => {
-    await spooled(1);
+    await spooled(2);
     world.api.insteadOfItem = () => ({ status: 400, body: { type: 'someone-0@example.com is not liked' } });
     await world.client().flush();
     const [entry] = await world.spool().list('failed');

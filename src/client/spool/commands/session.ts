@@ -111,8 +111,7 @@ export async function withLock<T>({ settings }: SpoolSession, run: () => Promise
 /** Finds a file of either folder by its name or path. @throws OperatorError if there is none */
 export async function findFile({ spool, command }: SpoolSession, nameOrPath: string): Promise<Listed> {
   const name = basename(nameOrPath);
-  const all = [...(await spool.list('spool')), ...(await spool.list('failed'))];
-  const found = all.find(({ file }) => file === name);
+  const found = await spool.find(name);
   if (found) return found;
   const { folders } = spool;
   throw new OperatorError(
