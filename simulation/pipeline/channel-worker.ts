@@ -199,6 +199,7 @@ function gateOf(channel: Channel, rows: ClaimStore, worker: WorkerProcess, world
       blocked: (key, until) => pacer.blocked(key, until),
     },
     receiver,
+    mayUse: async () => true,
     planOf: (received) => planOf(received, { rows, clock, policy: DEFAULT_RETRY_POLICY }),
     policy: DEFAULT_RETRY_POLICY,
     clock,

@@ -142,7 +142,17 @@ function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, rows: Cl
   const pause = (ms: number) => env.call<void>('time.pause', ms);
   const { clock } = env;
   const plan: PacedGateDeps['planOf'] = (received) => planOf(received, { rows, clock, policy });
-  return new PacedGate({ inner, channel: 'email', budgets, receiver, planOf: plan, policy, clock, pause });
+  return new PacedGate({
+    inner,
+    channel: 'email',
+    budgets,
+    receiver,
+    mayUse: async () => true,
+    planOf: plan,
+    policy,
+    clock,
+    pause,
+  });
 }
 
 interface Outcomes {

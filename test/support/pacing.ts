@@ -5,7 +5,7 @@ import type { ClaimStore } from '../../src/core/delivery/ports.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import type { Clock } from '../../src/core/model/time.ts';
-import { ACCOUNT, PacedGate } from '../../src/core/pacing/paced-gate.ts';
+import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/paced-gate.ts';
 import { Pacer, type PacerDeps } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
@@ -29,6 +29,7 @@ export function accountGate(
   pacer: Pacer,
   { clock, pause }: Pick<VirtualTime, 'clock' | 'pause'>,
   rows: Pick<ClaimStore, 'read'> = new MemoryTables(clock).rows,
+  more: Partial<PacedGateDeps> = {},
 ): PacedGate {
   return new PacedGate({
     inner: PASS_THROUGH,
@@ -39,10 +40,12 @@ export function accountGate(
       blocked: (key, until) => pacer.blocked(key, until),
     },
     receiver: ACCOUNT,
+    mayUse: async () => true,
     planOf: (received) => planOf(received, { rows, clock, policy: DEFAULT_RETRY_POLICY }),
     policy: DEFAULT_RETRY_POLICY,
     clock,
     pause,
+    ...more,
   });
 }
 

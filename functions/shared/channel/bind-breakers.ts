@@ -21,7 +21,7 @@ interface BreakerEnv {
 export function bindBreakers(
   env: BreakerEnv,
   dynamodb: DynamoDBClient,
-  provider: Required<Pick<BreakerGateDeps, 'mayUse' | 'budgetOf'>>,
+  provider: Required<Pick<BreakerGateDeps, 'budgetOf'>>,
   { logger, metrics }: Observability,
 ): BreakerGate {
   const clock = () => new Date();

@@ -11,6 +11,7 @@ import {
 import { integrationOf } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
+import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
 import { createObservability, withObservability } from '../runtime/observability.ts';
@@ -52,18 +53,11 @@ export function bindChannel(
   };
   const { receiver, readLimits } = rateOf(credentials);
   const pacer = createPacer(channel, env, dynamodb, observability, readLimits);
-  const inner = bindBreakers(
-    env,
-    dynamodb,
-    {
-      mayUse: (row) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
-      budgetOf: budgetOf(receiver, pacer),
-    },
-    observability,
-  );
+  const inner = bindBreakers(env, dynamodb, { budgetOf: budgetOf(receiver, pacer) }, observability);
+  const mayUse = (row: NotificationRow) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) });
   const sends = new SendsUnderWay();
   const rows = createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends);
-  const gate = bindPacing(channel, env, pacer, { receiver, inner, rows });
+  const gate = bindPacing(channel, env, pacer, { receiver, inner, rows, mayUse });
   const sender = createSender(credentials);
   const handler = createHandler(
     {

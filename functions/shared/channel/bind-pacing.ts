@@ -38,7 +38,8 @@ export function bindPacing(
     receiver,
     inner,
     rows,
-  }: Pick<ChannelRate, 'receiver'> & { readonly inner: ProviderGate; readonly rows: ClaimStore },
+    mayUse,
+  }: Pick<PacedGateDeps, 'receiver' | 'mayUse'> & { readonly inner: ProviderGate; readonly rows: ClaimStore },
 ): PacedGate {
   const clock = () => new Date();
   const budgets: Budgets = {
@@ -48,7 +49,7 @@ export function bindPacing(
   };
   const pause = (ms: number) => setTimeout(ms);
   return new PacedGate({
-    ...{ inner, channel, budgets, receiver, policy, clock, pause },
+    ...{ inner, channel, budgets, receiver, mayUse, policy, clock, pause },
     planOf: (received) => planOf(received, { rows, clock, policy }),
   });
 }

@@ -2,7 +2,7 @@ import { integrationOf } from '../../core/delivery/send.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
 import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
 import { SLACK_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
-import { receiverKey } from '../recipient/receiver-key.ts';
+import { integrationKey, recipientKey } from '../recipient/receiver-key.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { slackCredential } from './credential.ts';
 
@@ -12,7 +12,7 @@ export function slackReceiver(credentials: IntegrationCredentials) {
     const loaded = await credentials.load(slackCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
     if (!loaded.ok) return undefined;
     const toWebhook = loaded.credential !== undefined && loaded.credential.token === undefined;
-    const key = receiverKey(toWebhook ? row.integration_config_id : row.recipient_hash);
+    const key = toWebhook ? integrationKey(row) : recipientKey(row);
     return key === undefined ? undefined : { key, per_second: SLACK_PER_SECOND };
   };
 }

@@ -12,11 +12,6 @@ import { SharedBreakers, type SharedBreakersDeps } from './shared-breakers.ts';
 import { slowStart } from './slow-start.ts';
 
 export interface BreakerGateDeps extends SharedBreakersDeps, OutageDetectorDeps, ProbesDeps {
-  /**
-   * Whether the notification's tenant may use its integration, as far as that is known. If not, its attempt is refused
-   * without asking the provider, and takes neither a slot nor the probe. Never rejects.
-   */
-  readonly mayUse?: (row: NotificationRow) => Promise<boolean>;
   /** Draws for slow start; absent: Math.random. */
   readonly random?: () => number;
 }
@@ -46,7 +41,6 @@ export class BreakerGate implements ProviderGate {
     await this.#breakers.refresh(id, FRESH_MS);
     const breaker = this.#openBreaker(id);
     if (breaker === undefined) return this.#sendOrStartSlowly(id, row, forced);
-    if ((await this.#deps.mayUse?.(row)) === false) return PASS_THROUGH.admit(row, forced);
     this.#detector.forget(id);
     if (forced) return this.#sendForced(id);
     const probe = this.#probes.underWay(id);

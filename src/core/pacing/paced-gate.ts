@@ -1,5 +1,5 @@
 import type { ClaimPlan } from '../delivery/claim-plan.ts';
-import type { Admission, Held, ProviderGate } from '../delivery/provider-gate.ts';
+import { type Admission, type Held, PASS_THROUGH, type ProviderGate } from '../delivery/provider-gate.ts';
 import type { Refused, SendResult } from '../delivery/sender.ts';
 import { deadlineOf } from '../delivery/verdict.ts';
 import type { NotificationRow } from '../model/notification.ts';
@@ -34,6 +34,11 @@ export interface PacedGateDeps {
    * Otherwise: the receiver of a row, undefined when no rate limits it. Never rejects.
    */
   readonly receiver: 'account' | ((row: NotificationRow) => Promise<PacedReceiver | undefined>);
+  /**
+   * Whether the row's tenant may use its integration, as far as that is known. If not, its attempt is refused without
+   * asking the provider: it takes nothing of the budget or the breaker of those who may. Never rejects.
+   */
+  readonly mayUse: (row: NotificationRow) => Promise<boolean>;
   /** What a message may do, by its row as it is now. */
   readonly planOf: (received: ReceivedMessage) => Promise<ClaimPlan>;
   readonly policy: RetryPolicy;
@@ -62,6 +67,12 @@ export const ACCOUNT = 'account';
 const MAX_TURNS = 1_000;
 /** SQS delays a message by at most so many seconds. */
 const LONGEST_DELAY_S = 900;
+/**
+ * After a notification that names an integration of others, those of its tenant are reserved for after their claims, for
+ * so long: before, nobody knows what they name.
+ */
+const SUSPECT_MS = 60_000;
+const MAX_SUSPECTS = 1_000;
 /** A wait that is only an estimate is looked at again after this. */
 const LONGEST_HOLD_MS = 3_600_000;
 /** Shorter waits than this are not worth a hold: the deadline comes first. */
@@ -74,6 +85,8 @@ const SHORTEST_HOLD_MS = 1_000;
 export class PacedGate implements ProviderGate {
   readonly #deps: PacedGateDeps;
   readonly #turns = new Map<string, Turn>();
+  /** By tenant, until when. */
+  readonly #suspects = new Map<string, number>();
   /** Milliseconds that attempts have waited for their slots since this was last read. */
   #waited_ms = 0;
 
@@ -87,7 +100,7 @@ export class PacedGate implements ProviderGate {
     // A breaker holds what is claimed, and sends nothing: it needs no slots of the budget.
     if (this.#deps.receiver !== ACCOUNT || this.#isHeld(batch)) return { now: batch, later: [] };
     const now = this.#now();
-    const due = batch.filter(({ message }) => epochMs(message.due) <= now);
+    const due = batch.filter(({ message }) => epochMs(message.due) <= now && !this.#isSuspect(message.tenant_id));
     const groups = Map.groupBy(due, ({ message: { priority, options } }) =>
       useOf(options?.force ? 'urgent' : priority),
     );
@@ -135,11 +148,17 @@ export class PacedGate implements ProviderGate {
   }
 
   async admit(row: NotificationRow, forced: boolean): Promise<Admission> {
-    const { receiver, inner } = this.#deps;
+    const { receiver, inner, mayUse } = this.#deps;
+    const turn = this.#turns.get(row.log_id);
+    this.#turns.delete(row.log_id);
+    if (!(await mayUse(row))) {
+      if (this.#suspects.size >= MAX_SUSPECTS) this.#suspects.clear();
+      this.#suspects.set(row.tenant_id, this.#now() + SUSPECT_MS);
+      return PASS_THROUGH.admit(row, forced);
+    }
     if (receiver === ACCOUNT) {
-      const turn = this.#turns.get(row.log_id);
-      this.#turns.delete(row.log_id);
-      return this.#take(row, forced, turn, ACCOUNT);
+      const late = turn === undefined && this.#isSuspect(row.tenant_id);
+      return this.#take(row, forced, late ? await this.#reserve(row, forced, { key: ACCOUNT }) : turn, ACCOUNT);
     }
     const paced = await receiver(row);
     if (paced === undefined) return inner.admit(row, forced);
@@ -153,7 +172,11 @@ export class PacedGate implements ProviderGate {
     return seconds;
   }
 
-  async #reserve(row: NotificationRow, forced: boolean, paced: PacedReceiver): Promise<Turn> {
+  #isSuspect(tenant_id: string): boolean {
+    return (this.#suspects.get(tenant_id) ?? 0) > this.#now();
+  }
+
+  async #reserve(row: NotificationRow, forced: boolean, paced: Pick<Ask, 'key' | 'per_second'>): Promise<Turn> {
     const { lane } = PRIORITY_POLICY[row.priority];
     const use = useOf(forced ? 'urgent' : row.priority);
     const { slots, waits } = await this.#deps.budgets.reserve({ ...paced, count: 1, use, lane });

@@ -178,20 +178,6 @@ describe('a breaker', () => {
     expect(await batch(gate, rows(1, { ...hook, tenant_id: 'tenant-2' }), OK)).toEqual(['counted']);
   });
 
-  it('gives neither slot nor probe to a notification whose tenant may not use the integration: its attempt is refused', async () => {
-    const { outage, worker, batch, memory, time } = setUp();
-    await outage();
-    const gate = worker({ mayUse: async ({ tenant_id }) => tenant_id === 'tenant-1' });
-    const refusal = refused('AUTH_FAILED');
-    const before = memory.breakers.get(ID);
-    expect(await batch(gate, rows(5, { tenant_id: 'tenant-2' }), refusal)).toEqual(Array(5).fill('counted'));
-    await time.run(time.pause(31 * SECOND));
-    expect(await batch(gate, rows(5, { tenant_id: 'tenant-2' }), refusal)).toEqual(Array(5).fill('counted'));
-    expect(memory.breakers.get(ID)).toEqual(before);
-    expect(await batch(gate, [row()], OK)).toEqual(['counted']);
-    expect(memory.breakers.get(ID)).toMatchObject({ state: 'draining' });
-  });
-
   it('counts a failure of the sender, even in a probe, and the next notification makes the probe', async () => {
     const { outage, batch, time, memory } = setUp();
     const gate = await outage();

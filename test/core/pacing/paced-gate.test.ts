@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planClaim } from '../../../src/core/delivery/claim-plan.ts';
-import { PASS_THROUGH } from '../../../src/core/delivery/provider-gate.ts';
+import { PASS_THROUGH, type ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
 import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
@@ -24,6 +24,7 @@ function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> 
       blocked: async (...args) => void calls.blocked.push(args),
     },
     receiver: ACCOUNT,
+    mayUse: async () => true,
     planOf: async (one) => planClaim(row(), one, TERMS, DEFAULT_RETRY_POLICY),
     policy: DEFAULT_RETRY_POLICY,
     clock: () => T0,
@@ -132,6 +133,56 @@ describe('the gate of a channel with one budget for all', () => {
       await admission.report(result);
     }
     expect(calls.exceeded).toEqual(['rate', 'quota']);
+  });
+});
+
+describe('a notification that names an integration of another tenant', () => {
+  const theirs = { tenant_id: 'tenant-2', integration_config_id: 'IC1' };
+  const mayUse = async ({ tenant_id }: { tenant_id: string }) => tenant_id === 'tenant-1';
+  const inner = (asked: string[]): ProviderGate => ({
+    admit: (...args) => {
+      asked.push(args[0].log_id);
+      return PASS_THROUGH.admit(...args);
+    },
+  });
+
+  it('reserves nothing at a receiver, and takes neither slot nor probe of its breaker', async () => {
+    const asked: string[] = [];
+    const receiver = async () => ({ key: 'IC1', per_second: 4 });
+    const { gate, calls } = gateWith(rate, { receiver, mayUse, inner: inner(asked) });
+    const admission = await gate.admit(row({ log_id: 'b', ...theirs }), false);
+    if (admission.do !== 'send') throw new Error('held');
+    await admission.report({ ok: false, error_type: 'RATE_LIMITED', message: 'no' });
+    expect([calls.asks, calls.blocked, asked]).toEqual([[], [], []]);
+    expect(await gate.admit(row({ log_id: 'a', integration_config_id: 'IC1' }), false)).toMatchObject({ do: 'hold' });
+    expect(calls.asks).toHaveLength(1);
+  });
+
+  it('of e-mail books one slot at most: its tenant is reserved for after the claim from then on', async () => {
+    const asked: string[] = [];
+    const slots = ({ count }: Ask): Allowance => ({ slots: Array(count).fill(NOW), waits: [] });
+    const { gate, calls } = gateWith(slots, { mayUse, inner: inner(asked) });
+    await gate.screen([message({ log_id: 'b-1', ...theirs })]);
+    expect(calls.asks).toHaveLength(1);
+    expect(await gate.admit(row({ log_id: 'b-1', ...theirs }), false)).toMatchObject({ do: 'send' });
+    const batch = [message({ log_id: 'b-2', ...theirs }), message({ log_id: 'a' })];
+    expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    expect(calls.asks.map(({ count }) => count)).toEqual([1, 1]);
+    expect(await gate.admit(row({ log_id: 'b-2', ...theirs }), false)).toMatchObject({ do: 'send' });
+    expect(calls.asks).toHaveLength(2);
+    expect(asked).toEqual([]);
+  });
+
+  it('does not keep the mail of its tenant from the budget: it is reserved for after its claim', async () => {
+    const { gate, calls } = gateWith(rate, { mayUse: async (one) => one.integration_config_id === undefined });
+    await gate.admit(row({ log_id: 'b-1', ...theirs }), false);
+    const own = message({ log_id: 'b-2', tenant_id: 'tenant-2' });
+    expect(await gate.screen([own])).toEqual({ now: [own], later: [] });
+    expect(await gate.admit(row({ log_id: 'b-2', tenant_id: 'tenant-2' }), false)).toMatchObject({
+      do: 'hold',
+      until: at(42_000).toISOString(),
+    });
+    expect(calls.asks).toMatchObject([{ key: ACCOUNT, count: 1 }]);
   });
 });
 

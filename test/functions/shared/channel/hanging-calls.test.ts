@@ -102,11 +102,11 @@ function gateOnSilentState(channel: Channel) {
     inMs(SDK_MS).then(() => Promise.reject(Object.assign(new Error('no answer'), { name: 'TimeoutError' })));
   const client = { send } as unknown as DynamoDBClient;
   const pacer = createPacer(channel, ENV, client, OBSERVABILITY);
-  const provider = { mayUse: async () => true, budgetOf: async () => undefined };
+  const provider = { budgetOf: async () => undefined };
   const inner = bindBreakers(ENV, client, provider, OBSERVABILITY);
   const receiver = channel === 'email' ? ACCOUNT : async () => ({ key: 'receiver', per_second: 1_000 });
   const { rows } = new MemoryTables(() => new Date());
-  return bindPacing(channel, ENV, pacer, { receiver, inner, rows });
+  return bindPacing(channel, ENV, pacer, { receiver, inner, rows, mayUse: async () => true });
 }
 
 describe('a PipelineState that does not answer', () => {
