@@ -1,4 +1,6 @@
+import type { Acceptance } from '../../../src/core/intake/accept.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
+import { Problem, type ProblemName } from '../../../src/core/model/problem.ts';
 import { count, countBy } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 
@@ -7,14 +9,19 @@ export function countRequests(metrics: Observability['metrics'], requests: numbe
   if (requests > 0) count(metrics, 'IdempotentRequests', requests);
 }
 
-/** Counts what was accepted: repeats, and new notifications by channel. */
-export function countAccepted(
+/** Refusals of a request whose key an earlier one has. */
+const REPEATS: readonly unknown[] = ['idempotency-key-reused', 'request-in-progress'] satisfies ProblemName[];
+
+/** Counts what became of requests: repeats, refused ones too, and new notifications by channel. */
+export function countOutcomes(
   metrics: Observability['metrics'],
-  accepted: readonly { readonly channel: Channel; readonly repeat: boolean }[],
+  outcomes: readonly { readonly channel: Channel; readonly outcome: Acceptance | Problem }[],
 ): void {
-  const repeats = accepted.filter(({ repeat }) => repeat).length;
+  const isRepeat = ({ outcome }: (typeof outcomes)[number]) =>
+    outcome instanceof Problem ? REPEATS.includes(outcome.problem) : outcome.repeat;
+  const repeats = outcomes.filter(isRepeat).length;
   if (repeats > 0) count(metrics, 'IdempotentRepeats', repeats);
-  const created = accepted.filter(({ repeat }) => !repeat);
+  const created = outcomes.filter((one) => !(one.outcome instanceof Problem) && !one.outcome.repeat);
   for (const [channel, same] of Map.groupBy(created, (one) => one.channel)) {
     countBy(metrics, 'Accepted', { channel }, same.length);
   }

@@ -14,7 +14,7 @@ import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-
 import { Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type ApiAnswer, type ApiRequest, type Routes, retryAfter } from './api-function.ts';
-import { countAccepted, countRequests } from './intake-metrics.ts';
+import { countOutcomes, countRequests } from './intake-metrics.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
@@ -38,8 +38,14 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const notification = readNotification(raw, deps.clock(), deps.policy);
     countRequests(metrics, 1);
     const { tenant_id } = caller;
-    const acceptance = await accept({ tenant_id, notification, ...identify(tenant_id, key, raw) }, deps);
-    countAccepted(metrics, [{ channel: notification.channel, repeat: acceptance.repeat }]);
+    const { channel } = notification;
+    const acceptance = await accept({ tenant_id, notification, ...identify(tenant_id, key, raw) }, deps).catch(
+      (error: unknown) => {
+        if (error instanceof Problem) countOutcomes(metrics, [{ channel, outcome: error }]);
+        throw error;
+      },
+    );
+    countOutcomes(metrics, [{ channel, outcome: acceptance }]);
     if (acceptance.message !== undefined) await sendAll([acceptance.message]);
     return answerOf(acceptance);
   }
@@ -59,12 +65,12 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
           error: errors[0] as Error,
         }),
     });
-    const accepted = outcomes.flatMap((outcome, index) => {
+    const identified = outcomes.flatMap((outcome, index) => {
       const item = items[index];
-      if (outcome instanceof Problem || item === undefined || item instanceof Error) return [];
-      return [{ channel: item.notification.channel, repeat: outcome.repeat }];
+      return item === undefined || item instanceof Error ? [] : [{ channel: item.notification.channel, outcome }];
     });
-    countAccepted(metrics, accepted);
+    countOutcomes(metrics, identified);
+    const accepted = identified.flatMap(({ outcome }) => (outcome instanceof Problem ? [] : [outcome]));
     const repeats = accepted.filter(({ repeat }) => repeat).length;
     const isFault = (outcome: Acceptance | Problem) => outcome instanceof Problem && outcome.problem === 'unavailable';
     return {

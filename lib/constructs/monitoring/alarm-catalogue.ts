@@ -3,9 +3,8 @@ import { CHANNELS } from '../../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import type { ServiceFunction } from '../function/service-function.ts';
-import type { Channels } from '../lanes/lane-queues.ts';
 import type { AlarmSpec, AlarmSubjects } from './alarm-spec.ts';
-import { FIVE_MINUTES, growth, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
+import { FIVE_MINUTES, HOUR, monitorWindow, overChannels, percentage, QUARTER } from './metric-math.ts';
 import { newsletterAlarms } from './newsletter-alarms.ts';
 import { ServiceMetrics } from './service-metrics.ts';
 
@@ -18,9 +17,9 @@ const LONGEST_HOURS = 168;
 
 /** All alarms of a stage. The thresholds come from the configuration; their defaults from the source documents. */
 export function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmSpec[] {
-  const { channels, functions, indexing, newsletterFailures } = subjects;
+  const { functions, indexing, newsletterFailures } = subjects;
   const specs: AlarmSpec[] = [
-    ...channelAlarms(config, channels),
+    ...channelAlarms(config),
     ...pipelineAlarms(config),
     ...indexingAlarms(config, indexing),
     ...newsletterAlarms(config, newsletterFailures),
@@ -29,18 +28,10 @@ export function alarmTable(config: StageConfig, subjects: AlarmSubjects): AlarmS
   return specs.map((spec) => ({ ...DEFAULTS, ...spec }));
 }
 
-function channelAlarms(config: StageConfig, channels: Channels): AlarmSpec[] {
+function channelAlarms(config: StageConfig): AlarmSpec[] {
   const { alarms } = config;
   const metrics = new ServiceMetrics(config);
   return [
-    ...CHANNELS.map((channel) => ({
-      name: 'dead-letters-growing',
-      of: channel,
-      severity: 'critical' as const,
-      meaning: `More than ${alarms.deadLettersPerHour} dead letters of ${channel} in an hour`,
-      metric: growth(channels[channel].deadLetters),
-      threshold: alarms.deadLettersPerHour,
-    })),
     ...CHANNELS.map((channel) => ({
       name: 'retry-failures',
       of: channel,
@@ -86,6 +77,13 @@ function pipelineAlarms(config: StageConfig): AlarmSpec[] {
         LONGEST_HOURS,
         alarms.sweepMissingHours ?? Math.max(2, Math.ceil((2 * pauseSeconds) / 3600)),
       ),
+    },
+    {
+      name: 'dead-letters-growing',
+      severity: 'critical',
+      meaning: `More than ${alarms.deadLettersPerHour} notifications died in an hour`,
+      metric: overChannels('SUM', metrics.perChannel('DeadLettered', 'Sum', HOUR), HOUR, { counts: true }),
+      threshold: alarms.deadLettersPerHour,
     },
     {
       name: 'oldest-due',

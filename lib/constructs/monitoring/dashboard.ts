@@ -103,17 +103,36 @@ function rowsOf({ config, alarms, channels, functions }: StageDashboardProps): (
       ]),
     ],
     [
-      graph('Automatic retries delivered (%)', everyShare('RetriesDelivered')),
-      graph('Retries asked for by end users (%)', everyShare('ManualRetries', { apart: true })),
-      graph('Oldest dead letter (s)', [
-        ...CHANNELS.map((channel) =>
-          channels[channel].deadLetters.metricApproximateAgeOfOldestMessage({
-            statistic: 'Maximum',
-            period: FIVE_MINUTES,
-            label: channel,
+      graph('Automatic retries delivered (%)', everyShare('RetriesDelivered'), QUARTER_WIDTH),
+      graph('Retries asked for by end users (%)', everyShare('ManualRetries', { apart: true }), QUARTER_WIDTH),
+      graph(
+        'Requests that repeat a key (%)',
+        [
+          new MathExpression({
+            expression: '100 * FILL(repeats, 0) / requests',
+            usingMetrics: {
+              repeats: metrics.single('IdempotentRepeats', 'Sum', HOUR),
+              requests: metrics.single('IdempotentRequests', 'Sum', HOUR),
+            },
+            label: 'repeats',
+            period: HOUR,
           }),
-        ),
-      ]),
+        ],
+        QUARTER_WIDTH,
+      ),
+      graph(
+        'Oldest dead letter (s)',
+        [
+          ...CHANNELS.map((channel) =>
+            channels[channel].deadLetters.metricApproximateAgeOfOldestMessage({
+              statistic: 'Maximum',
+              period: FIVE_MINUTES,
+              label: channel,
+            }),
+          ),
+        ],
+        QUARTER_WIDTH,
+      ),
     ],
     [
       graph('Sweep: notifications', [
@@ -182,14 +201,15 @@ const TITLES: Partial<Record<MetricName, string>> = {
   OldestDueAge: 'Oldest due (s)',
   OpenBreakers: 'Providers down',
 };
+const QUARTER_WIDTH = WIDTH / 4;
 const ONE_FUNCTION = { statistic: 'Sum', period: FIVE_MINUTES } as const;
 
 function single(title: string, metric: IMetric): IWidget {
   return new SingleValueWidget({ title, metrics: [metric], width: WIDTH / 4, height: 4, sparkline: true });
 }
 
-function graph(title: string, left: IMetric[]): IWidget {
-  return new GraphWidget({ title, left, width: WIDTH / 3, height: 6 });
+function graph(title: string, left: IMetric[], width = WIDTH / 3): IWidget {
+  return new GraphWidget({ title, left, width, height: 6 });
 }
 
 function outcomes(channel: Channel, metrics: ServiceMetrics): IWidget {

@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { CHANNELS, type Channel } from '../../../src/core/model/channels.ts';
 import { sweepIntervalSeconds } from '../../config/schedule-expression.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
@@ -14,15 +13,6 @@ export const DAY = Duration.days(1);
 export function monitorWindow({ monitorSchedule }: StageConfig): Duration {
   const quarters = Math.ceil((3 * sweepIntervalSeconds(monitorSchedule)) / QUARTER.toSeconds());
   return Duration.minutes(15 * Math.min(96, quarters));
-}
-
-/**
- * By how many messages a queue grew in an hour. The expression uses the depth, because no counter of SQS includes the
- * messages that SQS moves by itself. A queue that has been empty for hours has no metric and counts as empty.
- */
-export function growth(queue: Queue): MathExpression {
-  const depth = queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: HOUR });
-  return new MathExpression({ expression: 'DIFF(FILL(depth, 0))', usingMetrics: { depth }, period: HOUR });
 }
 
 /**
@@ -44,7 +34,16 @@ export function percentage(
   });
 }
 
-/** The sum or the maximum of a metric over all channels. */
-export function overChannels(how: 'SUM' | 'MAX', metrics: Record<Channel, Metric>, period: Duration): MathExpression {
-  return new MathExpression({ expression: `${how}([${CHANNELS.join(', ')}])`, usingMetrics: metrics, period });
+/**
+ * The sum or the maximum of a metric over all channels.
+ * @param counts a channel without a value counts as 0; otherwise the metric has none where one of its parts has none
+ */
+export function overChannels(
+  how: 'SUM' | 'MAX',
+  metrics: Record<Channel, Metric>,
+  period: Duration,
+  { counts = false } = {},
+): MathExpression {
+  const parts = CHANNELS.map((channel) => (counts ? `FILL(${channel}, 0)` : channel));
+  return new MathExpression({ expression: `${how}([${parts.join(', ')}])`, usingMetrics: metrics, period });
 }

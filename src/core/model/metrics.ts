@@ -48,7 +48,7 @@ export const METRICS = {
   ManualRetries: { ...send, meaning: 'retries that end users asked for, through the API' },
   Retried: { ...send, meaning: 'attempts after which another one is planned' },
   Stopped: { ...send, meaning: 'given up without a dead letter' },
-  DeadLettered: { ...send, meaning: 'given up, and waiting for an operator in the DLQ' },
+  DeadLettered: { ...send, meaning: 'given up, and waiting for an operator in the DLQ; unreadable messages too' },
   FailedAttempts: { ...sendByError, meaning: 'attempts that the provider refused' },
   GivenUp: { ...sendByError, meaning: 'given up, by failure_reason' },
   SendDuration: { ...send, unit: 'Milliseconds', meaning: 'from the call to the provider to its answer' },
@@ -121,7 +121,7 @@ export const METRICS = {
   // Intake API
   Accepted: { ...intake, by: ['channel'], meaning: 'notifications accepted' },
   IdempotentRequests: { ...intake, meaning: 'requests with an idempotency key' },
-  IdempotentRepeats: { ...intake, meaning: 'requests among these that repeat an earlier one' },
+  IdempotentRepeats: { ...intake, meaning: 'requests among these whose key an earlier one has, refused ones too' },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 export type MetricName = keyof typeof METRICS;

@@ -4,7 +4,7 @@ import type { Channel, Lane } from '../../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
-import { queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
+import { originOf, queuedFor, runOf } from '../../../src/core/model/queue-message.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { workQueueOf } from '../../../src/core/model/work-index.ts';
 import { sweep } from '../../../src/core/sweep/sweep.ts';
@@ -519,6 +519,16 @@ describe('a sweep', () => {
     };
     await sweep({ force_retry: true }, { run_id: 'manual-1' }, { ...deps, index });
     expect(ids()).toEqual(['a']);
+  });
+
+  it('that a person started says in its messages that the job asked for them', async () => {
+    const { deps, sent } = setUp([row('a')]);
+    await sweep({}, { run_id: 'manual-1' }, deps);
+    await sweep({}, { run_id: 'sweep-1' }, deps);
+    expect(sent.map(({ message }) => originOf(message))).toEqual([
+      { trigger: 'manual', requested_by: 'job' },
+      { trigger: 'sweep', requested_by: 'schedule' },
+    ]);
   });
 
   it('that continues after its time ran out does not count its own messages as a backlog, and keeps its limit', async () => {

@@ -1,3 +1,4 @@
+import { Metrics } from '@aws-lambda-powertools/metrics';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRequestCounts } from '../../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { PROBLEMS, problemType } from '../../../../src/core/model/problem.ts';
@@ -59,6 +60,30 @@ describe('POST /v1/notifications', () => {
     const other = await world.post(key, idempotencyKey, notification({ body: 'other' }));
     expect([other.status, typeOf(other)]).toEqual([409, 'idempotency-key-reused']);
     expect(world.sent).toHaveLength(1);
+  });
+
+  it('counts every request whose key an earlier one has, refused ones too', async () => {
+    const add = vi.spyOn(Metrics.prototype, 'addMetric');
+    const counted = (name: string) =>
+      add.mock.calls.filter(([added]) => added === name).reduce((sum, [, , value]) => sum + value, 0);
+    const idempotencyKey = fresh();
+    await world.post(key, idempotencyKey, notification());
+    expect(counted('IdempotentRepeats')).toBe(0);
+    await world.post(key, idempotencyKey, notification());
+    await world.post(key, idempotencyKey, notification({ body: 'other' }));
+    await world.post(key, fresh(), notification({ body: '' }));
+    expect([counted('IdempotentRequests'), counted('IdempotentRepeats')]).toEqual([3, 2]);
+    const items = fresh();
+    for (const body of ['b', 'changed']) {
+      const notifications = [notification(), notification({ body })];
+      await world.call('POST', '/v1/notifications/batch', {
+        key,
+        body: { notifications },
+        headers: { 'idempotency-key': items },
+      });
+    }
+    expect([counted('IdempotentRequests'), counted('IdempotentRepeats'), counted('Accepted')]).toEqual([7, 4, 3]);
+    add.mockRestore();
   });
 
   it('takes an old key as new', async () => {

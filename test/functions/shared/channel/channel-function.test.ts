@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import type { Pacing } from '../../../../functions/shared/channel/postpone.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
@@ -153,12 +153,17 @@ describe('a channel function', () => {
     await give('a');
     await sqs.send(new SendMessageCommand({ QueueUrl: url, MessageBody: '{"version":7}' }));
     const event = await receive();
-    const { batchItemFailures } = await functionWith({ ok: true, response_code: '200' })(event, PATIENT);
+    const add = vi.spyOn(Metrics.prototype, 'addMetric');
+    const handler = functionWith({ ok: true, response_code: '200' });
+    const { batchItemFailures } = await handler(event, PATIENT);
     expect(batchItemFailures).toEqual([
       { itemIdentifier: event.Records.find(({ body }) => body.includes('7'))?.messageId },
     ]);
     expect(tables.log.get('a')).toMatchObject({ send_status: 'SUCCESS' });
     expect((await counts()).visible).toBe(1);
+    await handler(await receive(), PATIENT);
+    expect(add.mock.calls.filter(([name]) => name === 'DeadLettered')).toEqual([['DeadLettered', 'Count', 1]]);
+    add.mockRestore();
   });
 
   it('gives back untouched what does not fit into the remaining time', async () => {

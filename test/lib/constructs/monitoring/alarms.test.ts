@@ -77,7 +77,7 @@ describe('an alarm', () => {
   });
 
   it.each([
-    ['dead-letters-growing-email', 'deadLettersPerHour', 10, 20],
+    ['dead-letters-growing', 'deadLettersPerHour', 10, 20],
     ['retry-failures-slack', 'retryFailurePercent', 5, 8],
     ['processing-delay-teams', 'processingDelayMinutes', 300, 600],
     ['oldest-due', 'oldestDueMinutes', 7200, 1800],
@@ -186,12 +186,14 @@ describe('an alarm', () => {
     });
   });
 
-  it('measures a dead-letter queue by its depth, because no counter of SQS has the messages that it moves itself', () => {
-    expect(alarmNamed('dead-letters-growing-webhook')).toMatchObject({
+  it('sums the deaths of an hour over all channels: ten in each are forty, and a redrive takes none away', () => {
+    const deaths = { MetricStat: { Metric: { MetricName: 'DeadLettered' }, Period: 3600, Stat: 'Sum' } };
+    expect(alarmNamed('dead-letters-growing')).toMatchObject({
       TreatMissingData: 'notBreaching',
+      Threshold: 10,
       Metrics: [
-        { Expression: 'DIFF(FILL(depth, 0))' },
-        { MetricStat: { Metric: { MetricName: 'ApproximateNumberOfMessagesVisible' }, Period: 3600, Stat: 'Maximum' } },
+        { Expression: 'SUM([FILL(email, 0), FILL(slack, 0), FILL(teams, 0), FILL(webhook, 0)])' },
+        ...Array(4).fill(deaths),
       ],
     });
   });
