@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
+import { isSameFile } from '../processes/same-file.ts';
 import type { GivenUp } from './spool/given-up.ts';
 import { type SpoolKey, spoolKey } from './spool/seal.ts';
 
@@ -94,6 +95,12 @@ export function spoolSettingsOf(options: ClientOptions, env: Environment): Spool
   const directory = resolve(options.spoolDirectory ?? (env['NOTIFICATION_SPOOL_DIRECTORY'] || join('data', 'spool')));
   const failed =
     options.failedDirectory ?? (env['NOTIFICATION_FAILED_DIRECTORY'] || join(dirname(directory), 'failed'));
+  if (isSameFile(directory, failed)) {
+    // Whatever is given up would be taken for a copy of what waits, and removed.
+    throw new TypeError(
+      `failedDirectory (NOTIFICATION_FAILED_DIRECTORY) and spoolDirectory must be different directories: ${directory}`,
+    );
+  }
   const { spoolKey: given = env['NOTIFICATION_SPOOL_KEY']?.split(',') } = options;
   const texts = typeof given === 'string' ? [given] : (given ?? []);
   return {

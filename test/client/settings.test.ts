@@ -34,6 +34,14 @@ it('accepts the smallest and the largest values, and fractions of hours', () => 
 
 describe('where files are kept', () => {
   it.each([
+    [{ spoolDirectory: 'a/spool', failedDirectory: 'a/x/../spool' }, {}],
+    [{ spoolDirectory: 'a/failed' }, {}],
+    [{}, { NOTIFICATION_SPOOL_DIRECTORY: 'b', NOTIFICATION_FAILED_DIRECTORY: 'b/' }],
+  ])('is refused if both are the same: %o, %o', (options, env) => {
+    expect(() => of(options, env)).toThrow(/must be different directories/);
+  });
+
+  it.each([
     [{}, {}, 'data/spool', 'data/failed'],
     [{ spoolDirectory: 'a/spool' }, {}, 'a/spool', 'a/failed'],
     [{}, { NOTIFICATION_SPOOL_DIRECTORY: 'b/spool' }, 'b/spool', 'b/failed'],

@@ -104,9 +104,10 @@ describe('an action', () => {
     const { key_id, key } = await page.ok('POST /api/keys', request);
     expect(key).toMatch(/^nrk_/);
     expect(await page.ok('POST /api/keys', request)).toEqual({ key_id, key: null });
+    await ops.json('keys', 'rotate', key_id);
     await page.ok('POST /api/keys/{key_id}/revoke', { path: { key_id }, body: { request_id: request_id() } });
     const { keys } = await page.ok('GET /api/keys', { query: { tenant: 'T1' } });
-    expect(keys).toMatchObject([{ key_id, state: 'revoked' }]);
+    expect(keys).toMatchObject([{ state: 'valid' }, { key_id, state: 'revoked' }]);
     expect(JSON.stringify([keys, page.records])).not.toContain(key?.slice(21));
   });
 });

@@ -8,10 +8,15 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Item, toItem } from '../dynamodb/table/item.ts';
+import { updateExpression } from '../dynamodb/table/update-expression.ts';
 import type { ApiKey } from './api-key.ts';
 
 /** Milliseconds that a revoked or expired key stays listed. Then DynamoDB deletes it. */
 const KEPT_MS = 90 * 86_400_000;
+
+/** The end of a key: at once, or of one that is replaced at a time, with what it was before. */
+export type KeyEnd = Pick<ApiKey, 'rotated_at' | 'lifetime_ms'> &
+  ({ readonly revoked_at: string } | { readonly expires_at: string });
 
 /** The table ApiKeys. */
 export interface ApiKeyStore {
@@ -20,7 +25,7 @@ export interface ApiKeyStore {
   /** All keys, or the keys of one tenant, in order of creation. */
   list(tenant_id?: string): Promise<ApiKey[]>;
   /** Sets when the key ends. False when the key does not exist, was revoked before, or expires before that time. */
-  end(key_id: string, end: { readonly revoked_at: string } | { readonly expires_at: string }): Promise<boolean>;
+  end(key_id: string, end: KeyEnd): Promise<boolean>;
 }
 
 export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKeyStore {
@@ -58,16 +63,17 @@ export function createApiKeyStore(client: DynamoDBClient, table: string): ApiKey
     },
 
     async end(key_id, end) {
-      const [[name, at] = ['', '']] = Object.entries(end);
+      const at = 'revoked_at' in end ? end.revoked_at : end.expires_at;
+      const update = updateExpression({ set: { ...end, delete_at: deleteAt(at) }, remove: [] });
       try {
         await client.send(
           new UpdateItemCommand({
             TableName: table,
             Key: { key_id: { S: key_id } },
-            UpdateExpression: 'SET #end = :at, delete_at = :delete',
-            ConditionExpression: `attribute_exists(key_id) AND attribute_not_exists(revoked_at)${name === 'expires_at' ? NOT_LATER : ''}`,
-            ExpressionAttributeNames: { '#end': name },
-            ExpressionAttributeValues: { ':at': { S: at }, ':delete': { N: String(deleteAt(at)) } },
+            UpdateExpression: update.expression,
+            ConditionExpression: `attribute_exists(key_id) AND attribute_not_exists(revoked_at)${'expires_at' in end ? NOT_LATER : ''}`,
+            ExpressionAttributeNames: update.names,
+            ExpressionAttributeValues: { ...update.values, ...('expires_at' in end && { ':at': { S: at } }) },
           }),
         );
         return true;

@@ -15,6 +15,10 @@ export interface ApiKey {
   readonly created_at: string;
   readonly expires_at?: string;
   readonly revoked_at?: string;
+  /** When it was replaced: its expiry is the end of the overlap since then, and says nothing of its lifetime. */
+  readonly rotated_at?: string;
+  /** Of a replaced key, in milliseconds: how long it was made to work. Absent: for ever. */
+  readonly lifetime_ms?: number;
   /** Requests per second. */
   readonly rate_limit?: number;
   readonly description?: string;

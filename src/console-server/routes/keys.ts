@@ -57,7 +57,7 @@ export function keyRoutes(deps: ConsoleDeps): RouteTable {
   };
 }
 
-function viewOf({ secret_hash: _, ...key }: ApiKey, now: Date): KeyView {
+function viewOf({ secret_hash: _, rotated_at: __, lifetime_ms: ___, ...key }: ApiKey, now: Date): KeyView {
   const isExpired = key.expires_at !== undefined && Date.parse(key.expires_at) <= now.getTime();
   return { ...key, state: key.revoked_at !== undefined ? 'revoked' : isExpired ? 'expired' : 'valid' };
 }

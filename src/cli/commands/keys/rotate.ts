@@ -27,16 +27,18 @@ async function rotate(session: Session, { keepOld }: RotateOptions, key_id: stri
   const old = await store.get(key_id);
   if (old === undefined || old.revoked_at !== undefined) throw keyNotFound(key_id);
   const now = clock().getTime();
-  const { key_id: _, secret_hash: __, expires_at, ...same } = old;
+  const { key_id: _, secret_hash: __, expires_at, rotated_at, lifetime_ms, ...same } = old;
   // Rotation does not extend the life of the old key. The new key lives as long as the old key was meant to live.
   const end = new Date(Math.min(now + keepOld, Date.parse(expires_at ?? '9999-12-31')));
-  const lifetime = expires_at === undefined ? undefined : Date.parse(expires_at) - Date.parse(old.created_at);
+  const given = expires_at === undefined ? undefined : Date.parse(expires_at) - Date.parse(old.created_at);
+  const lifetime = rotated_at === undefined ? given : lifetime_ms;
   await issueKey(session, {
     ...same,
     created_at: new Date(now).toISOString(),
     ...(lifetime !== undefined && { expires_at: new Date(now + lifetime).toISOString() }),
   });
-  const ends = await store.end(key_id, { expires_at: end.toISOString() });
+  const was = { rotated_at: new Date(now).toISOString(), ...(lifetime !== undefined && { lifetime_ms: lifetime }) };
+  const ends = await store.end(key_id, { expires_at: end.toISOString(), ...was });
   const expiry = ends ? end.toISOString() : await sooner(store, key_id);
   terminal.say(
     expiry !== undefined

@@ -91,6 +91,24 @@ describe('keys revoke', () => {
 });
 
 describe('keys rotate', () => {
+  it.each([
+    ['for ever', [], undefined],
+    ['for 90 days', ['--expires', '90d'], 90 * 86_400_000],
+  ])('makes a key that works %s also when the same key is rotated again', async (_, options, lifetime) => {
+    const { key_id } = await create(...options);
+    const ends = async (of: string) => (await stored(of))?.expires_at;
+    for (let times = 0; times < 3; times++) {
+      const made = await ops.json<{ key_id: string }>('keys', 'rotate', key_id);
+      const until = await ends(made.key_id);
+      if (lifetime === undefined) expect(until).toBeUndefined();
+      else expect(Date.parse(until ?? '') - Date.now()).toBeGreaterThan(lifetime - 60_000);
+      // The old one ends in a day.
+      expect(Date.parse((await ends(key_id)) ?? '') - Date.now()).toBeLessThan(86_400_001);
+      expect(await stored(made.key_id)).not.toHaveProperty('rotated_at');
+    }
+    expect(JSON.stringify(await ops.json('keys', 'list'))).toContain(key_id);
+  });
+
   it('makes a key with the same rights, and ends the old key after --keep-old', async () => {
     const old = await create('--scope', 'read', '--rate-limit', '5');
     const { key, key_id } = await ops.json<{ key: string; key_id: string }>(

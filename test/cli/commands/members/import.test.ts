@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -88,6 +88,42 @@ describe('members import', () => {
       (await ops.run(['members', 'import', file('count.csv', content), '--tenant', tenant, '--newsletter', 'weekly']))
         .out,
     ).toContain(text);
+  });
+
+  it.each([
+    ['by its name', (path: string) => path],
+    [
+      'by a link',
+      (path: string) => {
+        symlinkSync(path, `${path}.link`);
+        return `${path}.link`;
+      },
+    ],
+    [
+      'by another link',
+      (path: string) => {
+        linkSync(path, `${path}.same`);
+        return `${path}.same`;
+      },
+    ],
+  ])('refuses to write the rejects over the input, which stays as it is: %s', async (_, rejects) => {
+    const content = 'email\nno\na@example.com\n';
+    const path = file('precious.csv', content);
+    const { code, err } = await run(path, '--rejects', rejects(path));
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('choose another file') });
+    expect(readFileSync(path, 'utf8')).toBe(content);
+    expect(await countMembers()).toBe(0);
+  });
+
+  it('is refused while the same import runs, so that both sums are right', async () => {
+    const lines = Array.from({ length: 2_000 }, (_, i) => `m${i}@example.com`);
+    const path = file('twice.csv', ['email', ...lines].join('\n'));
+    const answers = await Promise.all([run(path), run(path)]);
+    expect(answers.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(answers.map(({ err }) => err).join()).toMatch(/is running already \(process \d+\)/);
+    const { out } = answers.find(({ code }) => code === 0) ?? { out: '' };
+    expect(JSON.parse(out)).toMatchObject({ lines: 2_001, created: 2_000, bad: 0 });
+    expect(await run(path)).toMatchObject({ code: 0 });
   });
 
   it('takes JSONL', async () => {

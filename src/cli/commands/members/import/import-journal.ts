@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { takePidLock } from '../../../../processes/pid-lock.ts';
+import { OperatorError } from '../../../../terminal/errors.ts';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const entry = v.object({
@@ -22,16 +24,25 @@ export interface ImportJournal {
   readonly unfinished: ImportState | undefined;
   commit(state: ImportState): void;
   end(): void;
+  /** Lets the same import run again. */
+  release(): void;
 }
 
-/** @param scope what makes two commands the same import: deployment, file with its size and time, and options */
+/**
+ * @param scope what makes two commands the same import: deployment, file with its size and time, and options
+ * @throws OperatorError while the same import runs: each would write down its own sums as those of both
+ */
 export function importJournal(directory: string, scope: object): ImportJournal {
   const name = createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
   const path = join(directory, `members-import-${name}.json`);
+  const release = takePidLock(
+    `${path}.pid`,
+    (pid) => new OperatorError(`This import is running already (process ${pid ?? 'unknown'}): wait for its end.`),
+  );
   return {
+    release,
     unfinished: read(path),
     commit(state) {
-      mkdirSync(directory, { recursive: true });
       // A death in between leaves the state before.
       writeFileSync(`${path}.new`, JSON.stringify(state));
       renameSync(`${path}.new`, path);

@@ -15,6 +15,7 @@ import * as v from 'valibot';
 import { label } from '../../../../adapters/api/newsletter-schemas.ts';
 import { withDirectCalls } from '../../../../adapters/dynamodb/direct-calls/direct-calls.ts';
 import { MEMBER_STATUSES, type MemberStatus } from '../../../../core/newsletter/model/member.ts';
+import { isSameFile } from '../../../../processes/same-file.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../../terminal/errors.ts';
 import { parseId } from '../../../../terminal/option-values.ts';
 import { printResult } from '../../../../terminal/output.ts';
@@ -23,7 +24,7 @@ import { unreadableFile, unwritableFile } from '../../../../terminal/unreadable-
 import { type MemberAccess, memberAccess } from '../../../session/member-access.ts';
 import { newsletterNotFound } from '../../../session/not-found.ts';
 import { type CliContext, onDeployment, type Session } from '../../../session/session.ts';
-import { type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
+import { type ImportJournal, type ImportState, importJournal, NOTHING_IMPORTED } from './import-journal.ts';
 import type { LineFault } from './line-fault.ts';
 import { formatOf, readRecords } from './read-records.ts';
 import { checkedWindows, type ImportRules, type ImportWindow, storeWindow } from './store-window.ts';
@@ -84,8 +85,29 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
   const access = memberAccess(session);
   const rules = await rulesOf(options, access, session);
   const { rejects } = options;
+  if (rejects !== undefined && isSameFile(file, rejects)) {
+    throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
+  }
   const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
   const journal = importJournal(session.stateDirectory, scope);
+  try {
+    return await importFrom(file, { size, format, rules, access, rejects, journal }, session);
+  } finally {
+    journal.release();
+  }
+}
+
+interface Import {
+  readonly size: number;
+  readonly format: ReturnType<typeof formatOf>;
+  readonly rules: ImportRules;
+  readonly access: MemberAccess;
+  readonly rejects: string | undefined;
+  readonly journal: ImportJournal;
+}
+
+async function importFrom(file: string, given: Import, session: Session): Promise<number> {
+  const { size, format, rules, access, rejects, journal } = given;
   let state = journal.unfinished ?? NOTHING_IMPORTED;
   if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
