@@ -69,12 +69,15 @@ export function judgeSend(claimed: NotificationRow, send: FailedAttempt, now: Da
   const started = attemptedAt(send, now);
   const first_attempt_at = claimed.first_attempt_at ?? started.toISOString();
   const { error_type, response_code, response_message = '' } = send;
+  // A row that is scheduled begins its window then, and is not retried before.
+  const wait_ms = epochMs(first_attempt_at) - now.getTime();
   const result = {
     ok: false,
     error_type,
     message: response_message,
     details: reportOf(send),
     ...(response_code !== undefined && { response_code }),
+    ...(wait_ms > 0 && { retry_after_ms: wait_ms }),
   } as const;
   const draw = fnv1a(`${claimed.log_id}#${claimed.last_attempt}`) / 2 ** 32;
   const verdict = judge(result, { row: claimed, first_attempt_at, now }, { policy, random: () => draw });

@@ -261,6 +261,38 @@ describe('a request whose puts the SDK makes twice, for their answers got lost',
   });
 });
 
+describe('a failed attempt of a notification that is scheduled', () => {
+  it.each([
+    ['in a week', 7 * 24 * HOUR],
+    ['after its backoff', 2 * HOUR],
+  ])('%s is retried then, with the window that begins then', async (_, ms) => {
+    const { tables, deps } = memoryIntake();
+    const scheduled_at = at(ms).toISOString();
+    const failed_attempt = { error_type: 'SERVER_OVERLOAD' } as const;
+    const answer = await accept(intakeRequest('k', { scheduled_at, failed_attempt }), deps);
+    expect(answer.status).toBe('retrying');
+    expect(answer).not.toHaveProperty('message');
+    const row = tables.row(answer.log_id);
+    expect(row).toMatchObject({ next_retry_at: scheduled_at, work_at: scheduled_at, first_attempt_at: scheduled_at });
+  });
+
+  it('before its backoff ends waits for that', async () => {
+    const { tables, deps } = memoryIntake();
+    const changes = { scheduled_at: at(1_000).toISOString(), failed_attempt: { error_type: 'UNKNOWN' } } as const;
+    const { log_id } = await accept(intakeRequest('k', changes), deps);
+    expect(Date.parse(tables.row(log_id)?.next_retry_at ?? '')).toBeGreaterThan(at(200_000).getTime());
+  });
+
+  it('is final at once where no time helps', async () => {
+    const { deps } = memoryIntake();
+    const changes = {
+      scheduled_at: at(24 * HOUR).toISOString(),
+      failed_attempt: { error_type: 'AUTH_FAILED' },
+    } as const;
+    expect(await accept(intakeRequest('k', changes), deps)).toMatchObject({ status: 'failed' });
+  });
+});
+
 describe('a row whose message was never sent, for its request died', () => {
   it.each([
     ['due', {}, 0],

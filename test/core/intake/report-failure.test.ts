@@ -127,6 +127,15 @@ describe('a report', () => {
     expect(reads).toBe(expected);
   });
 
+  it('before the scheduled time has its retry then', async () => {
+    const { tables, report } = setUp();
+    const scheduled = at(24 * 3_600_000).toISOString();
+    const times = { work_at: scheduled, first_attempt_at: scheduled };
+    tables.log.set('log-1', { ...dueRow({ last_attempt: -1, send_attempts: 0, attempts_left: 6, ...times }) });
+    expect(await report()).not.toHaveProperty('message');
+    expect(tables.row('log-1')).toMatchObject({ next_retry_at: scheduled, work_at: scheduled });
+  });
+
   it('of a first attempt has its retry sent in time by a message', async () => {
     const { tables, report } = setUp();
     tables.log.set('log-1', { ...dueRow({ last_attempt: -1, send_attempts: 0, attempts_left: 6 }) });

@@ -52,7 +52,8 @@ export function createSharedLimit({ counts, clock, onFault }: SharedLimitDeps): 
     if (before?.second === second) return before;
     const most = Math.max(1, per_second * BURST_SECONDS);
     const kept = before && Math.max(0, before.allowed - before.total - before.unreported);
-    const allowed = before && kept !== undefined ? Math.min(most, kept + (second - before.second) * per_second) : most;
+    const allowed =
+      before && kept !== undefined ? Math.min(most, kept + Math.max(0, second - before.second) * per_second) : most;
     const usage: Usage = { second, allowed, total: 0, unreported: 0, state: 'counting' };
     usages.delete(key_id);
     usages.set(key_id, usage);

@@ -20,7 +20,8 @@ export function createTokenBuckets(clock: Clock): TakeToken {
     const now = clock().getTime();
     const most = Math.max(1, per_second * BURST_SECONDS);
     const before = buckets.get(key_id) ?? { tokens: most, at: now };
-    const tokens = Math.min(most, before.tokens + ((now - before.at) / 1000) * per_second);
+    // A clock that was set back takes nothing away.
+    const tokens = Math.min(most, before.tokens + (Math.max(0, now - before.at) / 1000) * per_second);
     buckets.delete(key_id);
     buckets.set(key_id, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     const [oldest] = buckets.keys();

@@ -34,6 +34,15 @@ describe('a token bucket', () => {
     expect(passed(20)).toBe(8);
   });
 
+  it('gives tokens at once again when the clock was set back', () => {
+    const { take, passed, pass } = setUp();
+    expect(passed(9)).toBe(8);
+    pass(-3_600_000);
+    expect(take('key', 4)).toBeLessThanOrEqual(250);
+    pass(1_000);
+    expect(passed(8)).toBe(4);
+  });
+
   it('of a slow key holds one token', () => {
     const { take, pass } = setUp();
     expect([take('slow', 0.1), take('slow', 0.1)]).toEqual([0, 10_000]);
