@@ -1,0 +1,78 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { BATCH, webhookPasses } from '../bench/setup/webhook-passes.ts';
+import { startWorld } from '../bench/setup/world.ts';
+import { readAssembly } from '../src/local/emulator/template/assembly.ts';
+import { DEFAULT_WORK_DIR } from '../src/local/runtime/paths.ts';
+import { synthesize } from '../src/local/runtime/synthesize.ts';
+import { type HouseFigure, loadFigures, staticFigures } from './house-figures.ts';
+import { PROJECT_ROOT } from './project-root.ts';
+
+/** Prints how large the house is: `npm run house`; `npm run house -- --delivery` also runs a delivery. */
+const figures = [...staticFigures(), ...(await loadFigures())];
+if (process.argv.includes('--delivery')) figures.push(await deliveryFigure());
+for (const { name, value, aim } of figures) {
+  const judged =
+    aim === undefined ? '' : `  aim ${aim.toLocaleString('en')}${value > aim ? `, ${value - aim} too many` : ''}`;
+  process.stdout.write(`${name.padEnd(44)}${value.toLocaleString('en').padStart(8)}${judged}\n`);
+}
+
+/** Runs the deployed webhook function from its sources, on the stand-ins, under V8's coverage. */
+async function deliveryFigure(): Promise<HouseFigure> {
+  const home = mkdtempSync(join(tmpdir(), 'notification-retry-house-'));
+  const stack = readAssembly(await synthesize(DEFAULT_WORK_DIR));
+  const world = await startWorld({ stack, home, step: () => {} });
+  try {
+    const coverage = join(home, 'coverage');
+    const fn = await world.start('send-webhook', {
+      bundle: measuredEntry(home),
+      environment: { NODE_V8_COVERAGE: coverage },
+      nodeOptions: ['--import', 'tsx'],
+    });
+    const passes = await webhookPasses(world, BATCH, { name: 'instant', path: '/ok', tenants: 1 });
+    // The first batch also reads data keys, breakers and budgets.
+    for (const _ of ['first', 'warm']) await passes.run(fn);
+    await fn.stop();
+    return { name: 'files that a delivery executes', value: executedFiles(coverage, 2).size, aim: 40 };
+  } finally {
+    await world.stop();
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** A module around a function's handler that starts the counts of coverage anew before each event. */
+function measuredEntry(home: string): string {
+  const entry = join(home, 'measured.mjs');
+  const handler = pathToFileURL(join(PROJECT_ROOT, 'functions/send-webhook/handler.ts')).href;
+  const lines = [
+    "import { takeCoverage } from 'node:v8';",
+    `import { handler as deployed } from '${handler}';`,
+    'export const handler = (event, context) => (takeCoverage(), deployed(event, context).finally(takeCoverage));',
+  ];
+  writeFileSync(entry, lines.join('\n'));
+  return entry;
+}
+
+interface Coverage {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly { readonly count: number }[];
+    }[];
+  }[];
+}
+
+/** Our files of which an event ran a function. @param event its number, from 1 */
+function executedFiles(directory: string, event: number): Set<string> {
+  const timeOf = (file: string) => Number(/-(\d+)-\d+\.json$/.exec(file)?.[1]);
+  const written = readdirSync(directory).sort((one, other) => timeOf(one) - timeOf(other));
+  const file = written[2 * event - 1];
+  if (file === undefined) throw new Error(`event ${event} left no coverage`);
+  const { result } = JSON.parse(readFileSync(join(directory, file), 'utf8')) as Coverage;
+  const ran = result.filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0));
+  const ours = ['functions', 'src'].map((folder) => pathToFileURL(join(PROJECT_ROOT, folder, '/')).href);
+  return new Set(ran.map(({ url }) => url).filter((url) => ours.some((folder) => url.startsWith(folder))));
+}
