@@ -8,7 +8,8 @@ import { describeRetryJob } from './retry-job/retry-job-report.ts';
 import { runRetryJob } from './retry-job/run-retry-job.ts';
 
 /**
- * BATCH-952 as a command. Exit codes: 0 done, 1 the run failed, 2 wrong arguments. An interrupted run prints what it
+ * BATCH-952 as a command. Exit codes: 0 done, 1 the run failed or SQS refused messages, 2 wrong
+ * arguments. An interrupted run prints what it
  * did before it exits with 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP).
  */
 async function main(args: readonly string[], interruption: Interruption): Promise<number> {
@@ -26,7 +27,11 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   const deployment = await Promise.race([findDeployment(options.local), interruption.requested]);
   if (typeof deployment === 'number') return deployment;
   const { signal } = interruption;
-  const { result, failure } = await runRetryJob(options.request, deployment, { wait: options.wait, progress, signal });
+  const { result, refused, failure } = await runRetryJob(options.request, deployment, {
+    wait: options.wait,
+    progress,
+    signal,
+  });
   terminal.print(options.json ? `${JSON.stringify(result)}\n` : describeRetryJob(result, terminal.colors));
   await written();
   if (failure !== undefined) {
@@ -38,7 +43,7 @@ async function main(args: readonly string[], interruption: Interruption): Promis
   if (interrupted !== undefined) {
     progress.note('What was dispatched goes on by itself. The other notifications stay due for the next run.');
   }
-  return interrupted ?? (failure === undefined ? 0 : 1);
+  return interrupted ?? (failure === undefined && refused === 0 ? 0 : 1);
 }
 
 /** Waits until stdout has taken everything: an interrupted run ends the process. */

@@ -75,3 +75,11 @@ describe('the job, when it is interrupted', () => {
     expect(ended).toMatchObject({ code: 130, stdout: '' });
   });
 });
+
+it('the job exits with 1 when SQS refuses messages: their notifications stay due', async () => {
+  await local.put('refused');
+  local.refuseMessages();
+  const ended = await local.run('--json').ended;
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/SQS refused [1-9]\d* messages: .*OverLimit/) });
+  expect(JSON.parse(ended.stdout)).toMatchObject({ dispatched: 0, due: expect.any(Number) });
+});

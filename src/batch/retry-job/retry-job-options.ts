@@ -23,13 +23,16 @@ Finds the notifications that are due for a retry and sends them to their lanes (
   --priority=P           only this priority: ${PRIORITIES.join(', ')}
   --tenant=T             only this tenant
   --limit=N              at most N notifications
-  --max-retry-count=N    replaces the limit of retries for this run's notifications
+  --max-retry-count=N    replaces the limit of retries for this run's notifications; the limit of each row or
+                         priority unless given. One that has used up N retries is given up: MAX_RETRIES
   --force-retry          ignores limit and deadline, and includes dead notifications: one attempt each
   --dry-run              only counts; writes and sends nothing
   --wait                 waits for the outcomes and counts them by final status
   --json                 prints one JSON object on stdout
   --local                uses the running local runtime instead of AWS
   --help
+
+An option without a value may also be given as --dry-run=true or --dry-run=false.
 
 Examples:
   npm run batch:notification-retry -- --dry-run
@@ -50,6 +53,8 @@ const FLAGS = {
   help: { type: 'boolean' },
 } as const;
 
+const TRUTHS = ['true', 'false'];
+
 /**
  * Reads the arguments of the job (batch-952-notification-retry.md §7).
  * @returns 'help' if the arguments ask for it.
@@ -68,11 +73,14 @@ export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions |
     if (token.kind === 'positional') faults.push(`${token.value}: not an option`);
     if (token.kind !== 'option') continue;
     if (!Object.hasOwn(FLAGS, token.name)) faults.push(`${token.rawName}: unknown option`);
-    else if (FLAGS[token.name as keyof typeof FLAGS].type === 'boolean' && token.value !== undefined) {
-      faults.push(`${token.rawName}=${token.value}: takes no value`);
+    else if (FLAGS[token.name as keyof typeof FLAGS].type === 'boolean') {
+      // The document gives false as a value (batch-952-notification-retry.md §7).
+      if (!TRUTHS.includes(token.value ?? 'true'))
+        faults.push(`${token.rawName}=${token.value}: must be true or false`);
     }
   }
-  if (values.help === true) return 'help';
+  const isOn = (name: keyof typeof FLAGS) => values[name] === true || values[name] === 'true';
+  if (isOn('help')) return 'help';
   const given = (name: keyof typeof FLAGS) => (name in values && typeof values[name] !== 'string' ? '' : values[name]);
   const options = {
     max_retry_count: wholeNumber('max-retry-count', given('max-retry-count'), 0, faults),
@@ -80,12 +88,12 @@ export function parseRetryJobOptions(args: readonly string[]): RetryJobOptions |
     priority: oneOf('priority', given('priority'), PRIORITIES, faults),
     tenant: nonEmpty('tenant', given('tenant'), faults),
     limit: wholeNumber('limit', given('limit'), 1, faults),
-    dry_run: values['dry-run'] === true || undefined,
-    force_retry: values['force-retry'] === true || undefined,
+    dry_run: isOn('dry-run') || undefined,
+    force_retry: isOn('force-retry') || undefined,
   };
   if (faults.length > 0) throw new JobUsageError(faults.join('\n'));
   const request = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return { request, wait: values.wait === true, json: values.json === true, local: values.local === true };
+  return { request, wait: isOn('wait'), json: isOn('json'), local: isOn('local') };
 }
 
 type Value = string | boolean | undefined;

@@ -26,6 +26,8 @@ export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
 
 export interface RetryJobRun {
   readonly result: RetryJobResult;
+  /** Messages that SQS did not take: their notifications stay due. */
+  readonly refused: number;
   /** Why the outcomes are not known. The result then holds those that were known before. */
   readonly failure?: string;
 }
@@ -50,7 +52,7 @@ export async function runRetryJob(
   const dispatched: QueueMessage[] = [];
   try {
     await catchUp(deployment, progress, signal);
-    const { result } = await sweep(
+    const { result, refused } = await sweep(
       request,
       { run_id: newRunId('manual', randomUUID()) },
       {
@@ -70,7 +72,7 @@ export async function runRetryJob(
         },
       },
     );
-    if (!options.wait || request.dry_run) return { result };
+    if (!options.wait || request.dry_run) return { result, refused };
     const waiting = awaitOutcomes(dispatched, {
       read: createClaimStore(dynamodb, tables.notification_log, clock).read,
       pause: (ms) => setTimeout(ms),
@@ -79,7 +81,7 @@ export async function runRetryJob(
       onProgress: (outcomes, open) => progress.update(outcomeCount(outcomes, open)),
       signal,
     });
-    return await withOutcomes(result, waiting);
+    return { refused, ...(await withOutcomes(result, waiting)) };
   } finally {
     progress.end();
     destroy();
@@ -93,7 +95,7 @@ async function catchUp({ caughtUp }: Deployment, progress: Progress, signal: Abo
   }
 }
 
-async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Promise<RetryJobRun> {
+async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Promise<Omit<RetryJobRun, 'refused'>> {
   try {
     return { result: { ...result, outcomes: await waiting } };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JobUsageError, parseRetryJobOptions } from '../../../src/batch/retry-job/retry-job-options.ts';
+import { JobUsageError, parseRetryJobOptions, USAGE } from '../../../src/batch/retry-job/retry-job-options.ts';
 
 describe('the job’s arguments', () => {
   it('are all optional', () => {
@@ -36,6 +36,17 @@ describe('the job’s arguments', () => {
     });
   });
 
+  it('may say of an option without a value whether it is on, as the document does', () => {
+    const off = parseRetryJobOptions(['--dry-run=false', '--force-retry=false', '--wait=false', '--help=false']);
+    expect(off).toEqual({ request: {}, wait: false, json: false, local: false });
+    const on = parseRetryJobOptions(['--dry-run=true', '--force-retry=true', '--json=true']);
+    expect(on).toEqual({ request: { dry_run: true, force_retry: true }, wait: false, json: true, local: false });
+  });
+
+  it('say in the help which notifications a lower limit ends', () => {
+    expect(USAGE.replaceAll(/\s+/g, ' ')).toMatch(/--max-retry-count=N .* used up N retries is given up: MAX_RETRIES/);
+  });
+
   it.each([
     [['--colour=red'], /--colour: unknown option/],
     [['--channel=fax'], /--channel=fax: must be one of email, slack, teams, webhook/],
@@ -46,7 +57,8 @@ describe('the job’s arguments', () => {
     [['--max-retry-count=-1'], /--max-retry-count=-1: must be a whole number, 0 or more/],
     [['--max-retry-count=abc'], /--max-retry-count=abc/],
     [['--tenant='], /--tenant=: must be/],
-    [['--dry-run=yes'], /--dry-run=yes: takes no value/],
+    [['--dry-run=yes'], /--dry-run=yes: must be true or false/],
+    [['--wait='], /--wait=: must be true or false/],
     [['now'], /now: not an option/],
   ])('%j are refused with their name', (args, message) => {
     expect(() => parseRetryJobOptions(args)).toThrow(message);

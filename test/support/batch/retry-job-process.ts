@@ -37,6 +37,8 @@ export interface IdleRuntime {
   queued(): Promise<number>;
   /** Runs the job with `--local`. */
   run(...args: string[]): RunningJob;
+  /** From now on SQS tells how many messages a lane has, and takes none. */
+  refuseMessages(): void;
   /** From now on DynamoDB never answers a job. */
   silenceStorage(): void;
   stop(): Promise<void>;
@@ -66,11 +68,11 @@ export async function startIdleRuntime(): Promise<IdleRuntime> {
     Object.fromEntries([...LANES, 'dead_letter'].map((queue) => [queue, urls.get(`${channel}-${queue}`)]));
   const limits = { urgent: 1, important: 1, normal: 1, info: 1 };
   mkdirSync(join(directory, '.local'));
-  const writeEndpoints = (storage: string) => {
+  const writeEndpoints = (storage: string, queues = sqsServer.address) => {
     const content = {
       pid: process.pid,
       region: 'us-east-1',
-      endpoints: { dynamodb: storage, sqs: sqsServer.address, api: api.url },
+      endpoints: { dynamodb: storage, sqs: queues, api: api.url },
       tables,
       queues: Object.fromEntries(CHANNELS.map((channel) => [channel, queuesOf(channel)])),
       stack: {
@@ -119,6 +121,15 @@ export async function startIdleRuntime(): Promise<IdleRuntime> {
         process: child,
         stderr: () => output.stderr,
         ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output }))),
+      };
+    },
+    refuseMessages() {
+      writeEndpoints(dynamodb.endpoint, api.url);
+      api.answer = (response, request) => {
+        const counted = String(request.headers['x-amz-target']).endsWith('GetQueueAttributes');
+        if (request.path === '/_caught_up') replying(200, '{"caught_up":true}')(response, request);
+        else if (counted) replying(200, '{"Attributes":{"ApproximateNumberOfMessages":"0"}}')(response, request);
+        else replying(400, '{"__type":"com.amazonaws.sqs#OverLimit","message":"full"}')(response, request);
       };
     },
     silenceStorage() {
