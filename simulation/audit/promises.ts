@@ -76,6 +76,9 @@ export function handedOver(memory: Memory, log_id: string): Memory {
   return { ...memory, handedOver: [...memory.handedOver, log_id] };
 }
 
+/** Lambda ends an invocation that has done nothing but wait. */
+export const OUT_OF_TIME = "13: calls that hang take all of a function's time";
+
 export interface Send {
   readonly log_id: string;
   readonly attempt: number;
@@ -84,7 +87,12 @@ export interface Send {
   readonly now: number;
   /** Applied after its sender was told that it had failed, or had died. */
   readonly late: boolean;
+  /** Milliseconds that the function of its sender still has. */
+  readonly left_ms: number;
 }
+
+/** A send takes up to 20 s, and the record of what came of it up to 3. */
+const SEND_AND_RECORD_MS = 23_000;
 
 /** A message reaches the provider. @param records of the notification */
 export function sent(memory: Memory, send: Send, row: Stored | undefined, records: readonly Stored[]): Judged {
@@ -95,6 +103,7 @@ export function sent(memory: Memory, send: Send, row: Stored | undefined, record
   if (!known && !(recipient === `new-${log_id}@example.com` && since < Number.POSITIVE_INFINITY))
     violations.push(`9: sent to ${recipient === `${log_id}@example.com` ? 'its former' : 'another'} recipient`);
   if (late) return { memory, violations };
+  if (send.left_ms < SEND_AND_RECORD_MS) violations.push('13: sent by a function whose time may end before the record');
   if (row?.['send_status'] !== 'SENDING') violations.push(`2: sent while its row is ${row?.['send_status']}`);
   else if (row['last_attempt'] !== attempt) violations.push('2: sent by a claim that another one has followed');
   if (row?.['is_deleted'] === true) violations.push('5: sent although it was cancelled before its claim');

@@ -40,6 +40,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     ...{ ...dead, workers: 4, redrives: 1, pacing: 'account' as const, postpones: 1 },
   },
   gathered: {
+    everyday: 0,
     about: 'two rows in a batch, whose outcomes share calls',
     workers: 2,
     rows: 2,
@@ -64,6 +65,16 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
       script: ['SERVER_OVERLOAD'] as const,
       instances: 'kept' as const,
     },
+  },
+  hanging: {
+    about: 'a breaker, a budget, and any call that hangs',
+    ...{ workers: 2, breakers: true as const, pacing: 'receiver' as const },
+    hangs: ['rows.', 'records.', 'breakers.', 'budget.', 'retries.', 'provider.'],
+  },
+  silent: {
+    about: 'budgets and breakers of which no call is answered',
+    ...{ workers: 2, breakers: true as const, pacing: 'receiver' as const, script: ['SERVER_OVERLOAD'] as const },
+    silences: ['breakers.', 'budget.'],
   },
   'taken-in': {
     about: 'a row of another writer, the indexer, a sweep',

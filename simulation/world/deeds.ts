@@ -4,7 +4,16 @@ import { workQueueOf } from '../../src/core/model/work-index.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { worker } from './channel-program.ts';
-import { type Ending, INJECTED, inAnotherRound, pauseEnd, postponementOf, refusalOf, silenceOf } from './endings.ts';
+import {
+  type Ending,
+  INJECTED,
+  inAnotherRound,
+  limitOf,
+  pauseEnd,
+  postponementOf,
+  refusalOf,
+  silenceOf,
+} from './endings.ts';
 import type { Ground } from './ground.ts';
 import { indexer, operator, producer, teller } from './programs.ts';
 import type { Limit } from './scope.ts';
@@ -78,7 +87,9 @@ export class Deeds {
     const ground = this.#ground;
     const moment = await actor.moment.after({ id, outcome, now: ground.state.now });
     const others = ground.state.actors.filter(({ name }) => name !== actor.name);
-    ground.set({ actors: moment.ended ? others : [...others, { ...actor, moment, begun }] });
+    const { name, slow } = actor;
+    const next = { name, moment, begun, ...(slow && begun === actor.begun && { slow }) };
+    ground.set({ actors: moment.ended ? others : [...others, next] });
     const { fault } = moment;
     if (fault && !INJECTED.test(String(fault))) ground.violated(`an actor failed: ${(fault as Error).stack}`);
   }
@@ -148,11 +159,11 @@ export class Deeds {
         return this.#answer(actor, call, postponementOf(call, now));
       case 'hangs':
         return ground.set({
-          hung: [...hung, { by: name, id: call.id, until: now + (this.limitOf(call) ?? 0) * 1000 }],
+          hung: [...hung, { by: name, id: call.id, until: now + limitOf(call) }],
         });
       case 'unanswered':
         ground.set({ late: [...late, { by: name, call }] });
-        return this.#answer(actor, call, silenceOf(call));
+        return this.#answer(actor, call, silenceOf(call, now));
       case 'dies during':
         ground.set({ late: [...late, { by: name, call }] });
         return this.#die(actor);
@@ -165,10 +176,6 @@ export class Deeds {
     const { left } = this.#ground.state;
     this.#ground.set({ left: { ...left, [limit]: (left[limit] ?? 0) - 1 } });
     return run();
-  }
-
-  limitOf({ port }: Call): number | undefined {
-    return Object.entries(this.#ground.scope.hangs ?? {}).find(([room]) => port.startsWith(room))?.[1];
   }
 
   firstDeadline(): number {
@@ -201,21 +208,19 @@ export class Deeds {
   }
 
   /** Calls that hang end at their limit; Lambda ends what takes too long. */
-  async passTo(time: number): Promise<void> {
+  async passTo(time: number, { busy = false } = {}): Promise<void> {
     const ground = this.#ground;
-    ground.set({ now: time });
+    const slowed = (actor: Actor): Actor => (busy && !isIdle(actor) ? { ...actor, slow: true } : actor);
+    ground.set({ now: time, actors: ground.state.actors.map(slowed) });
     for (const one of ground.state.hung.filter(({ until }) => until <= time)) {
       ground.set({ hung: ground.state.hung.filter((other) => other !== one) });
       const actor = ground.state.actors.find(({ name }) => name === one.by);
       const call = actor?.moment.calls.find(({ id }) => id === one.id);
-      if (actor && call) await this.#answer(actor, call, silenceOf(call));
+      if (actor && call) await this.#answer(actor, call, silenceOf(call, time));
     }
     const over = ground.state.actors.filter((actor) => !isIdle(actor) && actor.begun + FUNCTION_MS <= time);
     for (const actor of over) this.#die(actor);
-  }
-
-  #rows(): promises.Stored[] {
-    return [...this.#ground.tables.log.values()];
+    if (over.some(({ slow }) => !slow)) ground.violated(promises.OUT_OF_TIME);
   }
 
   /** Nothing is left to do: the letters of what is dead go back once, which has to send it again. @returns whether any */
@@ -223,7 +228,7 @@ export class Deeds {
     const ground = this.#ground;
     this.#checkEnd();
     if (ground.state.dead !== undefined) return false;
-    const dead = this.#rows().filter(({ work_queue }) => String(work_queue).startsWith('dead'));
+    const dead = this.#ground.rows().filter(({ work_queue }) => String(work_queue).startsWith('dead'));
     ground.set({ dead });
     if (dead.length === 0) return false;
     this.redrive();
@@ -234,8 +239,8 @@ export class Deeds {
     const { tables, state } = this.#ground;
     const letters = state.letters.map(({ message }) => message.log_id);
     const records = [...tables.retryLog.values()] as unknown as promises.Stored[];
-    this.#ground.violated(...promises.ended(state.memory, { rows: this.#rows(), records, letters }));
-    if (state.dead) this.#ground.violated(...promises.answeredRedrive(state.dead, this.#rows()));
+    this.#ground.violated(...promises.ended(state.memory, { rows: this.#ground.rows(), records, letters }));
+    if (state.dead) this.#ground.violated(...promises.answeredRedrive(state.dead, this.#ground.rows()));
   }
 }
 

@@ -1,3 +1,4 @@
+import * as times from '../../src/core/delivery/policy/attempt-times.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { type QueueMessage, withToken } from '../../src/core/model/queue-message.ts';
@@ -31,20 +32,21 @@ export interface EndingTerms {
   /** Of the calls that its actor waits for. */
   readonly first: boolean;
   readonly postpones: boolean;
-  readonly hangs: boolean;
+  readonly hangs: 'never' | 'perhaps' | 'always';
 }
 
 export function endingsOf(call: Call, { first, postpones, hangs }: EndingTerms): Ending[] {
   const { port } = call;
   const sure = SURE.test(port);
   const writes = !sure && !READS.test(port);
+  if (hangs === 'always') return first && !isInvisible(call) ? ['hangs', 'dies before'] : ['hangs'];
   return [
     'ok',
     ...(port === 'budget.reserve' && postpones ? (['postponed'] as const) : []),
     ...(!sure || port === 'queue.giveBack' ? (['refused'] as const) : []),
     // One that dies right after a call makes no use of its answer: the next call stands for that, too.
     ...(first && !isInvisible(call) ? (['dies before'] as const) : []),
-    ...(hangs ? (['hangs'] as const) : []),
+    ...(hangs === 'perhaps' ? (['hangs'] as const) : []),
     ...(writes ? (['unanswered', 'dies during'] as const) : []),
     ...(writes && !isSend(call) && inAnotherRound(call) ? (['repeated'] as const) : []),
   ];
@@ -75,6 +77,20 @@ export function postponementOf({ args: [ask] }: Call, now: number): Outcome {
   return { ok: { slots: [], waits, why: 'rate' } };
 }
 
+/** Milliseconds until a call is given up, as deployed. */
+const LIMITS: readonly (readonly [port: string, ms: number])[] = [
+  ['budget.', times.RESERVE_MS + times.STATE_CALL_MS],
+  ['breakers.', times.STATE_CALL_MS],
+  ['records.', times.RECORD_CALL_MS],
+  ['retries.', times.QUEUE_CALL_MS],
+  ['contents.', times.CONTENT_CALL_MS],
+  ['provider.', times.SEND_MS],
+];
+
+export function limitOf({ port }: Call): number {
+  return LIMITS.find(([beginning]) => port.startsWith(beginning))?.[1] ?? times.TABLE_CALL_MS;
+}
+
 /** When a pause is over; undefined for any other call. */
 export function pauseEnd({ port, args: [ms] }: Call, since: number): number | undefined {
   if (port !== 'time.pause') return undefined;
@@ -98,8 +114,15 @@ export function refusalOf(call: Call): Outcome {
   return throttled;
 }
 
-export function silenceOf(call: Call): Outcome {
+export function silenceOf(call: Call, now: number): Outcome {
+  // Without an answer the budget is used alone.
+  if (call.port === 'budget.reserve') return { ok: grantOf(call.args[0], now) };
   return isSend(call) ? unanswered : timedOut;
+}
+
+/** Slots for all that ask. */
+export function grantOf(ask: unknown, now: number) {
+  return { slots: Array((ask as { readonly count: number }).count).fill(now), waits: [] };
 }
 
 /** Errors that the world injects, and what becomes of them; any other one is a defect. */

@@ -2,6 +2,7 @@ import { STATE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns
 import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import type { IntakeRecord } from '../../src/core/intake/ports.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
@@ -10,6 +11,7 @@ import { type QueueMessage, runOf } from '../../src/core/model/queue-message.ts'
 import type { RowChange } from '../../src/core/model/row-change.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
+import { grantOf } from './endings.ts';
 import type { Scope } from './scope.ts';
 import type { Image, Message, Saved, State } from './state.ts';
 import { passesFilter } from './stream.ts';
@@ -47,16 +49,30 @@ export class Ground {
 
   /** All that decides what can still happen, except how many faults may. */
   key(numbers: Numbers): string {
-    const { now, queue, letters, actors, late, hung, events, stream, left, memory, counts, dead = [] } = this.state;
+    const {
+      now,
+      queue,
+      letters,
+      actors,
+      late,
+      hung,
+      events,
+      stream,
+      left,
+      memory,
+      counts,
+      silent,
+      dead = [],
+    } = this.state;
     const all = (values: Iterable<unknown>) =>
       Array.from(values, (one) => numbers.of(one as object))
         .sort(ascending)
         .join();
-    const who = actors.map(({ name, moment, begun }) => `${name} ${moment.id} ${begun}`).sort();
+    const who = actors.map(({ name, moment, begun, slow }) => `${name} ${moment.id} ${begun} ${slow}`).sort();
     const data = [...this.#maps.map((table) => table.values()), queue, letters, late, hung, events, stream, dead].map(
       all,
     );
-    return `${now} ${data.join('|')}|${who}|${[left, memory, counts].map((one) => numbers.of(one))}`;
+    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, silent].map((one) => numbers.of(one))}`;
   }
 
   set(change: Partial<State>): void {
@@ -128,7 +144,7 @@ export class Ground {
       case 'provider.send':
         return this.#provider(by, args as [string, number, string], late);
       case 'budget.reserve':
-        return { slots: Array((args[0] as { count: number }).count).fill(now), waits: [] };
+        return grantOf(args[0], now);
       case 'queue.delete':
         return this.set({ queue: this.state.queue.filter(({ id }) => !(args[0] as string[]).includes(id)) });
       case 'queue.giveBack':
@@ -179,7 +195,9 @@ export class Ground {
     // No two attempts end in the same millisecond.
     this.set({ now: this.state.now + 1 });
     const { now } = this.state;
-    const send = { log_id, attempt, by, recipient, now, late };
+    const sender = this.state.actors.find(({ name }) => name === by);
+    const left_ms = sender === undefined || sender.slow ? FUNCTION_MS : sender.begun + FUNCTION_MS - now;
+    const send = { log_id, attempt, by, recipient, now, late, left_ms };
     this.#judge(promises.sent(this.state.memory, send, this.tables.log.get(log_id), this.recordsOf(log_id)));
     const number = this.count(`sends of ${log_id}`);
     // A successor's channel works.
@@ -193,6 +211,10 @@ export class Ground {
       this.set({ events: [...this.state.events, { event, at: now }] });
     }
     return { ok: true, response_code: '200', provider_message_id };
+  }
+
+  rows(): promises.Stored[] {
+    return [...this.tables.log.values()];
   }
 
   recordsOf(log_id: string): promises.Stored[] {

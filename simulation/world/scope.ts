@@ -38,6 +38,8 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly feedback?: Feedback;
   /** Before SQS moves a message to the dead-letter queue; as deployed unless given. */
   readonly receives?: number;
-  /** Seconds until calls of these ports are given up, where they may hang. */
-  readonly hangs?: Readonly<Record<string, number>>;
+  /** Beginnings of the ports whose calls may hang, each call by itself. */
+  readonly hangs?: readonly string[];
+  /** Those that may stop to answer any call, all of them at once, until they answer again. */
+  readonly silences?: readonly string[];
 }

@@ -1,6 +1,6 @@
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
-import type { Memory, Stored } from '../audit/promises.ts';
+import { type Memory, NOTHING_YET, type Stored } from '../audit/promises.ts';
 import type { Call, Moment } from './actor.ts';
 
 export const START_MS = Date.parse('2026-03-01T10:30:00.000Z');
@@ -18,6 +18,8 @@ export interface Actor {
   readonly moment: Moment;
   /** Of its invocation, in epoch milliseconds. */
   readonly begun: number;
+  /** Time has passed in its invocation while it waited for something else than time. */
+  readonly slow?: true;
 }
 
 /** A call that was sent, and whose caller waits no longer. */
@@ -54,6 +56,8 @@ export interface State {
   readonly actors: readonly Actor[];
   readonly late: readonly LateCall[];
   readonly hung: readonly HungCall[];
+  /** Beginnings of the ports that answer no call now. */
+  readonly silent: readonly string[];
   readonly events: readonly OwedEvent[];
   /** Of rows that others wrote, until the indexer has dealt with them. */
   readonly stream: readonly Image[];
@@ -65,6 +69,14 @@ export interface State {
   readonly dead?: readonly Stored[];
   readonly violations: readonly string[];
 }
+
+/** A world before anything is in it. */
+export const NOTHING: Omit<State, 'faults' | 'left'> = {
+  now: START_MS,
+  ...{ queue: [], letters: [], actors: [], late: [], hung: [], silent: [], events: [], stream: [], violations: [] },
+  counts: {},
+  memory: NOTHING_YET,
+};
 
 export type Saved = { readonly state: State; readonly tables: readonly (readonly (readonly [string, unknown])[])[] };
 

@@ -1,11 +1,10 @@
-import { NOTHING_YET } from '../audit/promises.ts';
 import type { Call, Troupe } from './actor.ts';
 import { Deeds } from './deeds.ts';
-import { endingsOf, isFault, isInvisible, labelOf, pauseEnd, wordsOf } from './endings.ts';
+import { type EndingTerms, endingsOf, isFault, isInvisible, labelOf, pauseEnd, wordsOf } from './endings.ts';
 import { Ground } from './ground.ts';
 import { operator, sweeper } from './programs.ts';
 import { LIMITS, type Limit, type Scope } from './scope.ts';
-import { type Actor, isIdle, type Message, type Saved, START_MS } from './state.ts';
+import { type Actor, isIdle, type Message, NOTHING, type Saved } from './state.ts';
 
 /** Something that may happen next. */
 export interface Choice {
@@ -34,19 +33,7 @@ export class World {
   constructor(scope: Scope, troupe: Troupe) {
     this.#troupe = troupe;
     const left = Object.fromEntries(LIMITS.map((limit) => [limit, scope[limit] ?? 0]));
-    const nothing = {
-      queue: [],
-      letters: [],
-      actors: [],
-      late: [],
-      hung: [],
-      events: [],
-      stream: [],
-      counts: {},
-      violations: [],
-    };
-    const memory = NOTHING_YET;
-    this.#ground = new Ground(scope, { now: START_MS, faults: scope.faults, left, memory, ...nothing });
+    this.#ground = new Ground(scope, { ...NOTHING, faults: scope.faults, left });
     this.#deeds = new Deeds(this.#ground, troupe);
     for (let row = 1; row <= (scope.rows ?? 1); row++) this.#deeds.give(`n${row}`);
   }
@@ -93,6 +80,7 @@ export class World {
     if (invisible) return all;
     for (const one of late) add(`late: ${one.by} ${wordsOf(one.call)}`, () => this.#deeds.applyLate(one));
     this.#beginnings(add);
+    this.#silences(add);
     this.#passing(waiting.length > 0, add);
     return all;
   }
@@ -100,7 +88,7 @@ export class World {
   /** Goes on without faults until nothing is left to do, then checks. @param isKnown whether a state was here before */
   async quiet(isKnown: (key: string) => boolean): Promise<void> {
     const ground = this.#ground;
-    ground.set({ faults: 0 });
+    ground.set({ faults: 0, silent: [] });
     for (let steps = 0, sweep_at = ground.state.now + HOUR; this.violations.length === 0; steps++) {
       if (steps > 2_000) ground.violated('1: it never becomes quiet');
       ground.set({ left: ALWAYS });
@@ -121,10 +109,29 @@ export class World {
     const terms = {
       first: call === actor.moment.calls[0],
       postpones: (left['postpones'] ?? 0) > 0,
-      hangs: this.#deeds.limitOf(call) !== undefined,
+      hangs: this.#hangs(call),
     };
-    for (const ending of endingsOf(call, terms))
-      add(labelOf(actor.name, call, ending), () => this.#deeds.end(actor, call, ending), isFault(ending) ? 1 : 0);
+    for (const ending of endingsOf(call, terms)) {
+      const free = !isFault(ending) || (ending === 'hangs' && terms.hangs === 'always');
+      add(labelOf(actor.name, call, ending), () => this.#deeds.end(actor, call, ending), free ? 0 : 1);
+    }
+  }
+
+  #hangs({ port }: Call): EndingTerms['hangs'] {
+    const { scope, state } = this.#ground;
+    const isOf = (beginning: string) => port.startsWith(beginning);
+    if (state.silent.some(isOf)) return 'always';
+    return scope.hangs?.some(isOf) ? 'perhaps' : 'never';
+  }
+
+  /** Services that answer nobody, and then do again. */
+  #silences(add: Add): void {
+    const { scope, state } = this.#ground;
+    for (const port of scope.silences ?? []) {
+      const silent = state.silent.filter((other) => other !== port);
+      if (silent.length < state.silent.length) add(`${port} answers again`, () => this.#ground.set({ silent }));
+      else add(`${port} answers no more`, () => this.#ground.set({ silent: [...silent, port] }), 1);
+    }
   }
 
   /** What producers, operators, schedules, queues and events may do. */
@@ -165,7 +172,7 @@ export class World {
     const more = isNeeded || (!busy && actors.some((actor) => !isIdle(actor)));
     if (!more || next === undefined || late.length > 0 || (busy && next > this.#deeds.firstDeadline())) return;
     const label = `time passes: ${(next - now) / 1000} s${busy ? ', while actors wait' : ''}`;
-    add(label, () => this.#deeds.passTo(next), busy ? 1 : 0);
+    add(label, () => this.#deeds.passTo(next, { busy }), busy ? 1 : 0);
   }
 
   /** One invocation at a time reads the stream. */

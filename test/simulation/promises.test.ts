@@ -12,7 +12,15 @@ const ROW = {
   claim_id: 'b',
   send_attempts: 2,
 };
-const SEND = { log_id: 'n1', attempt: 1, by: 'worker', recipient: 'n1@example.com', now: NOW, late: false };
+const SEND = {
+  log_id: 'n1',
+  attempt: 1,
+  by: 'worker',
+  recipient: 'n1@example.com',
+  now: NOW,
+  late: false,
+  left_ms: 60_000,
+};
 const RECORD = { original_log_id: 'n1', retry_attempt: 1, retry_status: 'SUCCESS', retry_at: at(0) };
 const accepted = () => promises.accepted(NOTHING_YET, SEND).memory;
 
@@ -22,6 +30,12 @@ describe('a send', () => {
     ['of a row that is not claimed', {}, { ...ROW, send_status: 'RETRY' }, ['2: sent while its row is RETRY']],
     ['by an older claim', {}, { ...ROW, last_attempt: 2 }, ['2: sent by a claim that another one has followed']],
     ['that comes late, of a row that is settled', { late: true }, { ...ROW, send_status: 'RETRY' }, []],
+    [
+      'without the time to note it',
+      { left_ms: 22_000 },
+      ROW,
+      ['13: sent by a function whose time may end before the record'],
+    ],
     ['to someone else', { recipient: 'n2@example.com' }, ROW, ['9: sent to another recipient']],
   ])('%s', (_, send, row, violations) => {
     expect(promises.sent(NOTHING_YET, { ...SEND, ...send }, row, []).violations).toEqual(violations);
