@@ -92,6 +92,31 @@ describe('the offline queue', () => {
     expect(await one(b.id)).toMatchObject({ state: 'accepted' });
   });
 
+  it.each([
+    ['back 40 days', -40 * 24 * HOUR_MS],
+    ['back an hour', -HOUR_MS],
+  ])('waits no longer than was meant when the clock is set %s', async (_, ms) => {
+    const { step, add, one, world } = queue(answered(429, 60_000));
+    const { id } = await add('a');
+    expect(await step()).toBe(60_000);
+    world.now += ms;
+    expect(await step()).toBe(60_000);
+    world.now += 60_000;
+    expect(await step()).toBe(0);
+    expect(await one(id)).toMatchObject({ state: 'accepted' });
+  });
+
+  it('waits no longer than an hour for what an earlier version had wait until a time that a clock made up', async () => {
+    const { step, add, store, world, one } = queue();
+    const entry = await add('a');
+    await store.replace({ ...entry, attempts: 1, not_before: world.now + 40 * 24 * HOUR_MS });
+    const wait = (await step()) ?? 0;
+    expect(wait).toBeLessThanOrEqual(HOUR_MS);
+    world.now += wait;
+    expect(await step()).toBe(0);
+    expect(await one(entry.id)).toMatchObject({ state: 'accepted' });
+  });
+
   it('makes no attempt without network, and counts none that lost it on the way', async () => {
     const { step, add, world, ports, one, sent } = queue();
     const { id } = await add('a');

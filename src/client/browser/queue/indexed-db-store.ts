@@ -3,20 +3,43 @@ import type { EntryStore, QueueEntry } from './queue-entry.ts';
 const ENTRIES = 'entries';
 const BY_STATE = 'by_state';
 
-/** Entries in an IndexedDB database of this origin. */
+/**
+ * Entries in an IndexedDB database of this origin. The browser may close it at any time, to free room or after a fault
+ * of the disk: it is opened again for the next use.
+ * @throws Error where there is no IndexedDB, DOMException where it cannot be opened
+ */
 export async function openEntryStore(name: string): Promise<EntryStore> {
-  const opening = indexedDB.open(name, 1);
-  opening.onupgradeneeded = () => {
-    const entries = opening.result.createObjectStore(ENTRIES, { keyPath: 'id', autoIncrement: true });
-    entries.createIndex(BY_STATE, ['state', 'id']);
+  if (typeof indexedDB === 'undefined')
+    throw new Error('This browser has no IndexedDB: nothing can be kept in a queue.');
+  let opened: Promise<IDBDatabase> | undefined;
+  const open = (): Promise<IDBDatabase> => {
+    const opening = openDatabase(name, () => {
+      if (opened === opening) opened = undefined;
+    });
+    opened = opening;
+    // The next use tries again.
+    opening.catch(() => {
+      if (opened === opening) opened = undefined;
+    });
+    return opening;
   };
-  const database = await result(opening);
-  // Another tab wants to delete the database, or a later version to change it.
-  database.onversionchange = () => database.close();
+  await open();
+
+  async function begin(mode: IDBTransactionMode): Promise<IDBTransaction> {
+    const database = opened ?? open();
+    try {
+      return (await database).transaction(ENTRIES, mode, { durability: 'strict' });
+    } catch (error) {
+      if (!(error instanceof DOMException) || error.name !== 'InvalidStateError') throw error;
+      // It was closed, and nobody said so.
+      if (opened === database) opened = undefined;
+      return (await (opened ?? open())).transaction(ENTRIES, mode, { durability: 'strict' });
+    }
+  }
 
   /** @returns what `work` returns, once the transaction is on disk */
   async function within<T>(mode: IDBTransactionMode, work: (entries: IDBObjectStore) => Promise<T>): Promise<T> {
-    const transaction = database.transaction(ENTRIES, mode, { durability: 'strict' });
+    const transaction = await begin(mode);
     const done = new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(transaction.error ?? new Error('The browser stored nothing.'));
@@ -46,6 +69,22 @@ export async function openEntryStore(name: string): Promise<EntryStore> {
       }),
     list: () => within('readonly', async (entries) => (await result(entries.getAll())) as QueueEntry[]),
   };
+}
+
+async function openDatabase(name: string, onClosed: () => void): Promise<IDBDatabase> {
+  const opening = indexedDB.open(name, 1);
+  opening.onupgradeneeded = () => {
+    const entries = opening.result.createObjectStore(ENTRIES, { keyPath: 'id', autoIncrement: true });
+    entries.createIndex(BY_STATE, ['state', 'id']);
+  };
+  const database = await result(opening);
+  database.onclose = onClosed;
+  // Another tab wants to delete the database, or a later version to change it.
+  database.onversionchange = () => {
+    database.close();
+    onClosed();
+  };
+  return database;
 }
 
 function result<T>(request: IDBRequest<T>): Promise<T> {

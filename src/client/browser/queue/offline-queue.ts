@@ -29,7 +29,7 @@ export interface OfflineQueue {
   retry(id?: number): Promise<number>;
   /** Forgets an entry. One that is being sent may still arrive. */
   remove(id: number): Promise<void>;
-  /** Tells what happens to entries, in all tabs. @returns a function that ends it */
+  /** Tells what happens to entries, in all tabs. What a listener throws goes to `reportError`. @returns a function that ends it */
   subscribe(listener: (event: QueueEvent) => void): () => void;
   /** Ends the work of this tab; other tabs go on. */
   close(): void;
@@ -38,17 +38,32 @@ export interface OfflineQueue {
 /** Accepted entries are kept for so long, so that a page can show what became of them. */
 const ACCEPTED_KEPT_MS = 7 * 86_400_000;
 
-/** Opens the queue of this origin, and sends what waits there (retry-and-idempotency-design.md §5). */
-export async function createOfflineQueue({ name = 'default', ...api }: QueueOptions): Promise<OfflineQueue> {
+/**
+ * Opens the queue of this origin, and sends what waits there (retry-and-idempotency-design.md §5).
+ * @throws Error where the browser keeps nothing, as some do in private windows: the page hands over without a queue
+ */
+export async function createOfflineQueue(
+  { name = 'default', ...api }: QueueOptions,
+  openStore: (name: string) => Promise<EntryStore> = openEntryStore,
+): Promise<OfflineQueue> {
   const fullName = `notification-retry-${name}`;
-  const store = await openEntryStore(fullName);
+  const store = await openStore(fullName);
   const tabs = new BroadcastChannel(fullName);
   const listeners = new Set<(event: QueueEvent) => void>();
-  const tell = (event: QueueEvent) => {
-    for (const listener of listeners) listener(event);
+  // What a page does with an event is no part of the step that it tells of: the entry is stored, and must be sent.
+  const guarded = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      reportError(error);
+    }
   };
+  const tell = (event: QueueEvent) => {
+    for (const listener of listeners) guarded(() => listener(event));
+  };
+  let isOpen = true;
   const emit = (event: QueueEvent) => {
-    tabs.postMessage(event);
+    if (isOpen) guarded(() => tabs.postMessage(event));
     tell(event);
   };
   const isOnline = () => navigator.onLine;
@@ -103,6 +118,7 @@ export async function createOfflineQueue({ name = 'default', ...api }: QueueOpti
     close() {
       close();
       removeEventListener('online', online);
+      isOpen = false;
       tabs.close();
     },
   };

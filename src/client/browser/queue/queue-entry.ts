@@ -22,6 +22,8 @@ export interface QueueEntry {
   readonly first_sent_at?: number;
   /** It is not sent before this time. */
   readonly not_before?: number;
+  /** How long that was when it was decided: a clock that was set back since makes no longer wait of it. */
+  readonly wait_ms?: number;
   /** Why it is not accepted yet: a name of the API's problems, `status 503`, or `no answer (…)`. */
   readonly reason?: string;
   /** The API refused it for good. */

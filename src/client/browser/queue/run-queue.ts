@@ -9,6 +9,9 @@ export interface RunPorts {
 /** Milliseconds until the next try, after the browser's own storage failed. */
 const FAULT_MS = 30_000;
 
+/** Milliseconds. A timer for longer ends at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Takes steps until nothing is left to do. Every tab runs one: whichever is open goes on. */
 export function runQueue({ exclusively, step, onFault }: RunPorts) {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -33,7 +36,7 @@ export function runQueue({ exclusively, step, onFault }: RunPorts) {
     clearTimeout(timer);
     try {
       const wait = await run();
-      if (wait !== undefined) timer = setTimeout(wake, wait);
+      if (wait !== undefined) timer = setTimeout(wake, Math.min(wait, LONGEST_TIMER_MS));
     } catch (error) {
       onFault(error);
       timer = setTimeout(wake, FAULT_MS);

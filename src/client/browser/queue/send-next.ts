@@ -10,6 +10,9 @@ const KEY_KEPT_MS = 71 * 3_600_000;
 
 export type QueueEventType = 'queued' | 'sending' | 'accepted' | 'waiting' | 'failed' | 'removed';
 
+/** The wait of an entry of an earlier version, which stored only its end. */
+const LONGEST_UNKNOWN_WAIT_MS = 3_600_000;
+
 /** What happens to an entry, in whichever tab. `waiting`: an attempt failed, and another one follows. */
 export interface QueueEvent {
   readonly type: QueueEventType;
@@ -37,7 +40,13 @@ export async function sendNext(ports: SendPorts, anew = false): Promise<number |
   if (entry === undefined || !isOnline()) return undefined;
   const { not_before = 0, first_sent_at = now() } = entry;
   const wait = not_before - now();
-  if (wait > 0 && !(anew && isNoAnswer(entry.reason))) return wait;
+  if (wait > 0 && !(anew && isNoAnswer(entry.reason))) {
+    const { wait_ms = LONGEST_UNKNOWN_WAIT_MS } = entry;
+    if (wait <= wait_ms) return wait;
+    // The clock was set back since.
+    await store.replace({ ...entry, not_before: now() + wait_ms, wait_ms });
+    return wait_ms;
+  }
   if (now() - first_sent_at > KEY_KEPT_MS) {
     await settle(ports, 'failed', { ...entry, state: 'failed', reason: 'too-old' });
     return 0;
@@ -57,13 +66,13 @@ export async function sendNext(ports: SendPorts, anew = false): Promise<number |
 
 async function judge(ports: SendPorts, entry: QueueEntry, outcome: HandoverOutcome): Promise<number> {
   const { now, random } = ports;
-  const { notification: _, not_before: __, reason: ___, problem: ____, ...rest } = entry;
+  const { notification: _, not_before: __, wait_ms: ___, reason: ____, problem: _____, ...rest } = entry;
   const attempts = entry.attempts + 1;
   if (outcome.state === 'accepted') {
     await settle(ports, 'accepted', { ...rest, state: 'accepted', log_id: outcome.log_id, accepted_at: now() });
     return 0;
   }
-  const { not_before: _past, ...kept } = entry;
+  const { not_before: _past, wait_ms: _meant, ...kept } = entry;
   if (outcome.state === 'refused') {
     const { problem } = outcome;
     await settle(ports, 'failed', { ...kept, state: 'failed', attempts, reason: nameOf(problem.type), problem });
@@ -72,13 +81,13 @@ async function judge(ports: SendPorts, entry: QueueEntry, outcome: HandoverOutco
   const { reason, retryAfterMs = 0 } = outcome;
   const wait = Math.max(retryAfterMs, backoff(attempts, random()));
   if (attempts < ATTEMPTS) {
-    await settle(ports, 'waiting', { ...kept, attempts, reason, not_before: now() + wait });
+    await settle(ports, 'waiting', { ...kept, attempts, reason, not_before: now() + wait, wait_ms: wait });
     return wait;
   }
   await settle(ports, 'failed', { ...kept, state: 'failed', attempts, reason });
   const next = await ports.store.first();
   const pause = Math.max(retryAfterMs, PAUSE_MS);
-  if (next !== undefined) await ports.store.replace({ ...next, reason, not_before: now() + pause });
+  if (next !== undefined) await ports.store.replace({ ...next, reason, not_before: now() + pause, wait_ms: pause });
   return pause;
 }
 

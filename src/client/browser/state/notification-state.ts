@@ -1,14 +1,12 @@
 import type { PageRequest } from '../api/request.ts';
-import { pollDelay } from './poll-delay.ts';
+import { LONGEST_TIMER_MS } from '../queue/run-queue.ts';
+import { isEnd, pollDelay, type Shown, shownAfter } from './poll-delay.ts';
 import { messageOf, type NotificationAnswer, type StateTexts, textsFor } from './texts.ts';
 
 export interface ElementSettings {
   readonly request: PageRequest;
   readonly texts: Readonly<Record<string, StateTexts>>;
 }
-
-/** What is shown: an answer of the API, what the page itself knows, or that nothing is known. */
-type Shown = NotificationAnswer | 'unavailable' | undefined;
 
 /**
  * `<notification-state log-id="…">` shows the state of a notification until nothing changes any more, with a button
@@ -78,7 +76,7 @@ export class NotificationStateElement extends HTMLElement {
   readonly #look = (): void => {
     clearTimeout(this.#timer);
     const log_id = this.getAttribute('log-id');
-    if (log_id && !document.hidden && navigator.onLine) void this.#ask(log_id);
+    if (log_id && !isEnd(this.#shown) && !document.hidden && navigator.onLine) void this.#ask(log_id);
   };
 
   async #ask(log_id: string): Promise<void> {
@@ -87,12 +85,12 @@ export class NotificationStateElement extends HTMLElement {
     if (asked !== this.#asked) return;
     const found = typeof answer === 'object' && answer.status === 200 ? (answer.json as NotificationAnswer) : undefined;
     const before = JSON.stringify(this.#shown);
-    const now: Shown = found ?? 'unavailable';
+    const now = shownAfter(this.#shown, answer);
     this.#unchanged = JSON.stringify(now) === before ? this.#unchanged + 1 : 0;
     this.#show(now);
     const delay = pollDelay(found, this.#unchanged, { now: Date.now(), random: Math.random() });
     const least = typeof answer === 'object' ? (answer.retryAfterMs ?? 0) : 0;
-    if (delay !== undefined) this.#timer = setTimeout(this.#look, Math.max(delay, least));
+    if (delay !== undefined) this.#timer = setTimeout(this.#look, Math.min(Math.max(delay, least), LONGEST_TIMER_MS));
   }
 
   #show(shown: Shown): void {

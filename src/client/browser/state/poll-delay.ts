@@ -1,3 +1,4 @@
+import type { Answer } from '../api/request.ts';
 import type { NotificationAnswer } from './texts.ts';
 
 const SOON_MS = 1_000;
@@ -5,6 +6,24 @@ const MOST_MS = 30_000;
 /** While nothing can change before a known time, or after a failure, which only a person changes. */
 const SELDOM_MS = 5 * 60_000;
 const GROWTH = 1.6;
+
+/** What is shown: an answer of the API, what the page itself knows, or that nothing is known. */
+export type Shown = NotificationAnswer | 'unavailable' | undefined;
+
+/**
+ * What is shown after an answer, or why there is none. A 429 says nothing about the notification: a list of fifty on one
+ * token gets more of them than answers at first.
+ */
+export function shownAfter(shown: Shown, answer: Answer | string): Shown {
+  if (typeof answer === 'string') return 'unavailable';
+  if (answer.status === 429) return shown;
+  return answer.status === 200 ? (answer.json as NotificationAnswer) : 'unavailable';
+}
+
+/** Whether nothing changes any more. */
+export function isEnd(shown: Shown): boolean {
+  return typeof shown === 'object' && shown.status === 'done';
+}
 
 /**
  * Milliseconds until the next look; undefined: nothing changes any more.
@@ -17,7 +36,7 @@ export function pollDelay(
   unchanged: number,
   { now, random }: { readonly now: number; readonly random: number },
 ): number | undefined {
-  if (answer?.status === 'done') return undefined;
+  if (isEnd(answer)) return undefined;
   const jitter = 0.9 + 0.2 * random;
   const growing = (first: number, most: number) => Math.min(most, first * GROWTH ** unchanged) * jitter;
   if (answer === undefined) return growing(2 * SOON_MS, SELDOM_MS);

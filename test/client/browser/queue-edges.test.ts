@@ -1,0 +1,132 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openEntryStore } from '../../../src/client/browser/queue/indexed-db-store.ts';
+import { createOfflineQueue } from '../../../src/client/browser/queue/offline-queue.ts';
+import { runQueue } from '../../../src/client/browser/queue/run-queue.ts';
+import { shownAfter } from '../../../src/client/browser/state/poll-delay.ts';
+import type { NotificationAnswer } from '../../../src/client/browser/state/texts.ts';
+import { memoryEntries } from '../../support/client/memory-entries.ts';
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+const notification = { channel: 'email', recipient: 'a@b.example', body: 'x' } as const;
+
+describe('a listener that throws', () => {
+  it('neither fails what is stored nor stops the queue, and is told to the page', async () => {
+    const reported: unknown[] = [];
+    vi.stubGlobal('reportError', (error: unknown) => reported.push(error));
+    vi.stubGlobal('addEventListener', () => {});
+    vi.stubGlobal('removeEventListener', () => {});
+    vi.stubGlobal('navigator', { onLine: true, locks: { request: (_: string, step: () => unknown) => step() } });
+    let sent = 0;
+    vi.stubGlobal('fetch', async () => {
+      sent += 1;
+      return new Response(JSON.stringify({ log_id: `NL${sent}` }), { status: 202 });
+    });
+    const store = memoryEntries();
+    const options = { url: 'https://api.example', getToken: async () => 't', name: `throws-${Date.now()}` };
+    const queue = await createOfflineQueue(options, async () => store);
+    const events: string[] = [];
+    queue.subscribe(() => {
+      throw new Error('the page is wrong');
+    });
+    queue.subscribe(({ type }) => void events.push(type));
+    for (let i = 0; i < 2; i++) expect(await queue.add(notification)).toMatchObject({ state: 'waiting' });
+    await vi.waitFor(async () => {
+      expect((await queue.entries()).map(({ state }) => state)).toEqual(['accepted', 'accepted']);
+    });
+    expect(events.filter((type) => type === 'accepted')).toHaveLength(2);
+    expect(reported.length).toBe(events.length);
+    queue.close();
+    // What is told after the end reaches nobody, and fails nothing.
+    await expect(queue.add(notification)).resolves.toMatchObject({ state: 'waiting' });
+  });
+});
+
+describe('a wait that no timer can take', () => {
+  it('is cut, and does not spin', async () => {
+    vi.useFakeTimers();
+    let steps = 0;
+    const step = async () => {
+      steps += 1;
+      return 40 * 86_400_000;
+    };
+    const { wake, close } = runQueue({ exclusively: (run) => run(), step, onFault: () => {} });
+    await wake();
+    await vi.advanceTimersByTimeAsync(2 ** 31 - 2);
+    expect(steps).toBe(1);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(steps).toBe(2);
+    close();
+  });
+});
+
+describe('a database that the browser closed', () => {
+  /** Just enough of IndexedDB to be closed. */
+  function databases() {
+    const opened: { closed: boolean; onclose?: () => void; onversionchange?: () => void }[] = [];
+    const request = <T>(result: T, after?: () => void) => {
+      const made: { result: T; error: null; onsuccess?: () => void } = { result, error: null };
+      queueMicrotask(() => {
+        made.onsuccess?.();
+        after?.();
+      });
+      return made;
+    };
+    const open = () => {
+      const database = {
+        closed: false,
+        close() {
+          database.closed = true;
+        },
+        transaction() {
+          if (database.closed) throw new DOMException('The database connection is closing.', 'InvalidStateError');
+          const transaction: { oncomplete?: () => void; objectStore: () => object } = {
+            objectStore: () => ({ getAll: () => request([], () => transaction.oncomplete?.()) }),
+          };
+          return transaction;
+        },
+      };
+      opened.push(database);
+      return request(database);
+    };
+    return { opened, open };
+  }
+
+  it.each(['onclose', 'onversionchange', 'silently'] as const)('is opened again at the next use: %s', async (how) => {
+    const { opened, open } = databases();
+    vi.stubGlobal('indexedDB', { open });
+    const store = await openEntryStore('q');
+    expect(await store.list()).toEqual([]);
+    const [first] = opened;
+    if (first === undefined) throw new Error('nothing was opened');
+    if (how !== 'onversionchange') first.closed = true;
+    if (how !== 'silently') first[how]?.();
+    expect(await store.list()).toEqual([]);
+    expect(await Promise.all([store.list(), store.list()])).toEqual([[], []]);
+    expect(opened).toHaveLength(2);
+  });
+
+  it('that never was is named', async () => {
+    vi.stubGlobal('indexedDB', undefined);
+    await expect(openEntryStore('q')).rejects.toThrow('IndexedDB');
+  });
+});
+
+describe('what a notification-state element shows', () => {
+  const processing: NotificationAnswer = { status: 'processing', canRetry: false };
+  const answer = (status: number, json: unknown = {}) => ({ status, json, repeat: false });
+
+  it.each([
+    ['an answer', undefined, answer(200, processing), processing],
+    ['nothing that is known', processing, answer(503), 'unavailable'],
+    ['nothing that is known', processing, 'TypeError', 'unavailable'],
+    ['what it showed, at a 429', processing, answer(429), processing],
+    ['nothing yet, at a first 429', undefined, answer(429), undefined],
+    ['that it does not know, at a 429 after that', 'unavailable', answer(429), 'unavailable'],
+  ] as const)('is %s', (_, shown, given, expected) => {
+    expect(shownAfter(shown, given)).toEqual(expected);
+  });
+});
