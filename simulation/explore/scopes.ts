@@ -8,8 +8,11 @@ interface NamedScope extends Omit<Scope, 'faults'> {
   readonly everyday?: 0;
 }
 
-/** Refused for good: two receives bring its message to the dead-letter queue. */
-const dead = { script: ['AUTH_FAILED'], receives: 2 } as const;
+/**
+ * Refused for good. As deployed, a message has more receives than two faults and a claim can use up: else it would be in
+ * the dead-letter queue before its notification is dead.
+ */
+const dead = { script: ['AUTH_FAILED'], receives: 3 } as const;
 const BOUNCE: Feedback = {
   kind: 'failed',
   answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' },
@@ -37,7 +40,7 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
   forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1 },
   'redriven-paced': {
     about: 'a death, a redrive, and a budget that grants nothing',
-    ...{ ...dead, workers: 4, redrives: 1, pacing: 'account' as const, postpones: 1 },
+    ...{ ...dead, workers: 5, redrives: 1, pacing: 'account' as const, postpones: 2 },
   },
   gathered: {
     everyday: 0,

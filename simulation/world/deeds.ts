@@ -151,7 +151,7 @@ export class Deeds {
       case 'ok':
         return ground.perform(name, call).then((outcome) => this.#answer(actor, call, outcome));
       case 'repeated':
-        return ground.perform(name, inAnotherRound(call) ?? call);
+        return ground.perform(name, inAnotherRound(call, ground.count(`rounds of ${name}`)) ?? call);
       case 'refused':
         return this.#answer(actor, call, refusalOf(call));
       case 'postponed':

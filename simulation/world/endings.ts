@@ -56,9 +56,9 @@ export function endingsOf(call: Call, { first, postpones, hangs }: EndingTerms):
  * The call as it is repeated when its answer was lost: by the client as it is, but messages by their sender, as others
  * (src/adapters/sqs/lanes.ts). Undefined for a copy, which is not sent again.
  */
-export function inAnotherRound(call: Call): Call | undefined {
+export function inAnotherRound(call: Call, round = 0): Call | undefined {
   const { port, args } = call;
-  const again = (message: QueueMessage) => ({ ...message, run_id: withToken(message.run_id, 'round2') });
+  const again = (message: QueueMessage) => ({ ...message, run_id: withToken(message.run_id, `round${round}`) });
   if (port === 'retries.send') {
     const [message, delay_seconds] = args as [QueueMessage, number];
     return message.enqueued_at === undefined ? { ...call, args: [again(message), delay_seconds] } : undefined;

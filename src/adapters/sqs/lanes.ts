@@ -5,11 +5,10 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { claimToken } from '../../core/delivery/claim-token.ts';
 import type { RetryQueue } from '../../core/delivery/ports.ts';
 import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
-import { type QueueMessage, withToken } from '../../core/model/queue-message.ts';
+import { type QueueMessage, randomToken, withToken } from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
 import { chunks } from '../batching/chunks.ts';
 import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
@@ -162,7 +161,7 @@ async function sendBatch(
 function again(refused: RefusedMessage): RefusedMessage | undefined {
   const { message } = refused;
   if (message.enqueued_at !== undefined) return undefined;
-  return { ...refused, message: { ...message, run_id: withToken(message.run_id, claimToken(Math.random)) } };
+  return { ...refused, message: { ...message, run_id: withToken(message.run_id, randomToken(Math.random)) } };
 }
 
 /** The command without the retries of the SDK, which would send the same bodies again. */

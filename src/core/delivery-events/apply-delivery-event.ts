@@ -1,10 +1,9 @@
-import { claimToken } from '../delivery/claim-token.ts';
 import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import type { Random } from '../delivery/policy/random.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/repair-record.ts';
 import type { NotificationRow } from '../model/notification.ts';
-import { followUp, MAX_DELAY_MS, withToken } from '../model/queue-message.ts';
+import { followUp, MAX_DELAY_MS, randomToken, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
@@ -122,7 +121,7 @@ async function queue(
   if (wait > MAX_DELAY_MS) return {};
   try {
     // Not before the row is written: a message for another due time is dropped.
-    await retries.send(followUp(row, due, withToken(run_id, claimToken(random))), Math.max(1, Math.ceil(wait / 1000)));
+    await retries.send(followUp(row, due, withToken(run_id, randomToken(random))), Math.max(1, Math.ceil(wait / 1000)));
     return {};
   } catch (requeue_error) {
     return { requeue_error };

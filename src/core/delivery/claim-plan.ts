@@ -5,6 +5,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import { movedQueue, parseWorkQueue } from '../model/work-index.ts';
+import { kinship, letterOf } from './letter.ts';
 import type { ClaimStore } from './ports.ts';
 import { deadlineOf, limitOf } from './verdict.ts';
 
@@ -36,18 +37,15 @@ export interface ClaimStep extends Claim {
 
 export type ClaimPlan =
   | ClaimStep
-  /** The message is obsolete: the attempt that it asks for is settled, under way, or replaced by a later one. */
+  /** The message is obsolete: the attempt that it asks for is settled, or replaced by a later one. */
   | { readonly do: 'drop'; readonly because: string }
-  /**
-   * The message came before the attempt that asked for it is settled: it comes back
-   * (docs/decisions/delivery/claims-and-messages.md#0176).
-   */
+  /** Another worker holds a claim: the message comes back (docs/decisions/delivery/claims-and-messages.md#0176). */
   | { readonly do: 'wait'; readonly after_seconds: number }
   /**
    * The message is on its way to the DLQ and has to be bounced until SQS moves it
-   * (docs/decisions/delivery/dead-letters-and-redrive.md).
+   * (docs/decisions/delivery/dead-letters-and-redrive.md). `change`: it becomes the letter first.
    */
-  | { readonly do: 'dead_letter' }
+  | { readonly do: 'dead_letter'; readonly change?: RowChange }
   /** The claim has expired: the worker that held it died before it settled. */
   | { readonly do: 'take_over' };
 
@@ -72,7 +70,7 @@ export function planClaim(
   if (!dead_letter && !isRoutedAs(row, message)) return straggler;
   if (isClaimed(row)) {
     const left_ms = epochMs(row.claim_until ?? '') - claim.now.getTime();
-    return left_ms > 0 ? meetClaim(row, received, left_ms) : takeOver(row, received);
+    return left_ms > 0 ? meetClaim(received, left_ms) : takeOver(row, received);
   }
   return work.state === 'dead' ? planDead(row, received, claim, policy) : planDue(row, received, claim, policy);
 }
@@ -99,18 +97,18 @@ function isRoutedAs({ channel, tenant_id }: NotificationRow, message: QueueMessa
   return channel === message.channel && tenant_id === message.tenant_id;
 }
 
-/** Seconds until a message of a retry comes back that came before its row is settled; twice as many each time. */
-const UNSETTLED_SECONDS = 5;
+/** Seconds until a message comes back that met a claim: most attempts are over by then. */
+const CLAIMED_SECONDS = 5;
 
 /**
- * The message of a retry is queued before its attempt is settled: if the settlement takes longer than the message, the
- * message must not be dropped. It doubles its waits, so that the claim ends before its receives do.
+ * A message that meets a claim waits, whatever it asks for: SQS may have delivered it twice, and the claim may be its
+ * own. If the notification dies by that claim, it needs the message as its letter. It may also be the message of a retry,
+ * which is queued before its attempt is settled. The second wait lasts until the claim ends, so that the message keeps
+ * receives: SQS moves it to the DLQ after five, and its notification may not be dead by then.
  */
-function meetClaim(row: NotificationRow, { message, receive_count }: ReceivedMessage, left_ms: number): ClaimPlan {
-  if (epochMs(message.due) <= epochMs(row.work_at ?? ''))
-    return { do: 'drop', because: 'another worker holds its claim' };
-  const wait = UNSETTLED_SECONDS * 2 ** (receive_count - 1);
-  return { do: 'wait', after_seconds: Math.min(wait, Math.ceil(left_ms / 1000)) };
+function meetClaim({ receive_count }: ReceivedMessage, left_ms: number): ClaimPlan {
+  const left = Math.ceil(left_ms / 1000);
+  return { do: 'wait', after_seconds: receive_count === 1 ? Math.min(CLAIMED_SECONDS, left) : left };
 }
 
 function takeOver(row: NotificationRow, { message }: ReceivedMessage): ClaimPlan {
@@ -151,24 +149,13 @@ function planDead(row: NotificationRow, received: ReceivedMessage, claim: ClaimT
   const { message, message_id } = received;
   if (message_id === row.dead_message_id) return { do: 'dead_letter' };
   const forced = message.options?.force === true && message.due === row.work_at;
-  if (!forced && !isRedriven(row, received)) return straggler;
+  const kin = kinship(row, received);
+  if (!forced && kin === 'copy') return { do: 'dead_letter', change: { set: letterOf(row, received) } };
+  if (!forced && kin === 'none') return straggler;
   const skip = reasonNotToForce(row);
   return !forced && skip === undefined
     ? redrive(row, claim, policy)
     : attemptOnce(row, claim, forced ? { ...originOf(message), trigger: 'manual' } : REDRIVE, skip);
-}
-
-/**
- * An operator's redrive is a new message with the body of the letter that died, enqueued after the death; or a copy of
- * one, which says when that one was enqueued. Any other message of the same run is older than the death, whenever it was
- * copied (docs/decisions/delivery/claims-and-messages.md#0178).
- */
-function isRedriven(row: NotificationRow, { message, sent_at }: ReceivedMessage): boolean {
-  if (message.run_id !== row.dead_run_id) return false;
-  const died = epochMs(row.work_at ?? '');
-  const isLetter = (message.enqueued_at ?? '') === (row.dead_enqueued_at ?? '');
-  if (isLetter) return sent_at.getTime() > died;
-  return message.enqueued_at !== undefined && epochMs(message.enqueued_at) > died;
 }
 
 const REDRIVE: Origin = { trigger: 'redrive', requested_by: 'operator' };

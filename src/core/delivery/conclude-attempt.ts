@@ -1,7 +1,6 @@
 import type { RetryRecord } from '../model/notification.ts';
-import { followUp, MAX_DELAY_MS, type QueueMessage, withToken } from '../model/queue-message.ts';
+import { followUp, MAX_DELAY_MS, type QueueMessage, randomToken, withToken } from '../model/queue-message.ts';
 import { epochMs } from '../model/time.ts';
-import { claimToken } from './claim-token.ts';
 import type { ConductedAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, Disposition } from './delivery-report.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
@@ -154,7 +153,7 @@ async function queueAt(
   next: QueueMessage,
   { retries, clock, random }: SettleDeps,
 ): Promise<{ requeue_error?: unknown }> {
-  const message = { ...next, run_id: withToken(next.run_id, claimToken(random)) };
+  const message = { ...next, run_id: withToken(next.run_id, randomToken(random)) };
   const wait = epochMs(message.due) - clock().getTime();
   try {
     await retries.send(message, Math.min(MAX_DELAY_MS / 1000, Math.max(SETTLED_AFTER_SECONDS, Math.ceil(wait / 1000))));

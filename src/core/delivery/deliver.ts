@@ -1,9 +1,8 @@
 import type { NotificationRow } from '../model/notification.ts';
-import { originOf, type ReceivedMessage, runOf } from '../model/queue-message.ts';
+import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
 import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
-import { claimToken } from './claim-token.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
@@ -40,7 +39,7 @@ async function claimAndAttempt(received: ReceivedMessage, deps: DeliverDeps, alo
   if (early > 0) return { disposition: { do: 'return', after_seconds: Math.ceil(early / 1000) } };
   const plain = message.options === undefined && received.receive_count === 1;
   if (!plain) return considerRow(await deps.rows.read(message.log_id), received, deps, alone);
-  const by = claimToken(deps.random);
+  const by = randomToken(deps.random);
   const { claimed, row } = await deps.rows.claim(message, claimUntil(deps), by).catch(async (error: unknown) => {
     return { claimed: true, row: await claimedBy(by, message.log_id, deps, error) };
   });
@@ -99,12 +98,15 @@ async function considerOnce(
   if (row?.send_status === 'SUCCESS' && row.record_due !== undefined) return repairRecord(row, deps);
   const malformed = row && leavingIndex(row, deps.clock());
   if (row && malformed) return (await deps.rows.change(row, malformed.change)) ? left(malformed.why) : 'changed';
-  const by = claimToken(deps.random);
+  const by = randomToken(deps.random);
   const plan = planClaim(row, received, { now: deps.clock(), until: claimUntil(deps), by }, deps.policy);
   if (plan.do === 'drop' || row === undefined) {
     return dropped(plan.do === 'drop' ? plan.because : 'there is no such notification');
   }
-  if (plan.do === 'dead_letter') return { disposition: { do: 'dead_letter' } };
+  if (plan.do === 'dead_letter') {
+    if (plan.change !== undefined && !(await deps.rows.change(row, plan.change))) return 'changed';
+    return { disposition: { do: 'dead_letter' } };
+  }
   if (plan.do === 'wait') return { disposition: { do: 'return', after_seconds: plan.after_seconds } };
   if (plan.do === 'take_over') {
     const takeover = await takeOver(row, received, deps, alone);

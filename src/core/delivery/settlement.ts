@@ -4,6 +4,7 @@ import { type RowChange, withChange } from '../model/row-change.ts';
 import { clip } from '../model/text.ts';
 import { movedQueue } from '../model/work-index.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
+import { letterOf } from './letter.ts';
 import { errorDetails } from './policy/error-details.ts';
 import { recordDue } from './repair-record.ts';
 import { attemptsLeft } from './verdict.ts';
@@ -94,7 +95,7 @@ function stateAfter(attempt: EndedAttempt, queued: boolean): RowChange {
           ...failed,
           work_queue: movedQueue('dead', row),
           work_at: attempt.ended.toISOString(),
-          ...letterOf(attempt),
+          ...(attempt.received && letterOf(row, attempt.received)),
         },
         remove: obsolete,
       };
@@ -111,20 +112,6 @@ export function settlementOwing(attempt: EndedAttempt, record: RetryRecord): Row
   return {
     set: { ...set, work_at: attempt.ended.toISOString(), record_due: recordDue(record) },
     remove: remove.filter((name) => name !== 'work_queue'),
-  };
-}
-
-/** What the row remembers of its dead letter, so that a redrive is recognised. */
-function letterOf({ row, received }: EndedAttempt): Partial<NotificationRow> {
-  if (received === undefined) return {};
-  const { message_id, message } = received;
-  const { run_id, enqueued_at } = message;
-  // Set to empty: the letter that died before may have been a copy, and a statement removes one attribute at most.
-  const copied = enqueued_at ?? (row.dead_enqueued_at && '');
-  return {
-    dead_message_id: message_id,
-    dead_run_id: run_id,
-    ...(copied !== undefined && { dead_enqueued_at: copied }),
   };
 }
 

@@ -5,6 +5,7 @@ import { epochMs } from '../model/time.ts';
 import { movedQueue } from '../model/work-index.ts';
 import { dispositionOf, type SettleDeps, settleAttempt } from './conclude-attempt.ts';
 import type { DeliveryOutcome } from './delivery-report.ts';
+import { letterOf } from './letter.ts';
 import type { RecordStore } from './ports.ts';
 import { recordedAttempt } from './recorded-attempt.ts';
 import { recordOfDied } from './retry-record.ts';
@@ -32,7 +33,7 @@ export async function takeOver(
 ): Promise<Takeover> {
   const record = await deps.records.find(row.log_id, row.last_attempt);
   if (record !== undefined && isOfClaim(record, row, deps)) {
-    return isOfDeadForced(row, record) ? dieAgain(row, deps) : settleByRecord(row, record, received, deps);
+    return isOfDeadForced(row, record) ? dieAgain(row, received, deps) : settleByRecord(row, record, received, deps);
   }
   return alone ? settleAsDied(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
 }
@@ -51,11 +52,18 @@ function isOfDeadForced(row: NotificationRow, { retry_status, failure_reason }: 
   return goesOn && row.failure_reason !== undefined && !arrived(row.delivery_by_attempt);
 }
 
-/** No other attempt follows the forced one. */
-async function dieAgain(row: NotificationRow, { clock, rows }: TakeOverDeps): Promise<Takeover> {
-  const set = { send_status: 'FAILED', work_queue: movedQueue('dead', row), work_at: clock().toISOString() } as const;
-  if (!(await rows.change(row, { set }))) return 'changed';
-  return { outcome: { disposition: { do: 'done' }, dropped: 'its forced attempt died' } };
+/**
+ * No other attempt follows the forced one. The message at hand becomes the letter: the one from before may be gone, as it
+ * met the claim of the forced attempt, or was redriven meanwhile.
+ */
+async function dieAgain(
+  row: NotificationRow,
+  received: ReceivedMessage,
+  { clock, rows }: TakeOverDeps,
+): Promise<Takeover> {
+  const dead = { send_status: 'FAILED', work_queue: movedQueue('dead', row), work_at: clock().toISOString() } as const;
+  if (!(await rows.change(row, { set: { ...dead, ...letterOf(row, received) } }))) return 'changed';
+  return { outcome: { disposition: { do: 'dead_letter' }, dropped: 'its forced attempt died' } };
 }
 
 async function settleByRecord(
@@ -80,14 +88,14 @@ async function settleByRecord(
 async function settleAsDied(
   row: NotificationRow,
   older: RetryRecord | undefined,
-  { message }: ReceivedMessage,
+  received: ReceivedMessage,
   deps: TakeOverDeps,
 ): Promise<Takeover> {
   const { records, rows } = deps;
   const now = deps.clock();
   const died = recordOfDied(row, {
-    run_id: message.run_id,
-    ...originOf(message),
+    run_id: received.message.run_id,
+    ...originOf(received.message),
     now,
     verdict: { status: 'RETRY', error_type: 'UNKNOWN', next_retry_at: now.toISOString(), counted: true },
     remark: 'the provider may or may not have taken the message',
@@ -95,7 +103,7 @@ async function settleAsDied(
   // An event may have recorded the attempt since the record was looked for.
   if (older !== undefined) await records.put(died);
   else if (!(await records.putIfAbsent(died))) return 'changed';
-  if (isOfDeadForced(row, died)) return dieAgain(row, deps);
+  if (isOfDeadForced(row, died)) return dieAgain(row, received, deps);
   await rows.change(row, { set: { send_status: 'RETRY' } });
   return 'changed';
 }

@@ -64,6 +64,8 @@ export interface NotificationRow {
   readonly dead_run_id?: string;
   /** `enqueued_at` of the dead letter if it is a copy. */
   readonly dead_enqueued_at?: string;
+  /** When SQS took the dead letter, if it was delivered more than once: another worker may have sent a copy of it. */
+  readonly dead_sent_at?: string;
   readonly redrive_count?: number;
   /** The operator's replay that last sent it again: the same replay, started again, skips it. */
   readonly replay_id?: string;

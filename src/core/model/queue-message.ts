@@ -106,13 +106,29 @@ export function withToken(run_id: string, token: string): string {
   return `${runOf(run_id).slice(0, RUN_LENGTH)}${TOKEN}${token}`;
 }
 
+/** 31 bits: enough to tell the messages and claims of one row apart, and short, as the row must stay below a kilobyte. */
+const TOKENS = 36 ** 6;
+
+/** @param random draws from [0, 1), like Math.random */
+export function randomToken(random: () => number): string {
+  return Math.floor(random() * TOKENS)
+    .toString(36)
+    .padStart(6, '0');
+}
+
 /**
  * The message that is sent in place of another one, which can be deleted then: a message that only becomes visible again
  * would use up its receives. It keeps the run, because the one that it replaces may be an operator's redrive, and says
  * when SQS took that one, because it may be obsolete (docs/decisions/delivery/claims-and-messages.md#0178).
  */
-export function copyOf({ message, sent_at }: ReceivedMessage): QueueMessage {
-  return { ...message, enqueued_at: sent_at.toISOString() };
+export function copyOf(received: ReceivedMessage): QueueMessage {
+  return { ...received.message, enqueued_at: takenAt(received) };
+}
+
+/** When SQS took the message; of a copy always later than `enqueued_at`, so that the copies of a message all differ. */
+export function takenAt({ message: { enqueued_at }, sent_at }: ReceivedMessage): string {
+  const before = enqueued_at === undefined ? Number.NEGATIVE_INFINITY : epochMs(enqueued_at);
+  return new Date(Math.max(sent_at.getTime(), before + 1)).toISOString();
 }
 
 /** The run that started a message's attempt, which records and logs name. */

@@ -36,14 +36,12 @@ const dueNow = { work_queue: workQueueOf('due', 'normal', 'log-1'), work_at: cla
 describe('a message', () => {
   const { work_queue: _, ...stopped } = dueRow();
   const { work_at: __, ...timeless } = dueRow();
-  const held = dueRow({ send_status: 'SENDING', claim_until: at(1001).toISOString() });
 
   it.each([
     ['for a notification that does not exist', undefined, 'there is no such notification'],
     ['for a delivered notification', dueRow({ send_status: 'SUCCESS' }), 'it is delivered already'],
     ['for one that stopped without a dead letter', stopped, 'no work is left on it'],
     ['for one without a time', timeless, 'no work is left on it'],
-    ['for one that another worker holds', held, 'another worker holds its claim'],
   ])('%s is dropped', (_, row, because) => {
     expect(plan(row)).toEqual({ do: 'drop', because });
   });
@@ -57,14 +55,14 @@ describe('a message', () => {
   });
 
   it.each([
-    ['first', 1, 5],
-    ['third', 3, 20],
-    ['fourth', 4, 40],
-    ['sixth', 6, 59],
-  ])('of a retry whose attempt is not settled yet waits for that, the longer the oftener it came: %s', (_, n, wait) => {
+    ['of a retry that is not settled yet, a moment first', at(900), 1, 5],
+    ['of a retry that is not settled yet, then until the claim ends', at(900), 2, 59],
+    ['for the same attempt, as SQS may have delivered it twice', T0, 1, 5],
+    ['for an earlier attempt, which may be a redrive', at(-900), 4, 59],
+  ])('waits while another worker holds a claim: %s', (_, due, receive_count, after_seconds) => {
     const row = dueRow({ send_status: 'SENDING', claim_until: at(60_000).toISOString() });
-    const next = messageFor(row, { due: at(900).toISOString() });
-    expect(plan(row, next, { receive_count: n })).toEqual({ do: 'wait', after_seconds: wait });
+    const message = messageFor(row, { due: due.toISOString() });
+    expect(plan(row, message, { receive_count })).toEqual({ do: 'wait', after_seconds });
   });
 
   it('of a retry waits no longer than the claim of the attempt before, whose end lets others take it over', () => {
@@ -246,6 +244,25 @@ describe('a copy of a message of the run that died', () => {
 
   it('is none if that was enqueued before, though the copy was sent after the death', () => {
     for (const before of [at(-501), died]) expect(plan(row, copy(before), late)).toEqual(MOVED_ON);
+  });
+
+  it('becomes the letter if it is a copy of the letter, which was deleted then', () => {
+    const shared = { ...row, dead_sent_at: at(-700).toISOString() };
+    for (const made of [at(-700), at(-600), died]) {
+      expect(plan(shared, copy(made), late)).toEqual({
+        do: 'dead_letter',
+        change: {
+          set: {
+            dead_message_id: 'message-9',
+            dead_run_id: 'sweep-1',
+            dead_enqueued_at: made.toISOString(),
+            dead_sent_at: '',
+          },
+        },
+      });
+    }
+    expect(plan(shared, copy(at(-701)), late)).toEqual(MOVED_ON);
+    expect(plan(shared, copy(at(-499)), late)).toMatchObject(redrive);
   });
 
   it('can die, and be redriven: its letter has an old time in it for ever', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { claimToken } from '../../../src/core/delivery/claim-token.ts';
 import { recordedAttempt, resultOf } from '../../../src/core/delivery/recorded-attempt.ts';
 import type { RetryRecord } from '../../../src/core/model/notification.ts';
+import { randomToken } from '../../../src/core/model/queue-message.ts';
 import { NOW, retryRecord } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
 
@@ -85,5 +85,5 @@ it.each([
   [0.5, 'i00000'],
   [1 - Number.EPSILON, 'zzzzzz'],
 ])('the token of a claim has six characters: %d', (drawn, token) => {
-  expect(claimToken(() => drawn)).toBe(token);
+  expect(randomToken(() => drawn)).toBe(token);
 });

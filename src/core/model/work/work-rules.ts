@@ -51,9 +51,15 @@ export const OWN_COLUMN_RULES: readonly ColumnRule[] = [
   ...['claim_until', 'claim_id', 'queued_for', 'provider_host', 'error_type'].map((column) =>
     text(column, OWN_TEXT_LENGTH),
   ),
-  ...['dead_message_id', 'dead_run_id', 'dead_enqueued_at', 'replay_id', 'successor_log_id', 'predecessor_log_id'].map(
-    (column) => text(column, OWN_TEXT_LENGTH),
-  ),
+  ...[
+    'dead_message_id',
+    'dead_run_id',
+    'dead_enqueued_at',
+    'dead_sent_at',
+    'replay_id',
+    'successor_log_id',
+    'predecessor_log_id',
+  ].map((column) => text(column, OWN_TEXT_LENGTH)),
   text('record_due', 1_000),
   text('recipient_hash', OWN_TEXT_LENGTH),
   boolean('suppressed'),
