@@ -24,6 +24,8 @@ class PacedEmail {
   readonly tables = new MemoryTables(this.time.clock);
   readonly queue = new MemoryQueue({ clock: this.time.clock, visibility_ms: VISIBILITY_MS, max_receive_count: 5 });
   readonly sent: string[] = [];
+  /** Slots of the budget that were granted. */
+  granted = 0;
   answer: SendResult = REFUSED;
   readonly #pacing = new MemoryPacing();
 
@@ -70,6 +72,12 @@ class PacedEmail {
     const { time, tables, queue } = this;
     const { clock, pause } = time;
     const pacer = pacerAt(clock, { store: this.#pacing.store, readLimits: async () => LIMITS, random: () => 0.5 });
+    const reserve = pacer.reserve.bind(pacer);
+    pacer.reserve = async (asks) => {
+      const allowances = await reserve(asks);
+      for (const { slots } of allowances) this.granted += slots.length;
+      return allowances;
+    };
     const gate = accountGate(pacer, time, tables.rows);
     return createHandler(
       {
@@ -156,5 +164,12 @@ describe('redriven e-mails that the provider allows only one after the other', (
       expect(email.queue.dead_letters).toHaveLength(50);
       expect(email.rows().every(({ redrive_count }) => redrive_count === round)).toBe(true);
     }
+  });
+
+  it('take no slots of the budget while they bounce to the DLQ', async () => {
+    const email = new PacedEmail(100);
+    await email.drain();
+    expect(email.queue.dead_letters).toHaveLength(100);
+    expect(email.granted).toBe(100);
   });
 });

@@ -57,8 +57,8 @@ export interface Screened {
   readonly later: readonly Postponed[];
 }
 
-/** What was decided for a message before its row was claimed. */
-type Turn = { readonly slot: number } | { readonly wait: number };
+/** What was decided for a message before its row was claimed: its slot, its wait, or to ask once it is claimed. */
+type Turn = { readonly slot: number } | { readonly wait: number } | 'once claimed';
 
 /** The budget that all e-mail shares, as asks and metrics name it. */
 export const ACCOUNT = 'account';
@@ -100,7 +100,13 @@ export class PacedGate implements ProviderGate {
     // A breaker holds what is claimed, and sends nothing: it needs no slots of the budget.
     if (this.#deps.receiver !== ACCOUNT || this.#isHeld(batch)) return { now: batch, later: [] };
     const now = this.#now();
-    const due = batch.filter(({ message }) => epochMs(message.due) <= now && !this.#isSuspect(message.tenant_id));
+    const due = batch.filter((received) => {
+      const { due, tenant_id, log_id } = received.message;
+      if (epochMs(due) > now || this.#isSuspect(tenant_id)) return false;
+      // It may bounce to the DLQ, or be obsolete: only a claim shows that it needs a slot.
+      if (received.receive_count > 1) this.#turns.set(log_id, 'once claimed');
+      return received.receive_count === 1;
+    });
     const groups = Map.groupBy(due, ({ message: { priority, options } }) =>
       useOf(options?.force ? 'urgent' : priority),
     );
@@ -132,12 +138,10 @@ export class PacedGate implements ProviderGate {
   }
 
   /**
-   * Only a message at its first receive is surely not the one that bounces to the DLQ, which must keep its id. A copy may
-   * be obsolete, and be younger than a death all the same: its row is looked at, or the copy of it would pass for a
+   * A copy may be obsolete, and be younger than a death all the same: its row is looked at, or the copy of it would pass for a
    * redrive (docs/decisions/delivery/claims-and-messages.md#0178).
    */
   async #mayCopy(received: ReceivedMessage): Promise<boolean> {
-    if (received.receive_count > 1) return false;
     if (received.message.enqueued_at === undefined) return true;
     const plan = await this.#deps.planOf(received).catch(() => undefined);
     return plan?.do === 'claim';
@@ -157,7 +161,7 @@ export class PacedGate implements ProviderGate {
       return PASS_THROUGH.admit(row, forced);
     }
     if (receiver === ACCOUNT) {
-      const late = turn === undefined && this.#isSuspect(row.tenant_id);
+      const late = turn === 'once claimed' || (turn === undefined && this.#isSuspect(row.tenant_id));
       return this.#take(row, forced, late ? await this.#reserve(row, forced, { key: ACCOUNT }) : turn, ACCOUNT);
     }
     const paced = await receiver(row);
@@ -184,8 +188,8 @@ export class PacedGate implements ProviderGate {
   }
 
   async #take(row: NotificationRow, forced: boolean, turn: Turn | undefined, key: string): Promise<Admission> {
-    if (turn !== undefined && 'wait' in turn && !forced) return this.#hold(row, turn.wait);
-    const wait = turn !== undefined && 'slot' in turn ? turn.slot - this.#now() : 0;
+    if (typeof turn === 'object' && 'wait' in turn && !forced) return this.#hold(row, turn.wait);
+    const wait = typeof turn === 'object' && 'slot' in turn ? turn.slot - this.#now() : 0;
     if (wait > 0) {
       this.#waited_ms += wait;
       await this.#deps.pause(wait);

@@ -80,16 +80,18 @@ describe('the gate of a channel with one budget for all', () => {
     expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
   });
 
-  it('keeps a message that was received before: it may be on its way to the DLQ, and holds its row if it is not', async () => {
-    const { gate } = gateWith(rate);
+  it('asks for a message that was received before once its row is claimed: it may be on its way to the DLQ', async () => {
+    const { gate, calls } = gateWith(rate);
     const batch = [message({ log_id: 'a' }, 2)];
     expect(await gate.screen(batch)).toEqual({ now: batch, later: [] });
+    expect(calls.asks).toEqual([]);
     expect(await gate.admit(row({ log_id: 'a' }), false)).toEqual({
       do: 'hold',
       until: at(42_000).toISOString(),
       error_type: 'RATE_LIMITED',
       by: { budget: 'email' },
     });
+    expect(calls.asks).toEqual([{ key: ACCOUNT, count: 1, use: 'standard', lane: 'standard' }]);
   });
 
   it('asks for nothing while a breaker holds all e-mail: what is held uses no slot', async () => {
