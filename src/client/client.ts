@@ -104,9 +104,9 @@ export function createClient(settings: Settings, ports: ClientPorts): Notificati
     async flush({ onProgress, ...options } = {}) {
       const release = await lockSpool(settings.spoolDirectory, { fs });
       try {
-        const { maxRetries, retentionMs, onGivenUp } = settings;
+        const { maxRetries, retentionMs, onGivenUp, onLargeSpool } = settings;
         return await flushSpool(
-          { ...ports, maxRetries, retentionMs, onGivenUp },
+          { ...ports, maxRetries, retentionMs, onGivenUp, onLargeSpool: guardCallback(onLargeSpool) },
           { ...options, ...(onProgress && { onProgress: guardCallback(onProgress) }) },
         );
       } finally {

@@ -15,7 +15,7 @@ export { NotHandedOverError } from './not-handed-over-error.ts';
 export type { PageToken, TokenRequest } from './page-token.ts';
 export type { BatchProgress } from './send-in-batches.ts';
 export type { ClientOptions } from './settings.ts';
-export type { FlushOptions, FlushProgress, FlushReport } from './spool/flush.ts';
+export type { FlushOptions, FlushProgress, FlushReport, SpoolSize } from './spool/flush.ts';
 export type { GivenUp } from './spool/given-up.ts';
 export { SpoolLockedError } from './spool/spool-lock.ts';
 

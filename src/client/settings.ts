@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { isSameFile } from '../processes/same-file.ts';
+import type { SpoolSize } from './spool/flush.ts';
 import type { GivenUp } from './spool/given-up.ts';
 import { type SpoolKey, spoolKey } from './spool/seal.ts';
 
@@ -19,8 +20,8 @@ export interface ClientOptions {
    */
   readonly spoolKey?: string | readonly string[] | undefined;
   /**
-   * A file is given up after this many failed flushes, 1 to 10,000; MAX_SPOOL_RETRIES, or 10
-   * (adr-006-spool-retention.md).
+   * A file is given up after this many failed flushes, 1 to 10,000; MAX_SPOOL_RETRIES, or 10. At most one per hour
+   * counts (adr-006-spool-retention.md).
    */
   readonly maxSpoolRetries?: number | undefined;
   /**
@@ -36,6 +37,11 @@ export interface ClientOptions {
    * Called once per file that is given up, and again at each flush if it rejects. By default writes one line to stderr.
    */
   readonly onGivenUp?: ((given: GivenUp) => void | Promise<void>) | undefined;
+  /**
+   * Called after a flush that leaves more than 70 files or 700 MB in the spool (adr-006-spool-retention.md). By default
+   * writes one line to stderr. Nothing bounds the spool: the disk must have room.
+   */
+  readonly onLargeSpool?: ((size: SpoolSize) => void) | undefined;
 }
 
 export interface SpoolSettings {
@@ -52,6 +58,7 @@ export interface Settings extends SpoolSettings {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly onGivenUp: (given: GivenUp) => void | Promise<void>;
+  readonly onLargeSpool: (size: SpoolSize) => void;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -86,8 +93,18 @@ export function settingsOf(options: ClientOptions, env: Environment): Settings {
   if (faults.length > 0 || spool === undefined) {
     throw new TypeError(`The notification client cannot be created: ${faults.join('; ')}.`);
   }
-  const { onGivenUp = warn } = options;
-  return { ...spool, url, apiKey, maxRetries, retentionMs: hours * 3_600_000, timeoutMs, concurrency, onGivenUp };
+  const { onGivenUp = warn, onLargeSpool = warnOfSize } = options;
+  return {
+    ...spool,
+    url,
+    apiKey,
+    maxRetries,
+    retentionMs: hours * 3_600_000,
+    timeoutMs,
+    concurrency,
+    onGivenUp,
+    onLargeSpool,
+  };
 }
 
 /** The settings of the spool alone, for commands that do not call the API. @throws TypeError */
@@ -125,6 +142,10 @@ function protocolOf(url: string): string {
   } catch {
     return '';
   }
+}
+
+function warnOfSize(size: SpoolSize): void {
+  console.warn(JSON.stringify({ level: 'WARN', message: 'spool is larger than expected', ...size }));
 }
 
 function warn(given: GivenUp): void {

@@ -101,6 +101,8 @@ async function settle(
   const left = of('postponed');
   const postponed = outcomes.find((outcome): outcome is Postponed => outcome.state === 'postponed');
   const next = headerAfter(content.header, postponed?.reason ?? titles(refused), flush);
+  // Nothing became of it, and the try does not count.
+  if (next === content.header && left.length === items.length) return;
   // Accepted items leave the spool first, so that they are not sent again whatever fails after this.
   await putBack(file, next, [...refused, ...left], flush);
   tally.accepted += accepted;
@@ -117,14 +119,21 @@ async function settle(
   }
 }
 
+const HOUR_MS = 3_600_000;
+/** The flush of an hourly cron does not end at the same second each hour. */
+const JITTER_MS = 60_000;
+
+/**
+ * The first line after a try that failed. It counts at most once per hour (adr-006-spool-retention.md: 実行頻度 1時間ごと,
+ * 最短10時間), because a producer that flushes at each start gave a file up within a minute; `lastError` is that of the
+ * try that counted. An aborted flush is not a failure of the API.
+ */
 function headerAfter(header: SpoolHeader, reason: string, { clock, signal }: FileFlush): SpoolHeader {
-  // An aborted flush is not a failure of the API.
-  const failed = signal?.aborted ? 0 : 1;
-  return {
-    ...header,
-    retryCount: header.retryCount + failed,
-    lastError: { at: clock().toISOString(), reason },
-  };
+  const { firstAttempt, retryCount, lastError } = header;
+  const now = clock().getTime();
+  const isDue = now - Date.parse(lastError.at) >= HOUR_MS - JITTER_MS;
+  const counts = !signal?.aborted && isDue && retryCount < Math.floor((now - Date.parse(firstAttempt)) / HOUR_MS);
+  return counts ? { ...header, retryCount: retryCount + 1, lastError: { at: clock().toISOString(), reason } } : header;
 }
 
 async function putBack(file: string, header: SpoolHeader, rest: readonly Item[], { spool }: FileFlush): Promise<void> {

@@ -34,7 +34,17 @@ export interface FlushOptions {
 
 export interface FlushDeps extends FileFlushDeps {
   readonly onGivenUp: (given: GivenUp) => void | Promise<void>;
+  readonly onLargeSpool: (size: SpoolSize) => void;
 }
+
+/** What waits in the spool. */
+export interface SpoolSize {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** What adr-006-spool-retention.md expects of seven days: ten files a day, of up to 10 MB. */
+const EXPECTED: SpoolSize = { files: 70, bytes: 700_000_000 };
 
 /**
  * Hands over the files of the spool, the oldest first. A file that fails does not stop the others. The caller holds the
@@ -69,6 +79,10 @@ export async function flushSpool(deps: FlushDeps, { onProgress, signal, files }:
       done += notifications;
       onProgress?.({ done, total });
     }
+  }
+  if (tally.left > 0) {
+    const size = await spool.size();
+    if (size.files > EXPECTED.files || size.bytes > EXPECTED.bytes) deps.onLargeSpool(size);
   }
   return { ...tally, givenUp, skipped, interrupted: signal?.aborted === true };
 }

@@ -86,6 +86,15 @@ export function createSpoolReader(
       return placed.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ entry }) => entry);
     },
 
+    /** How much waits in the spool. */
+    async size(): Promise<{ readonly files: number; readonly bytes: number }> {
+      const files = await filesIn(fs, folders.spool);
+      let bytes = 0;
+      // One whose size cannot be told counts as a file.
+      for (const file of files) bytes += (await fs.stat(pathOf('spool', file)).catch(() => undefined))?.size ?? 0;
+      return { files: files.length, bytes };
+    },
+
     /** @throws CorruptFileError, UnreadableFileError */
     async read(folder: Folder, file: string): Promise<SpoolFile> {
       const because = nameFault(folder, file);

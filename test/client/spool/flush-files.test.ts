@@ -74,6 +74,7 @@ function flushWith(answers: readonly HandoverOutcome[], signal?: AbortSignal) {
       maxRetries: 10,
       retentionMs: 86_400_000,
       onGivenUp: () => {},
+      onLargeSpool: () => {},
     },
     signal ? { signal } : {},
   );

@@ -12,8 +12,8 @@ export function addSpoolFlush(program: Command, context: SpoolContext): void {
     .addHelpText(
       'after',
       `
-After 10 failed flushes (MAX_SPOOL_RETRIES) or 168 hours (SPOOL_RETENTION_HOURS) a file is given up: it moves to the folder
-failed beside the spool. The exit code is 1 if a file was given up or could not be read, so that a cron reports it once.
+After 10 failed flushes (MAX_SPOOL_RETRIES; at most one per hour counts) or 168 hours (SPOOL_RETENTION_HOURS) a file is
+given up: it moves to the folder failed beside the spool. More than 70 files or 700 MB in the spool are warned of. The exit code is 1 if a file was given up or could not be read, so that a cron reports it once.
 An API that does not answer is no failure of the command.
 
 Example:
@@ -30,9 +30,18 @@ Example:
 export async function flush(session: SpoolSession, files?: readonly string[]): Promise<number> {
   const { terminal, command } = session;
   // Reported at once, so that an operator who interrupts the command knows of it.
-  const client = await session.client(({ file, because, notifications, reason }) => {
-    const count = notifications === undefined ? '' : `, ${notifications} notifications`;
-    terminal.say(`${terminal.colors.yellow('given up')} ${file}: ${because}${count} (${reason})\n`);
+  const { yellow } = terminal.colors;
+  const client = await session.client({
+    onGivenUp({ file, because, notifications, reason }) {
+      const count = notifications === undefined ? '' : `, ${notifications} notifications`;
+      terminal.say(`${yellow('given up')} ${file}: ${because}${count} (${reason})\n`);
+    },
+    onLargeSpool({ files, bytes }) {
+      const size = `${files} files, ${Math.ceil(bytes / 1_000_000)} MB`;
+      terminal.say(
+        `${yellow('large spool')} ${size}: more than a week of failures should leave; see \`${command} list\`\n`,
+      );
+    },
   });
   const progress = showProgress(session);
   let report: FlushReport;

@@ -29,7 +29,7 @@ async function resend(session: SpoolSession, { all }: ResendOptions, names: read
   const { spool, terminal } = session;
   if (names.length > 0 === (all === true)) throw new OperatorError('Choose the files: FILEs, or --all.', EXIT_USAGE);
   // Check the settings of the API before any file moves.
-  await session.client(() => {});
+  await session.client({});
   const { files, faults } = await withLock(session, async () => {
     const found = all ? await spool.list('failed') : await Promise.all(names.map((name) => findFile(session, name)));
     return putAllBack(session, found);

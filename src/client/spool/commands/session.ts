@@ -7,7 +7,6 @@ import type { Terminal } from '../../../terminal/terminal.ts';
 import type { NotificationClient } from '../../client.ts';
 import { createNotificationClient } from '../../index.ts';
 import { type ClientOptions, type SpoolSettings, spoolSettingsOf } from '../../settings.ts';
-import type { GivenUp } from '../given-up.ts';
 import { createSpool, type Spool } from '../spool.ts';
 import { lockSpool } from '../spool-lock.ts';
 import type { Listed } from '../spool-reader.ts';
@@ -29,7 +28,7 @@ export interface SpoolSession extends Output, Pick<SpoolContext, 'clock' | 'comm
   readonly settings: SpoolSettings;
   readonly spool: Spool;
   /** @throws OperatorError if the URL or the key of the API is missing */
-  client(onGivenUp: (given: GivenUp) => void): Promise<NotificationClient>;
+  client(told: Pick<ClientOptions, 'onGivenUp' | 'onLargeSpool'>): Promise<NotificationClient>;
 }
 
 interface CommonOptions {
@@ -82,9 +81,9 @@ function sessionOf(context: SpoolContext, { json = false, dir, failedDir, url, l
     json,
     settings,
     spool: createSpool({ fs, clock, directory, failedDirectory, keys }),
-    async client(onGivenUp) {
+    async client(told) {
       const api = local ? await localApi?.() : url;
-      return asOperatorError(() => createNotificationClient({ ...options, url: api, onGivenUp }, env));
+      return asOperatorError(() => createNotificationClient({ ...options, url: api, ...told }, env));
     },
   };
 }
