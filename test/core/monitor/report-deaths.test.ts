@@ -58,6 +58,31 @@ function setUp(rows: readonly NotificationRow[] = []) {
 }
 
 describe('the notice of what was given up', () => {
+  const QUEUE = { work_queue: 'dead#normal#1' };
+  const foreign = (count: number, work_at: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...dead(`foreign-${i}`, 0),
+      ...QUEUE,
+      ...({ channel: 'fax' } as object),
+      work_at: work_at(i),
+    }));
+
+  it.each([
+    ['whose times can be read', 600, (i: number) => at(i).toISOString()],
+    ['whose times nobody can read', 600, () => '2026-03-01T10:30:00.zzZ'],
+    ['in a partition that is full of them', 10_300, (i: number) => at(i).toISOString()],
+  ])('skips no death behind pages of entries that are none, %s', async (_, count, work_at) => {
+    const { look, notices } = setUp([
+      dead('before', 0, QUEUE),
+      ...foreign(count, work_at),
+      dead('behind', 20 * MINUTE, QUEUE),
+    ]);
+    for (let minutes = 30; minutes < 60; minutes += 5) await look(minutes * MINUTE);
+    const text = notices.map((notice) => notice.text).join();
+    expect(text).toContain('before');
+    expect(text).toContain('behind');
+  });
+
   it('is one message, grouped by channel, integration and cause, the most frequent first', async () => {
     const { look, notices } = setUp([
       dead('a', 0, { channel: 'slack', integration_config_id: 'IC002' }),
