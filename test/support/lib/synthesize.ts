@@ -17,9 +17,12 @@ export function cliContext(): Readonly<Record<string, unknown>> {
   return { ...cdkJson.context, 'aws:cdk:enable-asset-metadata': true, 'aws:cdk:enable-path-metadata': true };
 }
 
+/** What costs a quarter of a synthesis, and is in no template: the construct tree and where each construct was made. */
+const LEAN = { treeMetadata: false, stackTraces: false };
+
 /** An app as `npx cdk synth` runs it, but without bundling the functions. */
 export function appOf(context: Readonly<Record<string, unknown>> = {}): App {
-  return new App({ context: { ...cliContext(), ...context, 'aws:cdk:bundling-stacks': [] } });
+  return new App({ ...LEAN, context: { ...cliContext(), ...context, 'aws:cdk:bundling-stacks': [] } });
 }
 
 /** The stack that bin/app.ts builds for a stage. */
@@ -48,6 +51,12 @@ export function resourcesOf(template: Template, type: string): Resource[] {
   }));
 }
 
+const templates = new Map<string, Template>();
+
+/** The template of a stage, synthesized once per process of the tests: assertions only read it. */
 export function templateOf(context: Readonly<Record<string, unknown>>): Template {
-  return Template.fromStack(stackOf(context));
+  const key = JSON.stringify(context);
+  const template = templates.get(key) ?? Template.fromStack(stackOf(context));
+  templates.set(key, template);
+  return template;
 }
