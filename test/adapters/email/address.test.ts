@@ -32,9 +32,12 @@ describe('the sender in a header', () => {
   });
 
   it('keeps any name, in words of at most 75 characters', async () => {
+    // Not by `stringMatching`, which makes each character of the class \p{C} beforehand: six seconds of CPU.
+    const character = (unit: 'grapheme' | 'binary') => fc.string({ unit, minLength: 1, maxLength: 1 });
+    const unit = fc.oneof(character('grapheme'), character('binary')).filter((text) => /^[^<>"\\\p{C}]+$/u.test(text));
     const name = fc
-      .stringMatching(/^[^\s<>"\\\p{C}][^<>"\\\p{C}]{0,120}[^\s<>"\\\p{C}]$/u)
-      .filter((text) => !text.includes('=?'));
+      .string({ unit, minLength: 2, maxLength: 122 })
+      .filter((text) => /^\S.*\S$/su.test(text) && !text.includes('=?'));
     await fc.assert(
       fc.asyncProperty(name, async (written) => {
         const header = fromHeader(`${written} <a@example.com>`) ?? '';
