@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { SpreadFlows } from './test/support/sequencer.ts';
 
 // The tests start the commands and the runtime hundreds of times, each of which compiles the same modules.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '.local', 'compile-cache');
@@ -24,13 +23,16 @@ const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
   'test/adapters/**/*.test.ts',
   'test/{lib,faults,console-server,client,contract,examples,simulation}/**/*.test.ts',
+  'test/{batch,console,local,processes,scripts}/**/*.test.ts',
+  'test/cli/commands/!(members)/**/*.test.ts',
+  'test/functions/shared/{api,channel,newsletter}/**/*.test.ts',
+  'test/hostile/hostile-readers.test.ts',
 ];
 
 export default defineConfig({
   test: {
-    // On two cores: two for the flows, which mostly wait, and two that compute meanwhile.
-    maxWorkers: 4,
-    sequence: { sequencer: SpreadFlows },
+    // Half of the tests' time is waiting (for timers of queues and runtimes, for disks): five workers fill two cores.
+    maxWorkers: 5,
     globalSetup: ['test/support/temporary-directory.ts'],
     testTimeout: 20_000,
     env: {
