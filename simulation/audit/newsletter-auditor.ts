@@ -12,6 +12,8 @@ export type Counts = Readonly<Record<State, number>>;
 const UNSUBSCRIBED_MS = 15 * 60_000;
 /** 最大並列度 of batch-sending-service-job.md. */
 const BATCHES_AT_ONCE = 2;
+/** A call that is not answered for so long gives its slot away, once. */
+const HUNG_MS = 3_000;
 const MOST_ENTRIES = 50;
 const SHOWN = 20;
 
@@ -19,7 +21,8 @@ export class NewsletterAuditor {
   readonly #acceptances: Uint8Array;
   readonly #seen: Uint8Array;
   readonly #unsubscribedAt = new Map<number, number>();
-  readonly #calling = new Set<object>();
+  /** Since when a worker waits for an answer. */
+  readonly #calling = new Map<object, number>();
   readonly #violations: string[] = [];
   readonly #found: Record<State, number> = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
   #submitted = 0;
@@ -32,9 +35,14 @@ export class NewsletterAuditor {
   }
 
   /** A worker calls the provider. */
-  called(worker: object, members: readonly number[]): void {
-    this.#calling.add(worker);
-    if (this.#calling.size > BATCHES_AT_ONCE) this.#violated('more than two batches at once', members[0]);
+  called(worker: object, members: readonly number[], now: number): void {
+    this.#calling.set(worker, now);
+    const [waiting, hung] = [...this.#calling.values()].reduce(
+      ([calls, hangs], since) => (now - since < HUNG_MS ? [calls + 1, hangs] : [calls, hangs + 1]),
+      [0, 0],
+    );
+    if (waiting > BATCHES_AT_ONCE) this.#violated('more than two batches at once', members[0]);
+    if (hung > BATCHES_AT_ONCE) this.#violated('slots were given away for more than two calls that hang', members[0]);
     if (members.length > MOST_ENTRIES) this.#violated('a call with more than 50 recipients', members[0]);
   }
 

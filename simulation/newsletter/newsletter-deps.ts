@@ -79,10 +79,26 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
     warming: { reserve: async () => undefined, use: async () => {} },
     clock: time.clock,
     pause: time.pause,
+    repeat: repeatWhileAlive(world, worker),
     newId: world.newId,
     remaining_ms,
     limits: DEFAULT_JOB_LIMITS,
     log: QUIET,
+  };
+}
+
+function repeatWhileAlive({ time }: NewsletterWorld, worker: WorkerProcess) {
+  return (ms: number, run: () => Promise<unknown>): (() => void) => {
+    let stopped = false;
+    const next = () => {
+      if (stopped || worker.dead) return;
+      void run().catch(() => undefined);
+      time.at(time.now + ms, next);
+    };
+    time.at(time.now + ms, next);
+    return () => {
+      stopped = true;
+    };
   };
 }
 
@@ -108,6 +124,7 @@ async function request({ entries, timeout_ms }: BulkCall, world: NewsletterWorld
     auditor.called(
       worker,
       entries.map(({ to }) => memberOf(to)),
+      time.now,
     );
     const taken = provider.take(entries, time.now);
     for (const { to } of taken.accepted) auditor.accepted(memberOf(to), time.now);

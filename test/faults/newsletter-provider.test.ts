@@ -1,49 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { countsOf } from '../../src/core/newsletter/accounting/counts.ts';
 import { retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
-import { BATCH_SIZE } from '../../src/core/newsletter/model/batch.ts';
-import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
 import { Auditor } from '../support/newsletter/faults/auditor.ts';
+import { calmWorld, passMinutes } from '../support/newsletter/faults/calm-world.ts';
 import type { Mood } from '../support/newsletter/faults/provider.ts';
-import { type Faults, NewsletterWorld } from '../support/newsletter/faults/world.ts';
+import type { NewsletterWorld } from '../support/newsletter/faults/world.ts';
 
-const CALM: Faults = {
-  seed: 1,
-  death_every: 0,
-  failing: 0,
-  stalling: 0,
-  lost_messages: 0,
-  duplicated_messages: 0,
-  lost_events: 0,
-  outages: [],
-  limit_ms: 900_000,
-};
-const REAL = { batch_size: BATCH_SIZE, chunk_size: CHUNK_SIZE, cut_recipients: 100_000 };
 const MINUTE = 60_000;
-
-function worldOf(members: number, moods: readonly [from_s: number, mood: Mood][], faults: Partial<Faults> = {}) {
-  const given = Array.from({ length: members }, (_, i) => ({ address: `ok-${i}@example.com`, paid: false }));
-  const world = new NewsletterWorld(given, { ...CALM, ...faults }, REAL);
-  // Nothing breaks but the provider.
-  world.healed = true;
-  world.provider.moods = moods.map(([from_s, mood]) => ({ from_s, mood }));
-  return world;
-}
 
 /** Lets minutes pass, with the clock's run in each; ends when the email does, and says how it stands. */
 async function pass(world: NewsletterWorld, minutes: number) {
-  for (let minute = 0; minute < minutes; minute++) {
-    await world.time.pause(MINUTE);
-    await world.tick();
-    const { email } = await world.view();
-    if (email?.status === 'submitted' || email?.status === 'failed') break;
-  }
-  return state(world);
-}
-
-async function state(world: NewsletterWorld) {
-  const { email, batches } = await world.view();
-  if (email === undefined) throw new Error('There is no email.');
+  const { email, batches } = await passMinutes(world, minutes, true);
   return { email, counts: countsOf(email, batches) };
 }
 
@@ -51,7 +18,7 @@ const published = { window_minutes: undefined, delay_s: undefined };
 
 describe('a provider that refuses every entry for the time being', () => {
   it('makes the email fail after the tries of each recipient, and a retry sends all of them', async () => {
-    const world = worldOf(2_500, [
+    const world = calmWorld(2_500, [
       [0, 'all_transient'],
       [3_600, 'accepts'],
     ]);
@@ -74,7 +41,7 @@ describe('a provider that refuses every entry for the time being', () => {
   });
 
   it('is tried anew by each retry, as often as the first time', async () => {
-    const world = worldOf(10, [[0, 'all_transient']]);
+    const world = calmWorld(10, [[0, 'all_transient']]);
     await world.time.run(
       (async () => {
         await world.publish(published);
@@ -94,7 +61,7 @@ describe('a provider that answers nothing', () => {
   it.each([2, 3])(
     'for an hour leaves few uncertain with %i batches at once, and is probed by single mails',
     async (concurrency) => {
-      const world = worldOf(5_000, [
+      const world = calmWorld(5_000, [
         [0, 'silent'],
         [3_600, 'accepts'],
       ]);
@@ -121,7 +88,7 @@ describe('a provider that answers nothing', () => {
       [i * 0.4, 'unknown_accepted'],
       [i * 0.4 + 0.1, 'accepts'],
     ]).flat();
-    const world = worldOf(5_000, lost);
+    const world = calmWorld(5_000, lost);
     await world.time.run(
       (async () => {
         await world.publish(published);

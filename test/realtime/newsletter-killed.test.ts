@@ -21,8 +21,7 @@ const client = new NewsletterClient(flow);
 const dataDir = `${flow.directory}/data`;
 /** For the import and for reading every recipient: 20 ms each on a busy machine. */
 const AROUND_MS = 240_000 + MEMBERS * 20;
-/** The dead are noticed sooner than in production. */
-const settings = { dataDir, sesLimits: { per_second: RATE }, newsletterPatienceSeconds: 46 };
+const settings = { dataDir, sesLimits: { per_second: RATE } };
 /** The preparation is over soon, so it comes first. */
 const VICTIMS = ['newsletter-prepare', 'newsletter-send', 'runtime', 'newsletter-events', 'newsletter-send', 'runtime'];
 

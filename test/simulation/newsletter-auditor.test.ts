@@ -9,7 +9,7 @@ const NONE = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
 function oneAccepted() {
   const auditor = new NewsletterAuditor(2);
   const worker = {};
-  auditor.called(worker, [0]);
+  auditor.called(worker, [0], 0);
   auditor.accepted(0, T0);
   auditor.ended(worker);
   return auditor;
@@ -36,8 +36,12 @@ describe('the auditor of a newsletter', () => {
 
   it.each<[string, (auditor: NewsletterAuditor) => void]>([
     ['got the mail twice', (auditor) => auditor.accepted(0, T0 + 1)],
-    ['more than two batches', (auditor) => [{}, {}, {}].forEach((worker) => void auditor.called(worker, [1]))],
-    ['more than 50 recipients', (auditor) => auditor.called({}, Array<number>(51).fill(1))],
+    ['more than two batches', (auditor) => [{}, {}, {}].forEach((worker) => void auditor.called(worker, [1], 0))],
+    [
+      'slots were given away for more than two calls',
+      (auditor) => [0, 0, 0, 10_000].forEach((at, i) => void auditor.called({ i }, [1], at)),
+    ],
+    ['more than 50 recipients', (auditor) => auditor.called({}, Array<number>(51).fill(1), 0)],
     [
       'long after the recipient had unsubscribed',
       (auditor) => {
@@ -69,9 +73,9 @@ describe('the auditor of a newsletter', () => {
   it('does not count a worker that has died among the batches at once', () => {
     const found = examples((auditor) => {
       const [dead, ...alive] = [{}, {}, {}];
-      auditor.called(dead, [1]);
+      auditor.called(dead, [1], 0);
       auditor.ended(dead);
-      for (const worker of alive) auditor.called(worker, [1]);
+      for (const worker of alive) auditor.called(worker, [1], 0);
     });
     expect(found).toEqual([]);
   });

@@ -18,7 +18,6 @@ interface NewsletterEnv {
   readonly BATCH_CONCURRENCY: number;
   readonly NEWSLETTER_RETRIES: JobRetries;
   readonly UNCERTAIN_MINUTES: number;
-  readonly NEWSLETTER_PATIENCE_SECONDS: number;
 }
 
 const METRIC_OF = {
@@ -29,7 +28,6 @@ const METRIC_OF = {
 
 /** What all functions of the job share, on the deployed tables and queues. */
 export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { logger, metrics }: Observability) {
-  const patience_ms = 1_000 * env.NEWSLETTER_PATIENCE_SECONDS;
   const clock = () => new Date();
   const log: JobLog = {
     info: (message, fields = {}) => logger.info(message, fields),
@@ -45,11 +43,13 @@ export function bindNewsletter(env: NewsletterEnv, client: DynamoDBClient, { log
       ...withRetries(DEFAULT_JOB_LIMITS, env.NEWSLETTER_RETRIES),
       concurrency: env.BATCH_CONCURRENCY,
       uncertain_ms: 60_000 * env.UNCERTAIN_MINUTES,
-      claim_ms: patience_ms,
-      message_ms: 2.5 * patience_ms,
     },
     clock,
     pause: (ms: number) => setTimeout(ms),
+    repeat: (ms: number, run: () => Promise<unknown>) => {
+      const timer = setInterval(() => void run().catch(() => undefined), ms);
+      return () => clearInterval(timer);
+    },
     newId: () => randomUUID(),
     log,
   };

@@ -30,8 +30,6 @@ export const localOnly = {
   ALLOW_PRIVATE_TARGETS: v.optional(flag, 'false'),
   /** Base URL of Slack's Web API, if it is not Slack's own. */
   SLACK_API_URL: v.optional(v.pipe(v.string(), v.url())),
-  /** Seconds without a sign of life after which a newsletter's sender counts as dead; longer than a call to SES. */
-  NEWSLETTER_PATIENCE_SECONDS: v.optional(seconds, '120'),
 };
 
 /** The variables that the construct has to set, as text. */

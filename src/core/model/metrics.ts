@@ -98,7 +98,7 @@ export const METRICS = {
   NewsletterCountsOff: { ...newsletterJob, meaning: 'emails whose count was off by 1 % or more' },
   NewslettersStalled: {
     ...newsletterJob,
-    meaning: 'work on an email that nobody did in time, and that was given out again',
+    meaning: 'deaths of senders and preparations of emails, and their work that nobody took for 20 minutes',
   },
   NewsletterUncertain: {
     from: 'newsletter-send',

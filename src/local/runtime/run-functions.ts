@@ -83,17 +83,15 @@ export function overridesFrom(
   options: {
     readonly baseIntervalSeconds?: number;
     readonly breaker?: LocalOverrides['breaker'];
-    readonly newsletterPatienceSeconds?: number;
   },
   sweep: Timing | 'off' | undefined,
   secretsFile: string,
 ): LocalOverrides {
-  const { baseIntervalSeconds, breaker, newsletterPatienceSeconds } = options;
+  const { baseIntervalSeconds, breaker } = options;
   return {
     secretsFile,
     ...(baseIntervalSeconds === undefined ? {} : { baseIntervalSeconds }),
     ...(breaker === undefined ? {} : { breaker }),
-    ...(newsletterPatienceSeconds === undefined ? {} : { newsletterPatienceSeconds }),
     ...(typeof sweep === 'object' ? { sweepIntervalSeconds: secondsBetweenRuns(sweep, new Date()) } : {}),
   };
 }

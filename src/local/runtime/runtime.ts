@@ -30,8 +30,6 @@ export interface LocalRuntimeOptions {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers. Without it the base interval shortens their intervals in proportion. */
   readonly breaker?: LocalOverrides['breaker'];
-  /** Replaces the seconds until a newsletter's sender counts as dead; above 45, the longest call to SES. */
-  readonly newsletterPatienceSeconds?: number;
   /** URL that functions call in place of the DynamoDB stand-in: a proxy that makes it fail. */
   readonly functionsDynamodb?: string;
   /** What the local SES allows; generous unless given. */

@@ -52,13 +52,7 @@ export class Flow {
   async start(
     settings: Pick<
       LocalRuntimeOptions,
-      | 'dataDir'
-      | 'baseIntervalSeconds'
-      | 'breaker'
-      | 'functionsDynamodb'
-      | 'sesLimits'
-      | 'newsletterPatienceSeconds'
-      | 'corsOrigins'
+      'dataDir' | 'baseIntervalSeconds' | 'breaker' | 'functionsDynamodb' | 'sesLimits' | 'corsOrigins'
     > = {},
     integrations: Row = {},
   ): Promise<void> {

@@ -138,6 +138,8 @@ export class JobWorld {
       },
       clock: this.clock,
       pause: async (ms: number) => this.advance(ms),
+      // Time jumps here: who holds a claim keeps it by what it writes.
+      repeat: () => () => {},
       newId: () => `id-${++this.#ids}`,
       remaining_ms: () => this.remaining_ms,
       limits: this.limits,

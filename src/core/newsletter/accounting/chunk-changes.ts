@@ -103,13 +103,16 @@ function submitted(message_id: string | undefined): Entry {
   };
 }
 
-/** What is still claimed after its call must have ended is uncertain: nobody sends it again but an operator. */
+/**
+ * What is still claimed after its call must have ended is uncertain: nobody sends it again but an operator, who has to
+ * have seen it so for a while. So it counts from now, and not from the end of the call.
+ */
 export function expireCall(state: ChunkState, now: string): NextState | undefined {
   const { call } = state;
   if (call === undefined || call.until > now) return undefined;
   return applyOutcome(state, {
     call_id: call.call_id,
-    at: call.until,
+    at: now,
     outcomes: call.entries.map((n) => ({ n, state: 'uncertain' })),
   });
 }

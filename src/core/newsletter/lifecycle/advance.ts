@@ -1,4 +1,4 @@
-import type { Clock } from '../../model/time.ts';
+import { type Clock, isoAfter } from '../../model/time.ts';
 import { batchId } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
@@ -23,6 +23,8 @@ export interface Plan {
   readonly change: Change<Email>;
   readonly start?: boolean;
   readonly given: Readonly<Record<string, string>>;
+  /** Work that nobody did is given out again. */
+  readonly stalled?: boolean;
 }
 
 /** Batches to look at from the hint on, before all are read. */
@@ -41,7 +43,7 @@ export async function advance(email_id: string, deps: AdvanceDeps, done?: DoneSl
     if (plan === undefined) return email;
     const changed = await deps.emails.change(email, plan.change);
     if (changed === undefined) continue;
-    if (isRepeated(email, plan)) deps.log.count?.('stalled');
+    if (plan.stalled) deps.log.count?.('stalled');
     await sendMessages(changed, plan, deps);
     if (changed.status !== 'submitting' && email.status === 'submitting') report(changed, email, deps);
     return changed;
@@ -67,7 +69,8 @@ function planStart(email: Email, now: Date, { message_ms }: JobLimits): Plan | u
       : (email.claim_until ?? email.next_at ?? at);
   // The clock found it in the index: whoever was to start it did not.
   if (due > at) return email.next_at === due ? undefined : { change: withNextAt({}, due), given: {} };
-  return { change: withNextAt({}, new Date(now.getTime() + message_ms).toISOString()), start: true, given: {} };
+  const stalled = email.status === 'submitting';
+  return { change: withNextAt({}, isoAfter(now, message_ms)), start: true, given: {}, stalled };
 }
 
 async function planSending(email: Email, deps: AdvanceDeps, done: DoneSlot | undefined): Promise<Plan> {
@@ -82,7 +85,7 @@ async function planSending(email: Email, deps: AdvanceDeps, done: DoneSlot | und
   const ahead = await batches.from(email_id, batchId(email.next_batch ?? 0), LOOK_AHEAD);
   // The pace of a window depends on how many are left, so it needs them all.
   const quick = email.delivery_deadline === undefined ? planSlots(email, ahead, slots) : undefined;
-  if (quick !== undefined && Object.keys(quick.given).length > 0) return quick;
+  if (quick !== undefined && (quick.full || Object.keys(quick.given).length > 0)) return quick;
   const all = await batches.list(email_id);
   const plan = planSlots(email, all, slots);
   return plan.idle ? { change: endOf(email, all, clock()), given: {} } : plan;
@@ -111,10 +114,4 @@ function report({ email_id, status, error, failed_recipients = 0 }: Email, befor
 
 function idle(): Plan {
   return { change: withNextAt({}, undefined), given: {} };
-}
-
-/** Whether the plan gives out again what was given out before: nobody did it. */
-function isRepeated({ status, slots }: Email, { start = false, given }: Plan): boolean {
-  if (start) return status === 'submitting';
-  return Object.entries(given).some(([slot, batch_id]) => slots[slot]?.batch_id === batch_id);
 }

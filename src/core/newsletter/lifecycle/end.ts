@@ -10,7 +10,7 @@ import { withNextAt } from './next-at.ts';
  */
 export function endOf(email: Email, batches: readonly Batch[], now: Date): Change<Email> {
   const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
-  const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at', 'silence'] as const;
+  const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at', 'silence', 'hung_at'] as const;
   const counts = countsOf(email, batches);
   const ended = { paused: false, slots: {}, ...(counts.failed > 0 && { failed_recipients: counts.failed }) } as const;
   if (failed.length === 0) {

@@ -63,7 +63,7 @@ function lock(email: Email, claim_id: string, { clock, limits }: LockDeps): Chan
     ...(window !== undefined && isNew && { delivery_deadline: isoAfter(now, window * 60_000) }),
   } as const;
   if (email.prepared !== undefined) return withNextAt(set, now.toISOString(), ['error', 'error_code', 'claim_until']);
-  const claim_until = isoAfter(now, limits.claim_ms);
+  const claim_until = isoAfter(now, limits.lease_ms);
   return withNextAt({ ...set, claim_until }, claim_until, ['error', 'error_code', ...old]);
 }
 

@@ -1,4 +1,4 @@
-import { isoAfter } from '../../model/time.ts';
+import { epochMs, isoAfter } from '../../model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
@@ -28,6 +28,10 @@ export interface SlotPlan {
   readonly given: Readonly<Record<string, string>>;
   /** No slot is occupied and no batch waits. */
   readonly idle: boolean;
+  /** All slots are occupied. */
+  readonly full: boolean;
+  /** A sender died, or nobody took a message for so long that an operator has to look. */
+  readonly stalled: boolean;
 }
 
 /**
@@ -39,16 +43,21 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
   const next: Record<string, Slot> = {};
   const given: Record<string, string> = {};
   const times: string[] = [];
+  let stalled = false;
   for (const [slot, taken] of Object.entries(email.slots)) {
     const batch = held.get(slot);
     if (done?.slot === slot && done.batch_id === taken.batch_id) continue;
     if (batch === undefined || !isInWork(batch, at)) continue;
     const alive = batch.claim_until !== undefined && batch.claim_until > at;
-    const lost = !alive && isoAfter(new Date(taken.since), limits.message_ms) <= at;
+    const repeat_at = repeatAt(taken, batch, limits);
+    const lost = !alive && repeat_at <= at;
+    const given_at = taken.given_at ?? taken.since;
+    stalled ||= lost && (repeat_at === batch.claim_until || isoAfter(new Date(given_at), limits.stalled_ms) <= at);
     if (lost && !email.paused) given[slot] = taken.batch_id;
     if (lost && email.paused) continue;
-    next[slot] = lost ? { ...taken, since: at } : taken;
-    times.push(alive ? (batch.claim_until ?? at) : isoAfter(lost ? now : new Date(taken.since), limits.message_ms));
+    next[slot] = lost ? { ...taken, since: at, given_at } : taken;
+    const look_at = lost ? repeatAt({ ...taken, since: at, given_at }, batch, limits) : repeat_at;
+    times.push(alive ? (batch.claim_until ?? at) : look_at);
   }
   const waiting = batches.filter((batch) => isWaiting(batch, next));
   const { silence } = email;
@@ -63,9 +72,9 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
       const slot = String(i);
       const batch = next[slot] === undefined && (next_batch_at ?? '') <= at ? due.shift() : undefined;
       if (batch === undefined) continue;
-      next[slot] = { batch_id: batch.batch_id, since: at };
+      next[slot] = { batch_id: batch.batch_id, since: at, given_at: at };
       given[slot] = batch.batch_id;
-      times.push(isoAfter(now, limits.message_ms));
+      times.push(isoAfter(now, limits.sender_claim_ms));
       next_batch = Math.max(next_batch, Number(batch.batch_id) + 1);
       next_batch_at = paceOf(email, waiting.length - i, now) ?? next_batch_at;
     }
@@ -80,7 +89,19 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
     change: withNextAt(set, next_at),
     given,
     idle: Object.keys(next).length === 0 && waiting.length === 0,
+    full: Object.keys(next).length >= limits.concurrency,
+    stalled,
   };
+}
+
+/**
+ * When the message of a slot is sent again: at once where a sender has died since it was sent; where nobody has taken
+ * it, after a minute, and then, as it may wait behind others, as long again as it has waited.
+ */
+function repeatAt({ since, given_at = since }: Slot, { status, claim_until }: Batch, limits: JobLimits): string {
+  if (status === 'submitting' && claim_until !== undefined && claim_until >= since) return claim_until;
+  const waited = epochMs(since) - epochMs(given_at);
+  return isoAfter(new Date(since), Math.min(limits.message_ms, Math.max(limits.first_message_ms, waited)));
 }
 
 /** A batch keeps its slot until it is done or waits for a time. */

@@ -60,7 +60,8 @@ function newEmail(publication: Publication, { clock, limits }: PublishDeps): Ema
   const now = clock();
   const at = now.toISOString();
   // The clock starts it where the message or the schedule got lost.
-  const next_at = scheduled_at !== undefined && scheduled_at > at ? scheduled_at : isoAfter(now, limits.message_ms);
+  const next_at =
+    scheduled_at !== undefined && scheduled_at > at ? scheduled_at : isoAfter(now, limits.first_message_ms);
   const row = {
     ...ids,
     newsletter_id: content.newsletter.newsletter_id,

@@ -36,6 +36,8 @@ export interface Email {
   readonly next_batch?: number;
   /** No batch gets a slot before: the pace of the delivery window, or a provider that gives no allowance. */
   readonly next_batch_at?: string;
+  /** When slots were given away lately, because a call hung. */
+  readonly hung_at?: readonly string[];
   /** The provider answers no call; absent while it does. */
   readonly silence?: Silence;
   /** Holder of the job while the email is prepared (updateStatusLock). */
@@ -78,6 +80,8 @@ export interface Slot {
   readonly batch_id: string;
   /** When the message of the batch was sent last; it is sent again if nobody works on the batch. */
   readonly since: string;
+  /** When it was sent first. */
+  readonly given_at?: string;
 }
 
 export interface Preparation {

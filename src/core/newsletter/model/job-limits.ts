@@ -32,10 +32,21 @@ export interface JobLimits {
   readonly call_timeout_ms: number;
   /** What is left of an invocation after a call, so that its outcome can be recorded or queued. */
   readonly record_reserve_ms: number;
-  /** A sender or a preparation without a sign of life for so long has died. */
+  /** A sender without a sign of life for so long has died. */
+  readonly sender_claim_ms: number;
+  /** A sender gives a sign of life so often, also while a call hangs. */
+  readonly renew_ms: number;
+  /** A preparation without a sign of life for so long has died; longer than a write takes (lease.ts). */
+  readonly lease_ms: number;
+  /** An operator's decision takes a batch for so long. */
   readonly claim_ms: number;
-  /** A message that nobody answered for so long is lost, and sent again. */
+  /** A call that is not answered for so long gives the slot of its batch to another one, once per sender. */
+  readonly hang_ms: number;
+  /** A message that nobody answered for so long is sent again, the first time and later. */
+  readonly first_message_ms: number;
   readonly message_ms: number;
+  /** A message that was given out so long ago, and that nobody has answered since, is an operator's matter. */
+  readonly stalled_ms: number;
   /** A longer pause gives the slot back. */
   readonly longest_pause_ms: number;
   /** Pause after a provider refused for its rate, if pacing does not know better. */
@@ -70,8 +81,16 @@ export const DEFAULT_JOB_LIMITS: JobLimits = {
   cut_recipients: 100_000,
   call_timeout_ms: 30_000,
   record_reserve_ms: 20_000,
+  // With the clock's minute, a death is noticed within 90 s.
+  sender_claim_ms: 20_000,
+  renew_ms: 5_000,
+  lease_ms: 30_000,
   claim_ms: 2 * MINUTE,
+  hang_ms: 3_000,
+  first_message_ms: MINUTE,
   message_ms: 5 * MINUTE,
+  // Ten batches at once that are all slow end their invocations after 15 minutes, and let the others in.
+  stalled_ms: 20 * MINUTE,
   longest_pause_ms: 20_000,
   throttled_ms: 2_000,
   quota_ms: 15 * MINUTE,

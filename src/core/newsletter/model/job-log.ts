@@ -8,5 +8,5 @@ export interface JobLog {
   count?(what: JobEvent): void;
 }
 
-/** `stalled`: work that nobody did in time was given out again. */
+/** `stalled`: a sender or a preparation died, or nobody took its work for long. */
 export type JobEvent = 'failed' | 'count_off' | 'stalled';

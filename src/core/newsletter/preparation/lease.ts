@@ -49,12 +49,13 @@ export class PreparationLease {
   }
 
   async #keep(): Promise<void> {
-    if (this.#left() < this.#deps.limits.claim_ms / 2) await this.#change({ set: {} });
+    const { lease_ms, renew_ms } = this.#deps.limits;
+    if (this.#left() < lease_ms - renew_ms) await this.#change({ set: {} });
   }
 
   async #change({ set, remove = [] }: Change<Email>): Promise<Email> {
     const { emails, clock, limits } = this.#deps;
-    const claim_until = isoAfter(clock(), limits.claim_ms);
+    const claim_until = isoAfter(clock(), limits.lease_ms);
     const held = remove.includes('claim_until') ? {} : { claim_until, next_at: claim_until };
     for (;;) {
       const changed = await emails.change(this.email, { set: { ...held, ...set }, remove });

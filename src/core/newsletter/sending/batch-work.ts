@@ -1,16 +1,15 @@
 import { isoAfter } from '../../model/time.ts';
-import { placesOf } from '../accounting/chunk-changes.ts';
 import { countChunks } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
-import { type Chunk, type ChunkKey, type ChunkState, UnreadableChunkError } from '../model/chunk.ts';
+import type { ChunkKey, ChunkState } from '../model/chunk.ts';
 import type { Email, EmailContent } from '../model/email.ts';
-import type { Change, SealedChunk } from '../model/ports.ts';
+import type { Change } from '../model/ports.ts';
 import { RECIPIENT_STATES } from '../model/recipient-state.ts';
-import { retryStorage, StopRetrying } from '../storage/retry-storage.ts';
+import { retryStorage } from '../storage/retry-storage.ts';
 import { withSample } from '../views/throughput.ts';
 import { ExclusionChecks } from './exclusion-checks.ts';
+import { RecipientReader } from './recipient-reader.ts';
 import type { SendDeps } from './send-deps.ts';
-import type { Stop } from './stop.ts';
 
 /** Another sender took the batch over. */
 export class BatchLostError extends Error {
@@ -36,17 +35,17 @@ export class BatchWork {
   unanswered: number;
   /** The email holds because the provider answers nobody: this sender tries it with one recipient. */
   probes: boolean;
+  /** A call hung for so long that another batch got the slot: this sender ends when it knows what became of the call. */
+  gave_slot_away = false;
   /** The provider has answered a call, since the batch has its slot or since the last pause. */
   was_answered = false;
   #checked_at: number;
   #saved_at: number;
-  /** The recipients of this chunk and of some that follow it. */
-  #ahead: ReadonlyMap<number, SealedChunk> = new Map();
-  /** The next one of them, decrypted. */
-  #opened: Chunk | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
+  /** Someone else wrote the row after the states were read. */
+  #is_outdated = false;
+  readonly reader = new RecipientReader(this);
   readonly checks = new ExclusionChecks();
-  /** Chunks that can never be read, and why. */
-  readonly #unreadable = new Map<number, string>();
 
   constructor(claimed: { email: Email; content: EmailContent; batch: Batch; slot: string }, deps: SendDeps) {
     this.email = claimed.email;
@@ -85,75 +84,9 @@ export class BatchWork {
     this.states = this.states.map((known) => (known.chunk === state.chunk ? state : known));
   }
 
-  /**
-   * The recipients of a chunk; undefined where they can never be read, which holds up no other chunk. One read brings
-   * those of the next chunks that have somebody to send to, too.
-   */
-  async chunk(number: number): Promise<Chunk | undefined> {
-    try {
-      return await this.#readChunk(number);
-    } catch (error) {
-      if (!(error instanceof UnreadableChunkError)) throw error;
-      this.#unreadable.set(number, error.message);
-      return undefined;
-    }
-  }
-
-  isUnreadable(chunk: number): boolean {
-    return this.#unreadable.has(chunk);
-  }
-
-  /** The end of a batch that has recipients left who can never be read. */
-  get unreadable(): Stop | undefined {
-    const [why] = this.#unreadable.values();
-    if (why === undefined) return undefined;
-    const lost = this.states.filter(({ chunk }) => this.isUnreadable(chunk));
-    const count = lost.reduce((sum, { states }) => sum + placesOf(states, RECIPIENT_STATES.pending).length, 0);
-    return {
-      kind: 'fail',
-      refusal: { class: 'settings', reason: 'unreadable_recipients', message: why },
-      what: `Nobody can read ${count} recipients of the batch any more`,
-    };
-  }
-
-  async #readChunk(number: number): Promise<Chunk> {
-    const opened = this.#opened;
-    this.#opened = undefined;
-    if (opened?.chunk === number) return opened;
-    const { email_id, batch_id } = this.batch;
-    if (!this.#ahead.has(number)) {
-      const found = await this.storage('read the recipients of chunks', () =>
-        this.deps.chunks.readChunks(email_id, batch_id, number, this.#lastToRead(number)),
-      );
-      this.#ahead = new Map(found.map((sealed) => [sealed.chunk, sealed]));
-    }
-    const sealed = this.#ahead.get(number);
-    if (sealed === undefined) throw new UnreadableChunkError(`Chunk ${number} of batch ${batch_id} is missing.`);
-    const open = () =>
-      sealed.open().catch((error: unknown) => {
-        throw error instanceof UnreadableChunkError ? new StopRetrying(error) : error;
-      });
-    return this.storage('open a chunk', open);
-  }
-
-  /** The recipients of a chunk that an earlier read brought along; undefined where that did not, or they do not open. */
-  async chunkAtHand(number: number): Promise<Chunk | undefined> {
-    this.#opened = await this.#ahead
-      .get(number)
-      ?.open()
-      .catch(() => undefined);
-    return this.#opened;
-  }
-
   /** The next chunk that has somebody to send to. */
   nextOpen(number: number): ChunkState | undefined {
     return this.states.find(({ chunk, states }) => chunk > number && states.includes(RECIPIENT_STATES.pending));
-  }
-
-  #lastToRead(from: number): number {
-    const end = from + this.deps.limits.read_ahead;
-    const open = this.states.filter(({ chunk, states }) => chunk < end && states.includes(RECIPIENT_STATES.pending));
-    return Math.max(from, ...open.map(({ chunk }) => chunk));
   }
 
   /** Writes counts when those that are stored are old: readers see progress, and a chunk costs one write less. */
@@ -171,7 +104,15 @@ export class BatchWork {
    * False when someone else wrote the row meanwhile: the states that the counts were made of may be old, too.
    * @throws BatchLostError
    */
-  async trySave({ set, remove = [] }: Change<Batch>): Promise<boolean> {
+  trySave(change: Change<Batch>): Promise<boolean> {
+    return this.#alone(() => this.#trySave(change));
+  }
+
+  async #trySave({ set, remove = [] }: Change<Batch>): Promise<boolean> {
+    if (this.#is_outdated) {
+      this.#is_outdated = false;
+      return false;
+    }
     const { batches, clock, limits } = this.deps;
     const provider_id = this.batch.provider_id ?? firstMessageId(this.states);
     const counted = countChunks(this.states);
@@ -186,7 +127,7 @@ export class BatchWork {
         set: {
           ...counted,
           progress,
-          ...(!remove.includes('claim_until') && { claim_until: isoAfter(clock(), limits.claim_ms) }),
+          ...(!remove.includes('claim_until') && { claim_until: isoAfter(clock(), limits.sender_claim_ms) }),
           provider_failures: this.provider_failures,
           ...(provider_id !== undefined && { provider_id }),
           // Another sender may go on.
@@ -217,10 +158,30 @@ export class BatchWork {
     return this.states.some(({ states }) => states.includes(RECIPIENT_STATES.submitted));
   }
 
-  /** A sign of life when the last one is old. */
-  async beat(): Promise<void> {
-    const { clock, limits } = this.deps;
-    if ((this.batch.claim_until ?? '') < isoAfter(clock(), limits.claim_ms / 2)) await this.save();
+  /** Gives signs of life until it is told to stop, also while a call, a pause or a repetition takes its time. */
+  keepClaim(): () => void {
+    return this.deps.repeat(this.deps.limits.renew_ms, () => this.#alone(() => this.#renew()));
+  }
+
+  /** A sign of life; one that fails is followed by the next one. */
+  async #renew(): Promise<void> {
+    const { batches, clock, limits } = this.deps;
+    const { email_id, batch_id, claim_id, claim_until = '' } = this.batch;
+    const isYoung = claim_until > isoAfter(clock(), limits.sender_claim_ms - limits.renew_ms);
+    if (claim_id === undefined || isYoung) return;
+    const set = { claim_until: isoAfter(clock(), limits.sender_claim_ms) };
+    const changed = await batches.change(this.batch, { set });
+    const found = changed ?? (await batches.read(email_id, batch_id));
+    if (found?.claim_id !== claim_id) return;
+    this.batch = found;
+    this.#is_outdated ||= changed === undefined;
+  }
+
+  /** One write of the row at a time: a sign of life in between would look like someone else's. */
+  #alone<T>(run: () => Promise<T>): Promise<T> {
+    const after = this.#writing.then(run, run);
+    this.#writing = after.catch(() => undefined);
+    return after;
   }
 
   /** Whether the email still wants this batch sent in this slot, and by this sender while it holds; looked at every few seconds. */

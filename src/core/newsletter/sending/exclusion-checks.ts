@@ -2,6 +2,7 @@ import { placesOf } from '../accounting/chunk-changes.ts';
 import { CHUNK_SIZE, type Chunk, type ChunkState } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
+import type { RecipientReader } from './recipient-reader.ts';
 import type { SendDeps } from './send-deps.ts';
 
 /** What the checks need of the batch that is sent. */
@@ -10,7 +11,7 @@ interface CheckedBatch {
   readonly deps: Pick<SendDeps, 'clock' | 'exclusions'>;
   storage<T>(what: string, run: () => Promise<T>): Promise<T>;
   nextOpen(number: number): ChunkState | undefined;
-  chunkAtHand(number: number): Promise<Chunk | undefined>;
+  readonly reader: Pick<RecipientReader, 'chunkAtHand'>;
 }
 
 /** The facts of addresses that were read with those of the chunk before are used when they are at most so old. */
@@ -65,7 +66,7 @@ export class ExclusionChecks {
 
 async function nextAtHand(chunk: number, work: CheckedBatch) {
   const state = work.nextOpen(chunk);
-  const next = state && (await work.chunkAtHand(state.chunk));
+  const next = state && (await work.reader.chunkAtHand(state.chunk));
   return next && { chunk: next, places: placesOf(state.states, RECIPIENT_STATES.pending) };
 }
 

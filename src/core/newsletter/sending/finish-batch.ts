@@ -18,7 +18,7 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
     await acceptFromEvents(work);
     const until = whenToGoOn(work);
     if (until !== undefined) return { kind: 'wait', until, everyone: false };
-    const refused = work.unreadable ?? givenUp(work);
+    const refused = work.reader.unreadable ?? givenUp(work);
     if (refused !== undefined) return refused;
     const done = await work.trySave({
       set: { status: 'submitted', provider_failures: 0 },
@@ -31,7 +31,7 @@ export async function finishBatch(work: BatchWork): Promise<Stop | undefined> {
 /** For the recipients that are not at their end, the first time when one may be sent. */
 function whenToGoOn(work: BatchWork): string | undefined {
   const now = work.deps.clock();
-  const readable = work.states.filter(({ chunk }) => !work.isUnreadable(chunk));
+  const readable = work.states.filter(({ chunk }) => !work.reader.isUnreadable(chunk));
   return readable.flatMap((state) => timesOf(state, now, work)).sort()[0];
 }
 

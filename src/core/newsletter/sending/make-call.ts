@@ -8,7 +8,7 @@ import { BatchLostError, type BatchWork } from './batch-work.ts';
 import { bulkEntries, fromAddress } from './bulk-call.ts';
 import { type Judgement, judgeAnswer } from './judge-answer.ts';
 import { keyOf, type Recorded, recordOutcome } from './record-outcome.ts';
-import { noteAnswer } from './silence.ts';
+import { giveSlotAway, noteAnswer } from './silence.ts';
 import type { Stop } from './stop.ts';
 
 /** Between the claim of a call and its start, and between its time-out and its end. */
@@ -48,7 +48,7 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
     const freed = keep(await record(entries.map((n) => ({ n, state: 'pending' }))), work);
     return freed ?? { kind: 'not-made' };
   }
-  const answer = await callProvider({ ...content, timeout_ms }, work);
+  const answer = await whileSlotServes(callProvider({ ...content, timeout_ms }, work), work);
   const { provider_failures, is_accepted, post_is_known } = work;
   const { tries_before = 0 } = work.batch;
   const made = { entries, state: claimed.state, tries_before, provider_failures };
@@ -61,7 +61,11 @@ export async function makeCall(planned: PlannedCall, work: BatchWork): Promise<C
   if (answer.kind === 'answered') work.was_answered = true;
   // Pacing is told for the calls to come; this one is recorded already.
   if (judgement.limited !== undefined) await pacing.refused(judgement.limited).catch(() => undefined);
-  return silent === undefined ? { kind: 'made', judgement, entries } : { kind: 'stopped', stop: silent };
+  if (silent !== undefined) return { kind: 'stopped', stop: silent };
+  // Another batch has the slot; an operator's matter is told all the same.
+  const { stop } = judgement;
+  if (work.gave_slot_away) return { kind: 'stopped', stop: stop?.kind === 'fail' ? stop : { kind: 'halt' } };
+  return { kind: 'made', judgement, entries };
 }
 
 /** Keeps what was recorded; otherwise the sender ends. @throws BatchLostError */
@@ -98,6 +102,21 @@ async function callContent({ chunk, entries }: PlannedCall, work: BatchWork): Pr
     rendering: await deps.renderings.of(email, content, batch),
     entries: await bulkEntries(chunk, entries, deps.unsubscribeUrl),
   };
+}
+
+/** A call that hangs keeps nobody else waiting: its slot is given away, and the sender waits without one. */
+async function whileSlotServes(call: Promise<BulkAnswer>, work: BatchWork): Promise<BulkAnswer> {
+  let giving: Promise<void> | undefined;
+  const stop = work.deps.repeat(work.deps.limits.hang_ms, () => {
+    giving ??= giveSlotAway(work).catch(() => undefined);
+    return giving;
+  });
+  try {
+    return await call;
+  } finally {
+    stop();
+    await giving;
+  }
 }
 
 async function callProvider(call: BulkCall, { deps }: BatchWork): Promise<BulkAnswer> {

@@ -1,7 +1,7 @@
 import { isoAfter } from '../../model/time.ts';
 import { advance } from '../lifecycle/advance.ts';
 import type { DoneSlot } from '../lifecycle/plan-slots.ts';
-import { type Batch, batchId } from '../model/batch.ts';
+import type { Batch } from '../model/batch.ts';
 import { BULK_EMAIL_SEND_FAILED } from '../model/email.ts';
 import type { SendMessage } from '../model/email-message.ts';
 import type { Change } from '../model/ports.ts';
@@ -11,10 +11,9 @@ import { BatchLostError, BatchWork, isWanted } from './batch-work.ts';
 import { finishBatch, msUntil } from './finish-batch.ts';
 import { sendChunk } from './send-chunk.ts';
 import type { SendDeps } from './send-deps.ts';
+import { otherWaits } from './silence.ts';
 import type { Stop } from './stop.ts';
 
-/** Later batches that are looked at for one that waits. */
-const LOOK_AHEAD = 10;
 /** A shorter pause is not worth three writes. */
 const SHORT_PAUSE_MS = 1_000;
 
@@ -48,7 +47,9 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
   if (!(work instanceof BatchWork)) return { result: work };
   const { email_id, batch_id } = message;
   deps.log.info(`Sending batch ${batch_id} for email ${email_id}`, { email_id, batch_id });
+  const stopKeeping = work.keepClaim();
   try {
+    await work.reload();
     for (;;) {
       const halted = await sendPass(work);
       const stop = halted ?? (await finishBatch(work));
@@ -68,6 +69,8 @@ export async function sendBatch(message: BatchMessage, deps: SendDeps): Promise<
   } catch (error) {
     if (error instanceof BatchLostError) return { result: 'duplicate' };
     throw error;
+  } finally {
+    stopKeeping();
   }
 }
 
@@ -100,15 +103,13 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   const set = { status: 'submitting', claim_id: newId() } as const;
   const claimed = await storage('claim a batch', () =>
     batches.change(batch, {
-      set: { ...set, claim_until: isoAfter(clock(), limits.claim_ms) },
+      set: { ...set, claim_until: isoAfter(clock(), limits.sender_claim_ms) },
       remove: ['not_before'],
     }),
   );
   const held = claimed ?? (await storage('read a batch', () => batches.read(email_id, batch_id)));
   if (held?.claim_id !== set.claim_id) return 'duplicate';
-  const work = new BatchWork({ email, content, batch: held, slot }, deps);
-  await work.reload();
-  return work;
+  return new BatchWork({ email, content, batch: held, slot }, deps);
 }
 
 async function sendPass(work: BatchWork): Promise<Stop | undefined> {
@@ -122,16 +123,9 @@ async function sendPass(work: BatchWork): Promise<Stop | undefined> {
   return undefined;
 }
 
-/** Whether another batch can use the slot during a pause (docs/decisions/delivery/pacing.md#0141). */
+/** Whether another batch can use the slot during a pause. */
 async function canGiveWay(until: string, work: BatchWork): Promise<boolean> {
-  const { batches, clock } = work.deps;
-  if (msUntil(until, clock()) < SHORT_PAUSE_MS) return false;
-  const { email_id, batch_id } = work.batch;
-  const later = await work.storage('look for a batch that waits', () =>
-    batches.from(email_id, batchId(Number(batch_id) + 1), LOOK_AHEAD),
-  );
-  const now = clock().toISOString();
-  return later.some(({ status, not_before = '' }) => status === 'pending' && not_before <= now);
+  return msUntil(until, work.deps.clock()) >= SHORT_PAUSE_MS && otherWaits(work);
 }
 
 /** Whether the pause is short enough to keep the slot, and the invocation long enough for a call after it. */

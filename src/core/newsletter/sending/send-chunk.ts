@@ -26,10 +26,9 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
     const open = placesOf(state.states, RECIPIENT_STATES.pending).filter(
       (n) => !tried.has(n) && !isGivenUp(state, n, work.batch, limits),
     );
-    if (open.length === 0 || work.isUnreadable(key.chunk)) return undefined;
+    if (open.length === 0 || work.reader.isUnreadable(key.chunk)) return undefined;
     if (!(await work.isWanted())) return { kind: 'halt' };
-    await work.beat();
-    chunk ??= await work.chunk(key.chunk);
+    chunk ??= await work.reader.chunk(key.chunk);
     if (chunk === undefined) return undefined;
     const excluded = await work.checks.of(chunk, open, work);
     const left = open.filter((n) => !excluded.has(n));

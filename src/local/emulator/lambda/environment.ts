@@ -19,8 +19,6 @@ export interface LocalOverrides {
   readonly baseIntervalSeconds?: number;
   /** Replaces settings of the breakers; the keys are those of the variable BREAKER. */
   readonly breaker?: Partial<BreakerConfig>;
-  /** Seconds until a newsletter's sender counts as dead. */
-  readonly newsletterPatienceSeconds?: number;
   /** Seconds between two sweeps; present when the schedule was replaced. */
   readonly sweepIntervalSeconds?: number;
 }
@@ -35,7 +33,6 @@ export function functionEnvironment(
     LOCAL_SECRETS_FILE: overrides.secretsFile,
     ALLOW_PRIVATE_TARGETS: 'true',
     SLACK_API_URL: `${endpoints.simulator}/slack/api/`,
-    NEWSLETTER_PATIENCE_SECONDS: String(overrides.newsletterPatienceSeconds ?? 120),
   };
   return {
     PATH: process.env['PATH'] ?? '',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isoAfter } from '../../../../src/core/model/time.ts';
 import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
 import { endOf } from '../../../../src/core/newsletter/lifecycle/end.ts';
@@ -81,26 +82,39 @@ describe('the slots of an email', () => {
     expect(world.sends).toHaveLength(2);
   });
 
-  it('get their message again when it was lost, or its sender died', async () => {
+  it('get their message again when nobody takes it, after a minute and then ever later', async () => {
     const world = await sending([{}]);
     await advance('email-1', world.deps());
-    world.advance(world.limits.message_ms - 1);
-    expect(await runClock(world.deps())).toEqual({ advanced: 0, failed: 0 });
-    world.advance(1);
-    await runClock(world.deps());
-    expect(sent(world)).toEqual([
-      ['00000', '0'],
-      ['00000', '0'],
-    ]);
-    const batch = await world.tables.batches.read('email-1', '00000');
-    const claim_until = new Date(world.now.getTime() + 20 * MINUTE).toISOString();
-    if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', claim_until } });
-    world.advance(19 * MINUTE);
+    const minutes: number[] = [];
+    for (let minute = 1; minute <= 24; minute++) {
+      world.advance(MINUTE);
+      await runClock(world.deps());
+      if (sent(world).length > minutes.length + 1) minutes.push(minute);
+    }
+    expect(minutes).toEqual([1, 2, 4, 8, 13, 18, 23]);
+    expect(world.counted, 'it may have waited behind others for the first 20 minutes').toEqual(['stalled']);
+  });
+
+  it('get another sender when theirs died: at once after its claim, and an operator is told', async () => {
+    const world = await sending([{}]);
+    await advance('email-1', world.deps());
+    const claimed = async (claim_until: string) => {
+      const batch = await world.tables.batches.read('email-1', '00000');
+      if (batch !== undefined) await world.tables.batches.change(batch, { set: { status: 'submitting', claim_until } });
+    };
+    for (let renewed = 0; renewed < 20; renewed++) {
+      await claimed(isoAfter(world.now, world.limits.sender_claim_ms));
+      world.advance(world.limits.renew_ms);
+      await runClock(world.deps());
+    }
+    expect(world.sends, 'it is alive').toHaveLength(1);
+    world.advance(world.limits.sender_claim_ms);
     await runClock(world.deps());
     expect(world.sends).toHaveLength(2);
-    world.advance(2 * MINUTE);
+    expect(world.counted).toEqual(['stalled']);
+    world.advance(world.limits.renew_ms);
     await runClock(world.deps());
-    expect(world.sends).toHaveLength(3);
+    expect(world.sends, 'the new message is on its way').toHaveLength(2);
   });
 
   it('are free while a batch waits, and the clock wakes it up', async () => {

@@ -22,7 +22,7 @@ describe('the publication of an email', () => {
     expect(await world.email()).toEqual(email);
     expect(world.prepares.map(({ kind }) => kind)).toEqual(['count', 'start']);
     // The clock starts it where the message is lost.
-    expect(Date.parse(email.next_at ?? '') - world.now.getTime()).toBe(world.limits.message_ms);
+    expect(Date.parse(email.next_at ?? '') - world.now.getTime()).toBe(world.limits.first_message_ms);
   });
 
   it('schedules it for its time', async () => {

@@ -68,7 +68,7 @@ describe('the preparation of an email', () => {
     world.give(...Array.from({ length: 20 }, () => []), ten);
     const others: unknown[] = [];
     world.onPage = async () => {
-      world.advance(30_000);
+      world.advance(20_000);
       const { claim_until = '' } = await world.email();
       expect(claim_until > world.now.toISOString(), 'the claim has not ended').toBe(true);
       others.push((await startEmail('email-1', world.deps())).result);

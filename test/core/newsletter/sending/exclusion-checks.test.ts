@@ -43,7 +43,7 @@ async function sending(chunks: readonly string[], altered?: number) {
   await work.reload();
   /** As sendChunk asks, for all that is pending. */
   const check = async (number: number) => {
-    const chunk = await work.chunk(number);
+    const chunk = await work.reader.chunk(number);
     if (chunk === undefined) throw new Error('the chunk cannot be read');
     const places = [...(chunks[number] ?? '')].flatMap((code, n) => (code === '.' ? [n] : []));
     return Object.fromEntries(await work.checks.of(chunk, places, work));

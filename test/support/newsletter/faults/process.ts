@@ -44,6 +44,22 @@ export class Process {
     this.#check();
   };
 
+  /** Stops by itself when the process ends. */
+  readonly repeat = (ms: number, run: () => Promise<unknown>): (() => void) => {
+    let stopped = false;
+    const next = async () => {
+      for (;;) {
+        await this.#time.pause(ms);
+        if (stopped || this.dead || this.remaining_ms() <= 0) return;
+        await run().catch(() => undefined);
+      }
+    };
+    void next();
+    return () => {
+      stopped = true;
+    };
+  };
+
   /** A call to storage, or to a queue, which is up while storage is down. */
   async storage<T>(run: () => Promise<T>, queue = false): Promise<T> {
     const { random, storageIsDown, failing } = this.#weather;

@@ -40,6 +40,8 @@ export class Provider {
   /** Calls whose sender got no answer. */
   unanswered = 0;
   calls = 0;
+  /** The batch whose next call is not answered. */
+  #hanging = '';
   onAccepted: (receipt: Receipt) => void = () => {};
   readonly #time: VirtualTime;
   readonly #begun: number;
@@ -51,8 +53,18 @@ export class Provider {
     this.#begun = time.clock().getTime();
   }
 
+  /** The next call for a batch is not answered, and not accepted. */
+  hangNext(batch_id: string): void {
+    this.#hanging = batch_id;
+  }
+
   async send({ entries, timeout_ms }: BulkCall): Promise<BulkAnswer> {
     this.calls += 1;
+    if (this.#hanging !== '' && entries[0]?.tags.chunk.startsWith(`${this.#hanging}-`)) {
+      this.#hanging = '';
+      await this.#time.pause(timeout_ms);
+      return this.#unknown();
+    }
     await this.#time.pause(20 + Math.floor(this.#random() ** 4 * 5_000));
     // An address that no provider takes fails the call for all.
     if (entries.some(({ to }) => to.startsWith('content'))) return refused('content');

@@ -137,6 +137,12 @@ export class NewsletterWorld {
     }
   }
 
+  /** Everything that runs ends at once, as with its machine. */
+  killAll(): void {
+    for (const process of this.#alive) process.dead = true;
+    this.deaths += this.#alive.size;
+  }
+
   killOne(): void {
     const [process] = this.#alive;
     if (process === undefined) return;
@@ -245,6 +251,7 @@ export class NewsletterWorld {
       warming: { reserve: async () => undefined, use: async () => {} },
       clock: this.clock,
       pause: process.pause,
+      repeat: process.repeat,
       newId: () => `id-${++this.#ids}`,
       remaining_ms: process.remaining_ms,
       limits: this.limits,
