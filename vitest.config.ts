@@ -16,8 +16,8 @@ const REALTIME = 'test/realtime/**/*.test.ts';
 const INCIDENTS = 'test/incidents/**/*.test.ts';
 
 /**
- * They change nothing of their process, so they share one: a process and the same imports per file cost more than most
- * of these files' tests.
+ * They leave their process as they found it, so they share one: a process and the same imports per file cost more than
+ * most of these files' tests.
  */
 const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
