@@ -1,8 +1,6 @@
 // biome-ignore-all lint/performance/noBarrelFile: this is the entry point of `notification-retry/construct`, and users need all of these.
 
-export { StageConfigError } from './config/parse-stage-config.ts';
-export type { StageConfig } from './config/stage-config.ts';
-export type { StageConfigInput } from './config/stage-config-input.ts';
+export { type StageConfig, StageConfigError, type StageConfigInput } from './config/stage-config.ts';
 export { readStageConfig } from './config/stage-context.ts';
 export { NotificationRetry } from './notification-retry.ts';
 export { NotificationRetryStack, type NotificationRetryStackProps } from './notification-retry-stack.ts';

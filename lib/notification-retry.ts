@@ -1,9 +1,8 @@
 import { Annotations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import type { PostingEnv, SenderEnv } from '../functions/shared/runtime/env.ts';
 import type { Channel } from '../src/core/model/channels.ts';
-import { parseStageConfig } from './config/parse-stage-config.ts';
-import type { StageConfig } from './config/stage-config.ts';
-import type { StageConfigInput } from './config/stage-config-input.ts';
+import { parseStageConfig, type StageConfig, type StageConfigInput } from './config/stage-config.ts';
 import { Console } from './constructs/console/console.ts';
 import { DeliveryEvents } from './constructs/delivery-events/delivery-events.ts';
 import { ServiceFunction } from './constructs/function/service-function.ts';
@@ -13,7 +12,6 @@ import { IntakeApi } from './constructs/intake/intake-api.ts';
 import { ChannelLanes, type ChannelLanesProps } from './constructs/lanes/channel-lanes.ts';
 import { accountPermission, emailEnvironment, emailPermission } from './constructs/lanes/email-provider.ts';
 import { type Channels, laneUrls } from './constructs/lanes/lane-queues.ts';
-import { postingEnvironment } from './constructs/lanes/posting-provider.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Alerts } from './constructs/monitoring/alerts.ts';
 import { StageDashboard } from './constructs/monitoring/dashboard.ts';
@@ -73,7 +71,11 @@ export class NotificationRetry extends Construct {
         laneUrls: () => laneUrls(this.channels),
         ...(provider && { provider }),
       });
-    const posting = { environment: postingEnvironment(config) };
+    const ports = { WEBHOOK_PORTS: [443, ...config.webhookPorts].join(',') } satisfies Omit<
+      PostingEnv,
+      keyof SenderEnv
+    >;
+    const posting = { environment: ports };
     this.channels = {
       email: lanes('Email', 'email', {
         environment: emailEnvironment(config),

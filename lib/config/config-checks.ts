@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import type { NumberSetting } from '../../src/core/model/setting.ts';
+import type { Check, Setting, Settings } from './setting-types.ts';
 
 type Explain = (issue: { readonly received: string }) => string;
 
@@ -8,21 +10,57 @@ export const explain =
   ({ received }) =>
     received === 'undefined' ? `is missing: ${right}` : `${right}, is ${received}`;
 
-export function numberBetween(from: number, to: number, unit: string) {
-  const message = explain(`must be a number from ${from} to ${to} (${unit})`);
-  return v.pipe(v.number(message), v.minValue(from, message), v.maxValue(to, message));
+/** A setting's check by a schema. */
+export function check<Value, Given = Value>(schema: v.GenericSchema<Given, Value>): Check<Value, Given> {
+  return schema as unknown as Check<Value, Given>;
 }
 
-export function wholeBetween(from: number, to: number, unit: string) {
-  const message = explain(`must be a whole number from ${from} to ${to} (${unit})`);
-  return v.pipe(
-    v.number(message),
-    v.check((value) => Number.isInteger(value) && value >= from && value <= to, message),
+export function matching(pattern: RegExp, message: string | Explain) {
+  return v.pipe(v.string(message), v.regex(pattern, message));
+}
+
+export function listOf<T>(item: v.GenericSchema<T>, of: string): Check<readonly T[]> {
+  return check(v.array(item, explain(`must be a list of ${of}`)) as v.GenericSchema<readonly T[]>);
+}
+
+/** An object that accepts only the keys of these settings, so that a misspelt key is an error and not a default. */
+export function sectionOf(settings: Settings): v.GenericSchema {
+  return section(mapped(settings, schemaOf));
+}
+
+function schemaOf(setting: Setting): v.GenericSchema {
+  if ('section' in setting) {
+    const inner = sectionOf(setting.section);
+    if (setting.required) return inner;
+    return setting.optional ? v.exactOptional(inner) : v.optional(inner, {});
+  }
+  const { standard, required = false } = setting;
+  if (!('check' in setting)) return numberOf(setting, setting.standard, required);
+  const schema = setting.check as unknown as v.GenericSchema;
+  if (required) return schema;
+  return standard === undefined ? v.exactOptional(schema) : v.optional(schema, standard);
+}
+
+/** @param standard the setting's own, or what stands for one of its names */
+export function numberOf(
+  setting: NumberSetting,
+  standard: NumberSetting['standard'],
+  required = false,
+): v.GenericSchema {
+  if (typeof standard === 'object') {
+    return v.optional(section(mapped(standard, (one) => numberOf(setting, one))), {});
+  }
+  const { from, to, unit, whole = false } = setting;
+  const right = `must be a ${whole ? 'whole ' : ''}number from ${from} to ${to} (${unit})`;
+  const schema = v.pipe(
+    v.number(explain(right)),
+    v.check((value) => (!whole || Number.isInteger(value)) && value >= from && value <= to, explain(right)),
   );
+  if (required) return schema;
+  return standard === undefined ? v.exactOptional(schema) : v.optional(schema, standard);
 }
 
-/** An object that accepts only these keys, so that a misspelt key is an error and not a default. */
-export function section<E extends v.ObjectEntries>(entries: E) {
+function section(entries: Readonly<Record<string, v.GenericSchema>>): v.GenericSchema {
   const known = Object.keys(entries).join(', ');
   return v.strictObject(entries, ({ expected, received }) => {
     if (expected === 'never') return `is not a known key; known are ${known}`;
@@ -31,12 +69,6 @@ export function section<E extends v.ObjectEntries>(entries: E) {
   });
 }
 
-/** A section that has the same kind of value for each name. */
-export function sectionOf<K extends string, S extends v.GenericSchema>(names: readonly K[], schema: (name: K) => S) {
-  const entries = Object.fromEntries(names.map((name) => [name, schema(name)]));
-  return section(entries as Record<K, S>);
-}
-
-export function list(item: v.GenericSchema<string>, of: string) {
-  return v.array(item, explain(`must be a list of ${of}`));
+function mapped<T, U>(from: Readonly<Record<string, T>>, to: (one: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(from).map(([name, one]) => [name, to(one)]));
 }

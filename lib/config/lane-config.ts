@@ -1,6 +1,5 @@
-import * as v from 'valibot';
 import { CHANNELS, LANES, type PerLane } from '../../src/core/model/channels.ts';
-import { sectionOf, wholeBetween } from './config-checks.ts';
+import type { Settings } from './setting-types.ts';
 
 /** A value for both lanes of each channel. */
 function same(value: number): PerLane<number> {
@@ -29,25 +28,22 @@ const DEFAULT_WINDOW: PerLane<number> = { ...same(1), email: { express: 0, stand
 /** A batch that Lambda receives at once: ten messages per call of SQS. */
 const RECEIVED_AT_ONCE = 10;
 
-const perLane = (schema: v.GenericSchema<number>, standard: PerLane<number>) =>
-  v.optional(
-    sectionOf(CHANNELS, (channel) =>
-      v.optional(
-        sectionOf(LANES, (lane) => v.optional(schema, standard[channel][lane])),
-        {},
-      ),
-    ),
-    {},
-  );
-
 /** What the event sources of the lanes are set to. */
-export const LANE_KEYS = {
-  concurrency: perLane(wholeBetween(2, 1000, 'concurrent batches'), DEFAULT_CONCURRENCY),
-  // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side
-  // (docs/decisions/aws/lanes-and-functions.md#0148).
-  batchSize: perLane(wholeBetween(1, 100, 'notifications'), same(RECEIVED_AT_ONCE)),
-  batchWindowSeconds: perLane(wholeBetween(0, 20, 'seconds'), DEFAULT_WINDOW),
-};
+export const LANE_SETTINGS = {
+  /** Simultaneous batches, express/standard. @ja バッチの同時実行数（express/standard） */
+  concurrency: { from: 2, to: 1000, unit: 'concurrent batches', whole: true, standard: DEFAULT_CONCURRENCY },
+  // 100 bodies of 256 KB take 26 of 256 MB, and a batch's posts leave side by side.
+  /**
+   * Most notifications per [batch](docs/decisions/aws/lanes-and-functions.md#0148).
+   * @ja 1 [バッチ](docs/decisions/aws/lanes-and-functions.md#0148)あたりの最大件数
+   */
+  batchSize: { from: 1, to: 100, unit: 'notifications', whole: true, standard: same(RECEIVED_AT_ONCE) },
+  /**
+   * Seconds that Lambda waits for a full batch; at least 1 for batches of more than ten.
+   * @ja バッチが埋まるのを待つ秒数。10 件を超えるバッチでは 1 以上
+   */
+  batchWindowSeconds: { from: 0, to: 20, unit: 'seconds', whole: true, standard: DEFAULT_WINDOW },
+} as const satisfies Settings;
 
 /** The first lane whose batch Lambda would refuse, because it takes several receives and thus a window. */
 export function laneWithoutWindow(given: {

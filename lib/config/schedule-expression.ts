@@ -1,4 +1,6 @@
 import { Cron } from 'croner';
+import * as v from 'valibot';
+import { check, explain } from './config-checks.ts';
 
 const MINUTE = 60;
 const DAY_MS = 86_400_000;
@@ -9,6 +11,24 @@ const START = new Date('2026-01-01T00:00:00Z');
 /** A schedule expression that EventBridge would refuse, or that never fires. The message says what would be right. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
+}
+
+/** The check of a setting that is an EventBridge expression. @param words allowed in its place */
+export function schedule(...words: readonly string[]) {
+  return check(
+    v.pipe(
+      v.string(explain('must be a schedule expression, such as cron(30 * * * ? *)')),
+      v.rawCheck(({ dataset, addIssue }) => {
+        if (!dataset.typed || words.includes(dataset.value)) return;
+        try {
+          sweepIntervalSeconds(dataset.value);
+        } catch (error) {
+          if (!(error instanceof ScheduleError)) throw error;
+          addIssue({ message: error.message });
+        }
+      }),
+    ),
+  );
 }
 
 /**

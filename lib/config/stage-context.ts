@@ -1,6 +1,5 @@
 import type { Node } from 'constructs';
-import { parseStageConfig, StageConfigError } from './parse-stage-config.ts';
-import type { StageConfig } from './stage-config.ts';
+import { parseStageConfig, type StageConfig, StageConfigError } from './stage-config.ts';
 
 const ROOT = 'notification-retry';
 const OVERRIDE = `${ROOT}.`;

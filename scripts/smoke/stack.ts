@@ -1,5 +1,5 @@
 import type { App } from 'aws-cdk-lib';
-import { parseStageConfig } from '../../lib/config/parse-stage-config.ts';
+import { parseStageConfig } from '../../lib/config/stage-config.ts';
 import { NotificationRetryStack } from '../../lib/notification-retry-stack.ts';
 import { addWriter } from './writer.ts';
 

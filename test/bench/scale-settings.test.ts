@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LOADS, settingsFor, settingsTable } from '../../bench/scale/settings.ts';
-import { parseStageConfig } from '../../lib/config/parse-stage-config.ts';
+import { parseStageConfig } from '../../lib/config/stage-config.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 
 describe('the settings for a load', () => {

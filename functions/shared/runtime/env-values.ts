@@ -1,9 +1,11 @@
 import * as v from 'valibot';
 import { CHANNELS, LANES } from '../../../src/core/model/channels.ts';
+import { isTimeZone } from '../../../src/core/model/time.ts';
 
 /** What the variables of several functions have in common. */
 
 export const name = v.pipe(v.string(), v.minLength(1));
+export const optionalName = v.optional(name);
 export const seconds = v.pipe(v.string(), v.regex(/^\d+$/, 'must be a whole number of seconds'), v.transform(Number));
 export const minutes = v.pipe(v.string(), v.digits('must be a whole number of minutes'), v.transform(Number));
 export const queueUrl = v.pipe(v.string(), v.url());
@@ -15,6 +17,20 @@ export const wholeNumber = v.pipe(
   v.string(),
   v.regex(/^[1-9]\d*$/, 'must be a whole number above 0'),
   v.transform(Number),
+);
+
+/** Ports as text with commas, such as `443,8443`. */
+export const ports = v.optional(
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,5}(?:,\d{1,5})*$/, 'must be port numbers with commas between them'),
+    v.transform((text) => text.split(',').map(Number)),
+  ),
+  '443',
+);
+export const timeZone = v.optional(
+  v.pipe(v.string(), v.check(isTimeZone, 'must be a time zone, such as Asia/Tokyo')),
+  'UTC',
 );
 
 const flag = v.pipe(
@@ -31,6 +47,18 @@ export const localOnly = {
   /** Base URL of Slack's Web API, if it is not Slack's own. */
   SLACK_API_URL: v.optional(v.pipe(v.string(), v.url())),
 };
+
+type Together<Parts> = Parts extends readonly [infer One, ...infer Others] ? One & Together<Others> : unknown;
+
+/**
+ * The environment of a function, in parts that several have. Its calls are marked as pure, and the parts hold names and no
+ * calls or spreads, so that a bundle keeps the environment of its own function only.
+ */
+export function environment<Parts extends readonly v.ObjectEntries[]>(...parts: Parts) {
+  return v.object(Object.assign({}, ...parts)) as Together<Parts> extends infer All extends v.ObjectEntries
+    ? v.ObjectSchema<All, undefined>
+    : never;
+}
 
 /** The variables that the construct has to set, as text. */
 type Texts<S extends v.GenericSchema> = { [K in keyof v.InferInput<S>]: string };

@@ -1,10 +1,23 @@
 import * as v from 'valibot';
-import { breakerPolicyFromJson } from '../../../src/adapters/deployment/breaker-config.ts';
-import { indexShardsFromJson } from '../../../src/adapters/deployment/index-shards-config.ts';
-import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
-import { retryPolicyFromJson } from '../../../src/adapters/deployment/retry-policy-config.ts';
-import { isTimeZone } from '../../../src/core/model/time.ts';
-import { allQueueUrls, type Deployed, localOnly, name, seconds } from './env-values.ts';
+import {
+  breakerPolicyFromJson,
+  indexShardsFromJson,
+  pacingFromJson,
+  retryPolicyFromJson,
+} from '../../../src/adapters/deployment/settings-json.ts';
+import {
+  allQueueUrls,
+  type Deployed,
+  environment,
+  localOnly,
+  name,
+  optionalName,
+  ports,
+  queueUrl,
+  seconds,
+  timeZone,
+  wholeNumber,
+} from './env-values.ts';
 
 /**
  * The environment of each function: the name, shape and meaning of every variable are declared only here,
@@ -12,9 +25,7 @@ import { allQueueUrls, type Deployed, localOnly, name, seconds } from './env-val
  * The construct writes `environment: { … } satisfies DispatcherEnv`, so a missing variable does not compile.
  */
 
-const timeZone = v.pipe(v.string(), v.check(isTimeZone, 'must be a time zone, such as Asia/Tokyo'));
-
-export const dispatcherEnv = v.object({
+export const dispatcherEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   LANE_QUEUES: allQueueUrls,
@@ -26,7 +37,7 @@ export const dispatcherEnv = v.object({
   INDEX_SHARDS: indexShardsFromJson,
 });
 
-export const dueIndexerEnv = v.object({
+const dueIndexer = {
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   /** Holds how many shards the indexes ever had. */
@@ -37,25 +48,20 @@ export const dueIndexerEnv = v.object({
   DATA_KEYS_TABLE: name,
   RETRY_POLICY: retryPolicyFromJson,
   /** Zone of the times that writers write without one. */
-  TIME_ZONE: v.optional(timeZone, 'UTC'),
+  TIME_ZONE: timeZone,
   /** KMS key that wraps the data keys. */
-  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_KEY_ARN: optionalName,
   /** Secret with the key of the hash by which recipients are searched. */
-  RECIPIENT_HASH_SECRET: v.optional(name),
-  ...localOnly,
-});
+  RECIPIENT_HASH_SECRET: optionalName,
+};
+export const dueIndexerEnv = /* @__PURE__ */ environment(localOnly, dueIndexer);
 
-export const reconcilerEnv = v.object({
-  ...dueIndexerEnv.entries,
+export const reconcilerEnv = /* @__PURE__ */ environment(localOnly, dueIndexer, {
   /** Read units that the scan of NotificationLog may use per second. */
-  READ_UNITS_PER_SECOND: v.pipe(
-    v.string(),
-    v.regex(/^[1-9]\d*$/, 'must be a whole number, 1 or more'),
-    v.transform(Number),
-  ),
+  READ_UNITS_PER_SECOND: wholeNumber,
 });
 
-export const monitorEnv = v.object({
+export const monitorEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   /** SNS topic of the stage's operators. */
@@ -64,7 +70,7 @@ export const monitorEnv = v.object({
   STACK_NAME: name,
 });
 
-export const senderEnv = v.object({
+const sender = {
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
@@ -78,46 +84,37 @@ export const senderEnv = v.object({
   CLAIM_SECONDS: seconds,
   /** Longest wait for the answer of the provider. */
   SEND_TIMEOUT_SECONDS: seconds,
-  RECIPIENT_KEY_ARN: v.optional(name),
+  RECIPIENT_KEY_ARN: optionalName,
   /** The names of the secrets with credentials are `<prefix><integration_config_id>`. */
-  INTEGRATION_SECRET_PREFIX: v.optional(name),
+  INTEGRATION_SECRET_PREFIX: optionalName,
   /** Prefix of secrets from before each channel had its own. */
-  INTEGRATION_SECRET_OLD_PREFIX: v.optional(name),
-  ...localOnly,
-});
-
-/** Ports as text with commas, such as `443,8443`. */
-const ports = v.pipe(
-  v.string(),
-  v.regex(/^\d{1,5}(?:,\d{1,5})*$/, 'must be port numbers with commas between them'),
-  v.transform((text) => text.split(',').map(Number)),
-);
+  INTEGRATION_SECRET_OLD_PREFIX: optionalName,
+};
+export const senderEnv = /* @__PURE__ */ environment(localOnly, sender);
 
 /** Senders that post to URLs which tenants choose. */
-export const postingEnv = v.object({
-  ...senderEnv.entries,
+export const postingEnv = /* @__PURE__ */ environment(localOnly, sender, {
   /** Ports to which they post. */
-  WEBHOOK_PORTS: v.optional(ports, '443'),
+  WEBHOOK_PORTS: ports,
 });
 
-export const emailEnv = v.object({
-  ...senderEnv.entries,
+export const emailEnv = /* @__PURE__ */ environment(localOnly, sender, {
   /** Verified sender address of this stage. */
   EMAIL_SENDER: name,
   /** Used when an integration names no configuration set of its own. */
   SES_CONFIGURATION_SET: name,
 });
 
-export const deliveryEventsEnv = v.object({
+export const deliveryEventsEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   /** Queue that feeds the function. */
-  DELIVERY_EVENTS_QUEUE: v.pipe(v.string(), v.url()),
+  DELIVERY_EVENTS_QUEUE: queueUrl,
   RETRY_POLICY: retryPolicyFromJson,
 });
 
-export const apiIntakeEnv = v.object({
+export const apiIntakeEnv = /* @__PURE__ */ environment(localOnly, {
   INDEX_SHARDS: indexShardsFromJson,
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_CONTENT_TABLE: name,
@@ -126,12 +123,11 @@ export const apiIntakeEnv = v.object({
   DATA_KEYS_TABLE: name,
   LANE_QUEUES: allQueueUrls,
   RETRY_POLICY: retryPolicyFromJson,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  RECIPIENT_HASH_SECRET: v.optional(name),
-  ...localOnly,
+  RECIPIENT_KEY_ARN: optionalName,
+  RECIPIENT_HASH_SECRET: optionalName,
 });
 
-export const apiNotificationsEnv = v.object({
+export const apiNotificationsEnv = /* @__PURE__ */ environment({
   NOTIFICATION_LOG_TABLE: name,
   NOTIFICATION_RETRY_LOG_TABLE: name,
   PIPELINE_STATE_TABLE: name,
@@ -141,19 +137,16 @@ export const apiNotificationsEnv = v.object({
 
 const tokenEnv = {
   /** Secret with the key that signs the tokens of web pages. */
-  TOKEN_SECRET: v.optional(name),
-  ...localOnly,
+  TOKEN_SECRET: optionalName,
 };
 
-export const apiAuthorizerEnv = v.object({
+export const apiAuthorizerEnv = /* @__PURE__ */ environment(localOnly, tokenEnv, {
   API_KEYS_TABLE: name,
-  ...tokenEnv,
 });
 
-export const apiTokensEnv = v.object({
+export const apiTokensEnv = /* @__PURE__ */ environment(localOnly, tokenEnv, {
   /** Counts requests. */
   PIPELINE_STATE_TABLE: name,
-  ...tokenEnv,
 });
 
 export type DispatcherEnv = Deployed<typeof dispatcherEnv>;
@@ -170,11 +163,6 @@ export type EmailEnv = Deployed<typeof emailEnv>;
 export type DeliveryEventsEnv = Deployed<typeof deliveryEventsEnv>;
 /** Set by the local runtime in addition to the variables of the template. */
 export type LocalOnlyEnv = Record<keyof typeof localOnly, string>;
-
-/** RETRY_POLICY, BREAKER and PACING before they are written as JSON. */
-export type { BreakerConfig } from '../../../src/adapters/deployment/breaker-config.ts';
-export type { PacingConfig } from '../../../src/adapters/deployment/pacing-config.ts';
-export type { RetryPolicyConfig } from '../../../src/adapters/deployment/retry-policy-config.ts';
 
 /**
  * Reads and checks a function's environment.

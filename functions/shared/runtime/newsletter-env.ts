@@ -1,18 +1,24 @@
-import * as v from 'valibot';
-import { retriesFromJson } from '../../../src/adapters/deployment/newsletter-retries-config.ts';
-import { pacingFromJson } from '../../../src/adapters/deployment/pacing-config.ts';
-import { type Deployed, localOnly, minutes, name, queueUrl, wholeNumber } from './env-values.ts';
+import { pacingFromJson, retriesFromJson } from '../../../src/adapters/deployment/settings-json.ts';
+import {
+  type Deployed,
+  environment,
+  localOnly,
+  minutes,
+  name,
+  optionalName,
+  queueUrl,
+  wholeNumber,
+} from './env-values.ts';
 
 /** The environment of the functions that send newsletters, as env.ts declares those of the others. */
 
-export const apiNewslettersEnv = v.object({
+export const apiNewslettersEnv = /* @__PURE__ */ environment(localOnly, {
   NEWSLETTERS_TABLE: name,
   MEMBERS_TABLE: name,
   PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  RECIPIENT_HASH_SECRET: v.optional(name),
-  ...localOnly,
+  RECIPIENT_KEY_ARN: optionalName,
+  RECIPIENT_HASH_SECRET: optionalName,
 });
 
 const newsletterTables = {
@@ -32,11 +38,9 @@ const newsletterJob = {
   NEWSLETTER_RETRIES: retriesFromJson,
   /** How long a recipient must have been uncertain before an operator's `resend` takes it. */
   UNCERTAIN_MINUTES: minutes,
-  ...localOnly,
 };
 
-export const apiEmailsEnv = v.object({
-  ...newsletterJob,
+export const apiEmailsEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
   EMAIL_RECIPIENTS_TABLE: name,
   NEWSLETTERS_TABLE: name,
   PIPELINE_STATE_TABLE: name,
@@ -47,25 +51,21 @@ export const apiEmailsEnv = v.object({
   SCHEDULE_TARGET_ARN: name,
   /** Test mails are sent with it, too. Their tags name no batch, so their events count for nobody. */
   NEWSLETTER_CONFIGURATION_SET: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  ...localOnly,
+  RECIPIENT_KEY_ARN: optionalName,
 });
 
-export const newsletterClockEnv = v.object(newsletterJob);
+export const newsletterClockEnv = /* @__PURE__ */ environment(localOnly, newsletterJob);
 
-export const newsletterPrepareEnv = v.object({
-  ...newsletterJob,
+export const newsletterPrepareEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
   EMAIL_RECIPIENTS_TABLE: name,
   MEMBERS_TABLE: name,
   /** Holds the warming allowances of sending domains. */
   PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  ...localOnly,
+  RECIPIENT_KEY_ARN: optionalName,
 });
 
-export const newsletterSendEnv = v.object({
-  ...newsletterJob,
+export const newsletterSendEnv = /* @__PURE__ */ environment(localOnly, newsletterJob, {
   EMAIL_RECIPIENTS_TABLE: name,
   /** Read again when a chunk goes out: who unsubscribed meanwhile gets no mail. */
   MEMBERS_TABLE: name,
@@ -76,32 +76,27 @@ export const newsletterSendEnv = v.object({
   NEWSLETTER_CONFIGURATION_SET: name,
   /** Base URL of the unsubscribe links, without a slash at the end. */
   API_URL: queueUrl,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  RECIPIENT_HASH_SECRET: v.optional(name),
-  UNSUBSCRIBE_SECRET: v.optional(name),
-  ...localOnly,
+  RECIPIENT_KEY_ARN: optionalName,
+  RECIPIENT_HASH_SECRET: optionalName,
+  UNSUBSCRIBE_SECRET: optionalName,
 });
 
-export const newsletterEventsEnv = v.object({
-  ...newsletterTables,
+export const newsletterEventsEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, {
   MEMBERS_TABLE: name,
   /** Holds the warming allowances of sending domains: bounces and complaints count for their day. */
   PIPELINE_STATE_TABLE: name,
   DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  RECIPIENT_HASH_SECRET: v.optional(name),
-  ...localOnly,
+  RECIPIENT_KEY_ARN: optionalName,
+  RECIPIENT_HASH_SECRET: optionalName,
 });
 
-export const unsubscribeEnv = v.object({
-  ...newsletterTables,
+export const unsubscribeEnv = /* @__PURE__ */ environment(localOnly, newsletterTables, {
   MEMBERS_TABLE: name,
   DATA_KEYS_TABLE: name,
-  RECIPIENT_KEY_ARN: v.optional(name),
-  RECIPIENT_HASH_SECRET: v.optional(name),
+  RECIPIENT_KEY_ARN: optionalName,
+  RECIPIENT_HASH_SECRET: optionalName,
   /** Secret with the keys that sign the links: `{"current":"k1","keys":{"k1":"…"}}`, or the text of one key. */
-  UNSUBSCRIBE_SECRET: v.optional(name),
-  ...localOnly,
+  UNSUBSCRIBE_SECRET: optionalName,
 });
 
 export type ApiNewslettersEnv = Deployed<typeof apiNewslettersEnv>;

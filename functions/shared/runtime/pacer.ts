@@ -1,10 +1,10 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { PacingConfig } from '../../../src/adapters/deployment/settings-json.ts';
 import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { pipelineState } from './clients/dynamodb.ts';
-import type { PacingConfig } from './env.ts';
 import type { Observability } from './observability.ts';
 
 export interface PacerEnv {

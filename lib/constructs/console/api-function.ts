@@ -10,9 +10,9 @@ import {
   WORK_INDEX,
 } from '../../../src/adapters/dynamodb/schema.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
+import { retryPolicyJson } from '../../config/settings-json.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, openRecipients, readSecrets, useTableKey } from '../function/permissions.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { metricNamespace, ServiceFunction } from '../function/service-function.ts';
 import { API_TIMEOUT } from '../intake/intake-api-props.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';

@@ -1,4 +1,5 @@
-import type { ConsoleSettings, StageConfig } from '../../config/stage-config.ts';
+import type { ConsoleSettings } from '../../config/console-config.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
 import type { NewsletterQueues } from '../newsletter/newsletter-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';

@@ -9,7 +9,8 @@ import {
   type UserPoolClient,
 } from 'aws-cdk-lib/aws-cognito';
 import type { Construct } from 'constructs';
-import type { ConsoleSettings, StageConfig } from '../../config/stage-config.ts';
+import type { ConsoleSettings } from '../../config/console-config.ts';
+import type { StageConfig } from '../../config/stage-config.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';
 
 /** Where people sign in: an issuer of the organisation, or a user pool of the stack. */

@@ -12,9 +12,9 @@ import {
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { DeliveryEventsEnv } from '../../../functions/shared/runtime/env.ts';
+import { retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, useTableKey } from '../function/permissions.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from '../lanes/dead-letters.ts';
 import { configurationSetName } from '../lanes/email-provider.ts';

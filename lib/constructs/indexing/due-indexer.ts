@@ -4,14 +4,13 @@ import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { DueIndexerEnv } from '../../../functions/shared/runtime/env.ts';
+import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import { allow, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { failureQueue } from '../lanes/dead-letters.ts';
 import type { Encryption } from '../storage/encryption.ts';
-import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 import { FOREIGN_ROWS } from './indexer-stream-filter.ts';
 

@@ -4,10 +4,9 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReconcilerEnv } from '../../../functions/shared/runtime/env.ts';
+import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
 import { allow, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { DueIndexerProps } from './due-indexer.ts';
 
 /**

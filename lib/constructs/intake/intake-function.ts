@@ -1,11 +1,10 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { ApiIntakeEnv } from '../../../functions/shared/runtime/env.ts';
+import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
 import { allow, countRequests, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { laneArns, laneUrls } from '../lanes/lane-queues.ts';
-import { indexShardsJson } from '../storage/index-shards-config.ts';
 import { API_TIMEOUT, type IntakeApiProps } from './intake-api-props.ts';
 
 /** The function behind the routes that accept notifications and reported failures. */

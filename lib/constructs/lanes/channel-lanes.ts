@@ -5,18 +5,16 @@ import { Construct } from 'constructs';
 import type { SenderEnv } from '../../../functions/shared/runtime/env.ts';
 import { CLAIM_MS, SEND_MS } from '../../../src/core/delivery/policy/attempt-times.ts';
 import type { Channel, Lane, PerLane } from '../../../src/core/model/channels.ts';
+import { breakerJson, pacingJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, type WildcardPermission } from '../function/nag-acknowledgements.ts';
 import { allow, openRecipients, readSecrets, useBreakersAndBudgets, useTableKey } from '../function/permissions.ts';
 import { senderReservation } from '../function/reserved-concurrency.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import type { Encryption } from '../storage/encryption.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
-import { breakerJson } from './breaker-config.ts';
 import { deadLetterQueue, QUEUE_DEFAULTS } from './dead-letters.ts';
 import { integrationSecretPrefix, oldIntegrationSecretPrefix, readIntegrationSecrets } from './integration-secrets.ts';
-import { pacingJson } from './pacing-config.ts';
 
 /** Lambda's rule for queues of functions: it leaves time for throttled tries before SQS delivers the message again. */
 const visibilityTimeout = (windowSeconds: number) => Duration.seconds(6 * SHORT_TIMEOUT.toSeconds() + windowSeconds);

@@ -1,7 +1,6 @@
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { NewsletterClockEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
-import type { JobRetries } from '../../../src/core/newsletter/model/job-retries.ts';
-import type { NewsletterSettings } from '../../config/stage-config.ts';
+import { jobRetriesJson } from '../../config/settings-json.ts';
 import { allow } from '../function/permissions.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 
@@ -17,22 +16,9 @@ export function jobEnvironment({
     NEWSLETTER_PREPARE_QUEUE: queues.prepare.queueUrl,
     NEWSLETTER_SEND_QUEUE: queues.send.queueUrl,
     BATCH_CONCURRENCY: String(config.newsletter.batchConcurrency),
-    NEWSLETTER_RETRIES: retriesJson(config.newsletter),
+    NEWSLETTER_RETRIES: jobRetriesJson(config),
     UNCERTAIN_MINUTES: String(config.newsletter.uncertainMinutes),
   } satisfies NewsletterClockEnv;
-}
-
-function retriesJson(settings: NewsletterSettings): string {
-  return JSON.stringify({
-    storage_before_sending: settings.storageRetriesBeforeSending,
-    storage_before_minutes: settings.storageMinutesBeforeSending,
-    storage_after_sending: settings.storageRetriesAfterSending,
-    storage_after_minutes: settings.storageMinutesAfterSending,
-    storage_pause_seconds: settings.storagePauseSeconds,
-    provider: settings.providerRetries,
-    provider_overloaded: settings.overloadedRetries,
-    provider_pause_seconds: settings.providerPauseSeconds,
-  } satisfies JobRetries);
 }
 
 /** What every function needs that reads or writes recipients: the tables, and the keys that seal them. */

@@ -7,6 +7,7 @@ import { Construct } from 'constructs';
 import type { NewsletterPrepareEnv, NewsletterSendEnv } from '../../../functions/shared/runtime/newsletter-env.ts';
 import { ACTIVE_EMAILS_INDEX } from '../../../src/adapters/dynamodb/newsletter/newsletter-tables.ts';
 import { SEALED } from '../../../src/core/model/notification.ts';
+import { pacingJson } from '../../config/settings-json.ts';
 import { acknowledgeWildcard } from '../function/nag-acknowledgements.ts';
 import {
   allow,
@@ -19,7 +20,6 @@ import {
 } from '../function/permissions.ts';
 import { ServiceFunction, SHORT_TIMEOUT } from '../function/service-function.ts';
 import { accountPermission } from '../lanes/email-provider.ts';
-import { pacingJson } from '../lanes/pacing-config.ts';
 import { jobEnvironment, recipientEnvironment, sendMessages } from './job-access.ts';
 import type { NewsletterProps } from './newsletter-props.ts';
 import { JOB_TIMEOUT } from './newsletter-queues.ts';

@@ -7,14 +7,13 @@ import type { DispatcherEnv } from '../../../functions/shared/runtime/env.ts';
 import { WORK_INDEX } from '../../../src/adapters/dynamodb/schema.ts';
 import type { SweepRequest } from '../../../src/core/sweep/sweep-request.ts';
 import { lookaheadSchedule, sweepIntervalSeconds } from '../../config/schedule-expression.ts';
+import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { allow, readBudgetsAndShards, useTableKey } from '../function/permissions.ts';
 import { dispatcherReservation } from '../function/reserved-concurrency.ts';
-import { retryPolicyJson } from '../function/retry-policy-config.ts';
 import { ServiceFunction } from '../function/service-function.ts';
 import { type Channels, laneArns, laneUrls } from '../lanes/lane-queues.ts';
 import type { Encryption } from '../storage/encryption.ts';
-import { indexShardsJson } from '../storage/index-shards-config.ts';
 import type { NotificationTables } from '../storage/notification-tables.ts';
 
 export interface SweepProps {

@@ -5,7 +5,7 @@ import { HistoryUnavailableError, type MetricHistory } from '../../core/operator
 import { createSecretsManagerSource } from '../secrets/secrets-manager.ts';
 import { type Deployment, DeploymentNotFoundError } from './deployment.ts';
 import { openSealer, operatorsKms } from './open-sealer.ts';
-import { retryPolicyFromJson } from './retry-policy-config.ts';
+import { retryPolicyFromJson } from './settings-json.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 const json = <T extends v.GenericSchema>(schema: T) => v.pipe(v.string(), v.parseJson(), schema);

@@ -1,5 +1,4 @@
 import type { NotificationRow } from './notification.ts';
-import { isSameValue } from './same-value.ts';
 
 /** Changes to a row: attributes to set, attributes to remove. */
 export interface RowChange {
@@ -35,4 +34,13 @@ export function wasApplied(row: NotificationRow, change: RowChange): boolean {
 export function wasSettled(row: NotificationRow, claimed: NotificationRow, change: RowChange): boolean {
   const { updated_at: _, ...set } = change.set;
   return row.last_attempt === claimed.last_attempt && shows(row, { ...change, set });
+}
+
+/** Whether two stored values (text, number, boolean, list, map) are the same. */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return (
+    left.length === right.size && left.every(([name, value]) => right.has(name) && isSameValue(value, right.get(name)))
+  );
 }

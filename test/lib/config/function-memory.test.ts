@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES } from '../../../lib/config/function-memory.ts';
-import { parseStageConfig, StageConfigError } from '../../../lib/config/parse-stage-config.ts';
+import { parseStageConfig, StageConfigError } from '../../../lib/config/stage-config.ts';
 
 const least = { stage: 'dev', senderAddress: 'noreply@example.com' };
 

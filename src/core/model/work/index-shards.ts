@@ -1,15 +1,27 @@
-/** Over how many partitions the indexes of NotificationLog are spread. A partition takes 1,000 writes per second. */
-export interface IndexShards {
-  /** Partitions per state and priority of the work index, and per notification of the notification index. */
-  readonly work: number;
-  /** Partitions per day of the history index. */
-  readonly history: number;
-}
+import { type Configured, type NamedSettings, standardsOf } from '../setting.ts';
 
-/** What every stage has, and what every reader reads. Rows are stored under these numbers, so they never change. */
-export const BASE_SHARDS: IndexShards = { work: 8, history: 4 };
 /** A sweep that finds nothing pays half a read unit per partition, so there is an end to them. */
 export const MOST_SHARDS = 64;
+
+/**
+ * Over how many partitions the indexes of NotificationLog are spread. A partition takes 1,000 writes per second. Every
+ * reader reads what the stage has unless it sets more, and rows are stored under these numbers, so they never change.
+ */
+export const INDEX_SHARD_SETTINGS = {
+  /**
+   * Partitions of the [indexes](docs/decisions/delivery/storage-layout.md#0138) per state and priority, and per
+   * notification, each for 1,000 new rows per second. Existing rows stay where they are.
+   * @ja [インデックス](docs/decisions/delivery/storage-layout.md#0138)のパーティション数（状態・優先度ごと、通知ごと）。1 つにつき
+   * 毎秒 1,000 件の新しい行を受けられる。既存の行は移動しない
+   */
+  work: { name: 'work', from: 8, to: MOST_SHARDS, unit: 'partitions', whole: true, standard: 8 },
+  /** Partitions of the history index per day. @ja 履歴インデックスの 1 日ごとのパーティション数 */
+  history: { name: 'history', from: 4, to: MOST_SHARDS, unit: 'partitions', whole: true, standard: 4 },
+} as const satisfies NamedSettings;
+
+export type IndexShards = Configured<typeof INDEX_SHARD_SETTINGS>;
+
+export const BASE_SHARDS: IndexShards = /* @__PURE__ */ standardsOf(INDEX_SHARD_SETTINGS);
 
 /** The largest numbers that a stage ever had. They only grow. */
 export interface ShardMark {

@@ -1,4 +1,4 @@
-import { isSameValue } from '../../model/same-value.ts';
+import { isSameValue } from '../../model/row-change.ts';
 import type { Change } from './ports.ts';
 
 /** Columns that storage itself sets with each change. */

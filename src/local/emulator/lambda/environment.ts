@@ -1,4 +1,5 @@
-import type { BreakerConfig, LocalOnlyEnv } from '../../../../functions/shared/runtime/env.ts';
+import type { LocalOnlyEnv } from '../../../../functions/shared/runtime/env.ts';
+import type { BreakerConfig } from '../../../core/breaker/breaker-policy.ts';
 import type { FunctionPlan } from '../template/functions.ts';
 import { LOCAL_REGION } from '../template/references.ts';
 

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseStageConfig } from '../../../../lib/config/parse-stage-config.ts';
+import { parseStageConfig } from '../../../../lib/config/stage-config.ts';
 import { ROUTES_OF_THE_PAGE } from '../../../../lib/constructs/console/page.ts';
 import { resourcesOf, stackOf } from '../../../support/lib/synthesize.ts';
 
