@@ -34,7 +34,8 @@ export default defineConfig({
     // Half of the tests' time is waiting (for timers of queues and runtimes, for disks): five workers fill two cores.
     maxWorkers: 5,
     globalSetup: ['test/support/temporary-directory.ts'],
-    testTimeout: 20_000,
+    // It ends what hangs. Beside four other processes on two cores, what computes for six seconds takes three times that.
+    testTimeout: 40_000,
     env: {
       // Metrics that no test reads would be printed between the results (test/support/emf.ts reads them).
       POWERTOOLS_METRICS_DISABLED: 'true',
