@@ -172,11 +172,12 @@ function gathered({ rows, records, sender }: Outcomes, pause: (ms: number) => Pr
     };
   };
   const options = { max: 25, wait_ms: 3, schedule };
-  const put = gather<RetryRecord, undefined>(
-    // As BatchWriteItem: when one record is refused, all of them count as refused.
+  const putIfAbsent = gather<RetryRecord, boolean>(
     async (batch) => {
-      for (const record of batch) await records.put(record);
-      return batch.map(() => undefined);
+      const results: (boolean | GatheredError)[] = [];
+      for (const record of batch)
+        results.push(await records.putIfAbsent(record).catch((error) => new GatheredError(error)));
+      return results;
     },
     { ...options, hold: { sends, most_ms: RECORD_HOLD_MS } },
   );
@@ -190,7 +191,7 @@ function gathered({ rows, records, sender }: Outcomes, pause: (ms: number) => Pr
   );
   return {
     rows: { ...rows, settle: (row, change) => settle([row, change]) },
-    records: { ...records, put },
+    records: { ...records, putIfAbsent },
     sender: { ...sender, send: (delivery, signal) => sends.during(() => sender.send(delivery, signal)) },
   };
 }

@@ -128,6 +128,8 @@ export function retryRecord(changes: Partial<RetryRecord>): RetryRecord {
     trigger: 'sweep',
     requested_by: 'schedule',
     run_id: 'sweep-1',
+    // Of each claim of a worker of setUp(): it draws the same token.
+    claim_id: '000000',
     ...changes,
   };
 }

@@ -146,8 +146,8 @@ async function sendBatch(
     } catch (error) {
       const reason = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
       const unsure = open.map((one) => ({ ...one, reason }));
-      refused.push(...unsure.filter(({ message }) => message.enqueued_at !== undefined));
-      open = unsure.flatMap((one) => again(one) ?? []);
+      refused.push(...unsure.filter(isCopy));
+      open = unsure.filter((one) => !isCopy(one)).map(again);
     }
   }
   return [...refused, ...open];
@@ -158,11 +158,11 @@ async function sendBatch(
  * one dies before, so it gets a token; a copy has to keep its run, and is not sent again
  * (docs/decisions/delivery/claims-and-messages.md#0178).
  */
-function again(refused: RefusedMessage): RefusedMessage | undefined {
-  const { message } = refused;
-  if (message.enqueued_at !== undefined) return undefined;
+function again({ message, ...refused }: RefusedMessage): RefusedMessage {
   return { ...refused, message: { ...message, run_id: withToken(message.run_id, randomToken(Math.random)) } };
 }
+
+const isCopy = ({ message }: RefusedMessage) => message.enqueued_at !== undefined;
 
 /** The command without the retries of the SDK, which would send the same bodies again. */
 function once(command: SendMessageBatchCommand): SendMessageBatchCommand {

@@ -61,5 +61,6 @@ function unrecorded({ attempt, at, provider_message_id }: DeliveryEvent, row: No
     trigger: 'sweep',
     requested_by: 'schedule',
     run_id: 'sweep-unrecorded',
+    ...(row.claim_id && { claim_id: row.claim_id }),
   };
 }

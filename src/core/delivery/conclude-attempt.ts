@@ -124,7 +124,7 @@ async function recordInsistently(
 ): Promise<Settled | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      await records.put(record);
+      await recordOnce(record, records);
       return undefined;
     } catch (record_error) {
       const mayOwe = attempt.result?.ok === true && tries >= OWED_FROM_TRY;
@@ -135,6 +135,16 @@ async function recordInsistently(
       await pause(RECORD_PAUSE_MS * 2 ** tries);
     }
   }
+}
+
+/**
+ * A put that was given up may be applied at any time later, after an event has corrected the record. So none overwrites
+ * a record of the same claim; an older one is of a row that its writer has replaced since.
+ */
+async function recordOnce(record: RetryRecord, records: RecordStore): Promise<void> {
+  if (await records.putIfAbsent(record)) return;
+  const stored = await records.find(record.original_log_id, record.retry_attempt);
+  if (stored?.claim_id !== record.claim_id) await records.put(record);
 }
 
 /** The message for a retry that is near enough for SQS to delay it. */

@@ -9,7 +9,7 @@ const TRIGGERS: readonly unknown[] = ['sweep', 'manual', 'redrive'] satisfies Tr
 /** `record_due` of the row whose accepted attempt the record describes. */
 export function recordDue(record: RetryRecord): string {
   const { retry_attempt, retry_at, duration_ms, trigger, requested_by, run_id } = record;
-  const { response_code, response_message, provider_message_id } = record;
+  const { response_code, response_message, provider_message_id, claim_id } = record;
   return JSON.stringify({
     retry_attempt,
     retry_at,
@@ -20,6 +20,7 @@ export function recordDue(record: RetryRecord): string {
     response_code,
     response_message,
     provider_message_id,
+    claim_id,
   });
 }
 
@@ -54,7 +55,7 @@ export function owedRecord(row: NotificationRow): RetryRecord | undefined {
   };
 }
 
-const TEXTS = ['response_code', 'response_message', 'provider_message_id'] as const;
+const TEXTS = ['response_code', 'response_message', 'provider_message_id', 'claim_id'] as const;
 
 function textsOf(due: Readonly<Record<string, unknown>>): Pick<RetryRecord, (typeof TEXTS)[number]> {
   return Object.fromEntries(TEXTS.flatMap((name) => (typeof due[name] === 'string' ? [[name, due[name]]] : [])));

@@ -50,6 +50,7 @@ export function recordOf(attempt: RecordedAttempt): RetryRecord {
     ...(verdict.status === 'RETRY' && { next_retry_at: verdict.next_retry_at }),
     ...(verdict.status === 'RETRY' && !verdict.counted && { uncounted: true }),
     ...(verdict.status === 'FAILED' && { failure_reason: verdict.failure_reason }),
+    ...(row.claim_id && { claim_id: row.claim_id }),
   };
   return result?.ok === false ? { ...record, error_details: detailsThatFit(record, result.details) } : record;
 }

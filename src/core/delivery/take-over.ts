@@ -38,9 +38,13 @@ export async function takeOver(
   return alone ? settleAsDied(row, record, received, deps) : { outcome: { disposition: { do: 'isolate' } } };
 }
 
-/** A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. */
-function isOfClaim({ retry_at }: RetryRecord, { claim_until }: NotificationRow, { claim_ms }: TakeOverDeps): boolean {
-  return epochMs(retry_at) >= epochMs(claim_until ?? '') - claim_ms;
+/**
+ * A writer that replaces the row starts its attempts anew: an older record says nothing about this claim. Records of an
+ * earlier version name no claim, and their times decide, by the present length of a claim.
+ */
+function isOfClaim(record: RetryRecord, row: NotificationRow, { claim_ms }: TakeOverDeps): boolean {
+  if (record.claim_id !== undefined && row.claim_id) return record.claim_id === row.claim_id;
+  return epochMs(record.retry_at) >= epochMs(row.claim_until ?? '') - claim_ms;
 }
 
 /**

@@ -158,6 +158,8 @@ export interface RetryRecord {
   /** Absent in records from before there was this field. */
   readonly requested_by?: RequestedBy;
   readonly remedy?: string;
+  /** Of the claim whose attempt it is: a writer that replaces the row starts its attempts anew. */
+  readonly claim_id?: string;
   readonly run_id: string;
 }
 

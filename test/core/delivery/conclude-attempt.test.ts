@@ -33,9 +33,9 @@ function refusing(
   const world = setUp(() => answer, { pause: async (ms) => void pauses.push(ms) });
   const records = {
     ...world.deps.records,
-    put: async (record: Parameters<typeof world.deps.records.put>[0]) => {
+    putIfAbsent: async (record: Parameters<typeof world.deps.records.put>[0]) => {
       if (++puts <= times) throw error;
-      return world.deps.records.put(record);
+      return world.deps.records.putIfAbsent(record);
     },
   };
   const rows = {
@@ -101,6 +101,35 @@ describe('an attempt whose record RetryLog refuses', () => {
     const sent = { send_status: 'SUCCESS', sent_at: NOW.toISOString(), response_code: '200' } as const;
     expect(row).toEqual(settledRow(sent, ['work_queue']));
     expect(report).not.toHaveProperty('record_error');
+  });
+
+  it('is not overwritten by a put that was given up and is applied after an event has corrected it', async () => {
+    const late: (() => Promise<unknown>)[] = [];
+    const { deps, put, tables } = setUp(() => ACCEPTED);
+    const givenUp = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
+      return (...args: A): Promise<T> => {
+        if (late.length > 0) return call(...args);
+        late.push(() => call(...args));
+        return Promise.reject(new Error('no answer'));
+      };
+    };
+    const records = {
+      ...deps.records,
+      put: givenUp(deps.records.put),
+      putIfAbsent: givenUp(deps.records.putIfAbsent),
+    };
+    await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, records });
+    const bounced = { ...retryRecord({ error_type: 'INVALID_RECIPIENT' }) };
+    await deps.records.put(bounced);
+    await late[0]?.();
+    expect([...tables.retryLog.values()]).toEqual([bounced]);
+  });
+
+  it('overwrites one of a row that its writer has replaced since', async () => {
+    const { deliverOne, tables } = setUp(() => ACCEPTED);
+    await tables.records.put(retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs' }));
+    const { records } = await deliverOne();
+    expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200' })]);
   });
 
   it('is recorded at last when nothing was sent, too', async () => {

@@ -20,7 +20,7 @@ const refusal = {
 
 const recorded = (verdict: Verdict, result?: SendResult, more = {}) =>
   recordOf({
-    row: dueRow({ last_attempt: 1 }),
+    row: dueRow({ last_attempt: 1, claim_id: '000000' }),
     trigger: 'sweep',
     requested_by: 'schedule',
     run_id: 'sweep-1',

@@ -142,6 +142,23 @@ describe('an attempt whose worker recorded it and died', () => {
   });
 });
 
+describe('an attempt whose worker died while claims lasted longer than now', () => {
+  const old = { send_status: 'SENDING', claim_until: at(500).toISOString(), last_attempt: 1 } as const;
+  const record = retryRecord({ retry_at: at(-60_000).toISOString(), retry_status: 'SUCCESS', claim_id: 'theirs' });
+
+  it.each([
+    ['is delivered if its record names its claim', 'theirs', 0],
+    ['is made again if the record is of another claim, before the row was replaced', 'others', 1],
+  ])('%s', async (_, claim_id, sends) => {
+    const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }), {
+      claim_ms: 30_000,
+    });
+    await tables.records.put(record);
+    const { row } = await deliverOne(put(dueRow({ ...old, claim_id })), { receive_count: 2 });
+    expect([row?.send_status, deliveries.length]).toEqual(['SUCCESS', sends]);
+  });
+});
+
 describe('an attempt whose worker died before it recorded anything', () => {
   const lost = { send_status: 'SENDING', claim_until: at(500).toISOString(), claim_id: 'theirs' } as const;
   const DIED = retryRecord({
@@ -151,6 +168,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
       'The worker died before it recorded an outcome; the provider may or may not have taken the message.',
     error_details: '{}',
     next_retry_at: NOW.toISOString(),
+    claim_id: 'theirs',
   });
 
   it('is recorded as failed and counts; the next attempt follows at once', async () => {
@@ -180,7 +198,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
 
   it('is not recorded as died when an event records it at that moment', async () => {
     const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    const reported = retryRecord({ retry_status: 'SUCCESS', response_code: '250' });
+    const reported = retryRecord({ retry_status: 'SUCCESS', response_code: '250', claim_id: 'theirs' });
     let finds = 0;
     const records = {
       ...deps.records,

@@ -18,11 +18,12 @@ interface Ports {
  */
 export function gathered({ rows, records, sender }: Ports): Ports {
   const sends = new SendsUnderWay();
-  const put = gather<RetryRecord, undefined>(
+  const putIfAbsent = gather<RetryRecord, boolean>(
     async (batch) => {
-      // As BatchWriteItem: when one record is refused, all of them count as refused.
-      for (const record of batch) await records.put(record);
-      return batch.map(() => undefined);
+      const results: (boolean | GatheredError)[] = [];
+      for (const record of batch)
+        results.push(await records.putIfAbsent(record).catch((error) => new GatheredError(error)));
+      return results;
     },
     { max: 25, wait_ms: 3, hold: { sends, most_ms: RECORD_HOLD_MS }, schedule: inWorldTime },
   );
@@ -36,7 +37,7 @@ export function gathered({ rows, records, sender }: Ports): Ports {
   );
   return {
     rows: { ...rows, settle: (row, change: RowChange) => settle([row, change]) },
-    records: { ...records, put },
+    records: { ...records, putIfAbsent },
     sender: { ...sender, send: (delivery, signal) => sends.during(() => sender.send(delivery, signal)) },
   };
 }

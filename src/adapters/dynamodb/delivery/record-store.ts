@@ -1,18 +1,13 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored } from '../../../core/delivery/retry-record.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { expiresAt } from '../../../core/model/work/history-index.ts';
-import { gather, RECORD_HOLD_MS, SETTLE_WAIT_MS } from '../../batching/gather.ts';
+import { GatheredError, gather, RECORD_HOLD_MS, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { withinLimit } from '../../batching/time-limit.ts';
-import { MAX_WRITES, putItems } from '../table/batch.ts';
+import { executeStatements, insertStatement, MAX_STATEMENTS, MAX_WRITES, putItems } from '../table/batch.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
 
 /**
@@ -21,17 +16,24 @@ import { toItem, toRetryRecord } from '../table/item.ts';
  */
 export function createRecordStore(client: DynamoDBClient, table: string, sends?: SendsUnderWay): RecordStore {
   const itemOf = (record: RetryRecord) => toItem({ ...record, expires_at: expiresAt(new Date(record.retry_at)) });
+  const together = { wait_ms: SETTLE_WAIT_MS, keyOf: ({ retry_log_id }: RetryRecord) => retry_log_id };
   const put = gather<RetryRecord, void>(
     async (records) => {
       await inTime(putItems(client, table, records.map(itemOf)));
       return records.map(() => undefined);
     },
-    {
-      max: MAX_WRITES,
-      wait_ms: SETTLE_WAIT_MS,
-      hold: sends && { sends, most_ms: RECORD_HOLD_MS },
-      keyOf: ({ retry_log_id }) => retry_log_id,
+    { ...together, max: MAX_WRITES },
+  );
+  const insert = gather<RetryRecord, boolean>(
+    async (records) => {
+      const statements = records.map((record) => insertStatement(table, itemOf(record)));
+      const results = await inTime(executeStatements(client, statements));
+      return results.map((result) => {
+        if (result instanceof GatheredError || result.applied) return result instanceof GatheredError ? result : true;
+        return result.invalid === undefined ? false : new GatheredError(new Error(result.invalid));
+      });
     },
+    { ...together, max: MAX_STATEMENTS, hold: sends && { sends, most_ms: RECORD_HOLD_MS } },
   );
   const find: RecordStore['find'] = async (log_id, attempt) => {
     const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
@@ -42,21 +44,8 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
   return {
     put,
     async putIfAbsent(record) {
-      const command = new PutItemCommand({
-        TableName: table,
-        Item: itemOf(record),
-        ConditionExpression: 'attribute_not_exists(original_log_id)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      });
-      try {
-        await inTime(client.send(command));
-        return true;
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error;
-        // Emulators do not return the item of a failed condition; AWS does.
-        const { original_log_id, retry_attempt } = record;
-        return isStored(record, error.Item ? toRetryRecord(error.Item) : await find(original_log_id, retry_attempt));
-      }
+      if (await insert(record)) return true;
+      return isStored(record, await find(record.original_log_id, record.retry_attempt));
     },
     find,
   };

@@ -80,11 +80,6 @@ function textsIn(list: AttributeValue | undefined): string[] {
   return (list?.L ?? []).map(({ S = '' }) => S);
 }
 
-export function insertStatement(table: string, item: Item): BatchStatementRequest {
-  const columns = Object.keys(item).map((name) => `'${name}': ?`);
-  return { Statement: `INSERT INTO "${table}" VALUE {${columns.join(', ')}}`, Parameters: Object.values(item) };
-}
-
 /** Replaces the member's item, if it is the one of this version. */
 export function replaceStatement(table: string, member: StoredMember, version: number): BatchStatementRequest {
   const attributes = Object.entries(attributesOf(member));

@@ -13,12 +13,11 @@ import { leftAddresses } from '../../../core/newsletter/model/member-place.ts';
 import type { MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
 import { chunks } from '../../batching/chunks.ts';
 import { GatheredError } from '../../batching/gather.ts';
-import { executeStatements, getItems, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
+import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { createAddressFacts, factsColumns } from './address-facts.ts';
 import { readAddress, readAddresses } from './address-pages.ts';
 import {
-  insertStatement,
   markExpiry,
   markItem,
   memberItem,

@@ -76,6 +76,12 @@ export async function executeStatements(
   return results;
 }
 
+/** Puts an item of which there is none yet. */
+export function insertStatement(table: string, item: Item): BatchStatementRequest {
+  const columns = Object.keys(item).map((name) => `'${name}': ?`);
+  return { Statement: `INSERT INTO "${table}" VALUE {${columns.join(', ')}}`, Parameters: Object.values(item) };
+}
+
 /** Puts items into one table; throws when some stay unprocessed. */
 export async function putItems(client: DynamoDBClient, table: string, items: readonly Item[]): Promise<void> {
   let open: WriteRequest[] = items.map((Item) => ({ PutRequest: { Item } }));

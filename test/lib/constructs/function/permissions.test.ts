@@ -160,9 +160,10 @@ describe('a channel function', () => {
     // Successors.
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesLog/);
     expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesContent/);
-    // A record that must not replace another one (src/core/delivery/repair-record.ts).
-    expect(permissions.get('dynamodb:PutItem')).toMatch(/TablesRetryLog/);
-    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/PipelineState|DataKeys/);
+    // A record that must not replace another one (src/core/delivery/conclude-attempt.ts).
+    expect(permissions.get('dynamodb:PartiQLInsert')).toMatch(/TablesRetryLog/);
+    expect(permissions.get('dynamodb:PartiQLInsert')).not.toMatch(/TablesLog|TablesContent/);
+    expect(permissions.get('dynamodb:PutItem')).not.toMatch(/PipelineState|DataKeys|TablesRetryLog/);
   });
 
   it('reads and writes no item of PipelineState but breakers and budgets', () => {
