@@ -18,7 +18,10 @@ export interface EmailStatus {
   readonly phase: string;
   readonly submitted_at?: string;
   readonly counts: Readonly<
-    Record<'recipients' | 'pending' | 'submitted' | 'excluded' | 'failed' | 'uncertain' | 'delivered', number>
+    Record<
+      'recipients' | 'pending' | 'submitted' | 'excluded' | 'failed' | 'uncertain' | 'delivered' | 'unsubscribed',
+      number
+    >
   >;
   readonly excluded_by_reason: Readonly<Record<string, number>>;
   readonly failed_by_reason: Readonly<Record<string, number>>;
