@@ -1,4 +1,4 @@
-import { type ClockDeps, runClock } from '../../src/core/newsletter/lifecycle/clock.ts';
+import { type ClockDeps, runClock } from '../../src/core/newsletter/lifecycle/advance.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { parseEnv } from '../shared/runtime/env.ts';

@@ -4,8 +4,7 @@ import { createWarmingStore } from '../../src/adapters/dynamodb/newsletter/warmi
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { parsePrepareMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
-import { countEmail } from '../../src/core/newsletter/lifecycle/count.ts';
-import { type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
+import { countEmail, type StartDeps, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';

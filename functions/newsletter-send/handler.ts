@@ -6,8 +6,8 @@ import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts'
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
 import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import type { SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import { createLateExclusions } from '../../src/core/newsletter/sending/late-exclusions.ts';
-import { recordLate } from '../../src/core/newsletter/sending/record-late.ts';
+import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
+import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';

@@ -2,7 +2,7 @@ import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.t
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 import type { BulkAnswer, BulkCall } from '../../src/core/newsletter/model/provider.ts';
-import { createLateExclusions } from '../../src/core/newsletter/sending/late-exclusions.ts';
+import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { Pacer } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';

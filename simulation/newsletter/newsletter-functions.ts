@@ -1,11 +1,10 @@
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
-import { runClock } from '../../src/core/newsletter/lifecycle/clock.ts';
-import { countEmail } from '../../src/core/newsletter/lifecycle/count.ts';
-import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
+import { runClock } from '../../src/core/newsletter/lifecycle/advance.ts';
+import { countEmail, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
-import { recordLate } from '../../src/core/newsletter/sending/record-late.ts';
+import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
 import type { EventSourceOptions, QueueFunction } from '../models/event-source.ts';

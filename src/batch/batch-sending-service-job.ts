@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createDeploymentClients } from '../adapters/deployment/deployment-clients.ts';
 import { emailAccess, existingEmail, readEmailView } from '../adapters/deployment/email-access.ts';
 import { findDeployment } from '../adapters/deployment/find-deployment.ts';
-import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/request-start.ts';
+import { requestStart, type StartRequest } from '../core/newsletter/lifecycle/operate.ts';
 import { describeError } from '../terminal/errors.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { processTerminal } from '../terminal/terminal.ts';

@@ -104,7 +104,7 @@ const SCENARIOS: Readonly<Record<string, () => Promise<readonly CommandLine[]>>>
   'emails retry': async () => [['emails', 'retry', await email({ status: 'failed', error: 'x' })]],
   'emails pause': async () => [['emails', 'pause', await email()]],
   'emails resume': async () => [['emails', 'resume', await email({ paused: true })]],
-  'emails cancel': async () => [['emails', 'cancel', await email()]],
+  'emails cancel': async () => [['emails', 'cancel', await email({ status: 'submitting' })]],
   'emails recipients': async () => [['emails', 'recipients', await email(), '--state', 'failed', '--addresses']],
   'emails resolve': async () => [
     ['emails', 'resolve', await email({ status: 'submitted' }), '--leave'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
+import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
 import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import { Auditor } from '../support/newsletter/faults/auditor.ts';
@@ -70,6 +70,7 @@ const step = fc.record({
     'resend',
     'leave',
     'start',
+    'cancel',
     'kill',
     'show_again',
     'unsubscribe',
@@ -99,6 +100,9 @@ async function take(world: NewsletterWorld, auditor: Auditor, action: Step): Pro
       return;
     case 'leave':
       await world.operate((deps) => resolveEmail(email_id, 'leave', deps));
+      return;
+    case 'cancel':
+      await world.operate((deps) => cancelEmail(email_id, deps));
       return;
     case 'kill':
       world.killOne();
@@ -137,7 +141,12 @@ async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly St
     if (email?.paused) await world.operate((deps) => resumeEmail(world.email_id, deps));
     if (email?.status === 'failed' && world.members.length > 0)
       await world.operate((deps) => retryEmail(world.email_id, deps));
-    if (!world.isBusy && (email?.status === 'submitted' || (email?.status === 'failed' && world.members.length === 0)))
+    if (
+      !world.isBusy &&
+      (email?.status === 'submitted' ||
+        email?.status === 'cancelled' ||
+        (email?.status === 'failed' && world.members.length === 0))
+    )
       return;
     await pass(60, world, auditor);
   }
@@ -150,6 +159,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
       deaths: 0,
       unanswered: 0,
       failed_batches: 0,
+      cancelled: 0,
       storage_retries: 0,
       resent: 0,
       waiting: 0,
@@ -175,6 +185,7 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
           const counts = await auditor.checkEnd();
           for (const [state, count] of Object.entries(counts)) ends[state as keyof typeof ends] += count;
           seen.deaths += world.deaths;
+          seen.cancelled += counts.excluded > 0 && (await world.view()).email?.status === 'cancelled' ? 1 : 0;
           seen.unanswered += world.provider.unanswered;
           seen.failed_batches += world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED')) ? 1 : 0;
           seen.storage_retries += world.log.some((line) => line.startsWith('[BULK_EMAIL_DB_RETRY]')) ? 1 : 0;

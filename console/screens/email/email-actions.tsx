@@ -33,7 +33,12 @@ const WORDS: Readonly<Record<Decision, Words>> = {
     command: 'emails pause',
   },
   resume: { name: 'Resume', does: 'It goes on where it stopped.', done: 'It goes on.', command: 'emails resume' },
-  cancel: { name: 'Cancel', does: 'It is not sent to anybody.', done: 'It is cancelled.', command: 'emails cancel' },
+  cancel: {
+    name: 'Cancel',
+    does: 'It is sent to nobody else; calls under way end.',
+    done: 'It is cancelled.',
+    command: 'emails cancel',
+  },
   resend: {
     name: 'Resend to uncertain',
     does: 'Sends to recipients whose outcome nobody knows. Some of them may get it twice. Those of the last minutes wait, as SES may still tell of them.',

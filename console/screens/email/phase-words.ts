@@ -11,7 +11,8 @@ const PHASES: Readonly<Record<EmailPhase, { readonly name: string; readonly tone
   paused: { name: 'Paused', tone: 'wait', meaning: 'An operator paused it.' },
   submitted: { name: 'Submitted', tone: 'good', meaning: 'Nothing is left to send.' },
   failed: { name: 'Failed', tone: 'bad', meaning: 'Something was not sent; it can be retried.' },
-  cancelled: { name: 'Cancelled', tone: 'none', meaning: 'It was cancelled before it began.' },
+  cancelling: { name: 'Cancelling', tone: 'busy', meaning: 'Whoever was not sent to is being excluded.' },
+  cancelled: { name: 'Cancelled', tone: 'none', meaning: 'It was cancelled; nobody else gets it.' },
 };
 
 export function phaseWord(phase: EmailPhase) {
@@ -34,6 +35,7 @@ const REASONS: Readonly<Record<string, string>> = {
   suppressed: 'The address bounced, complained, or was suppressed; an operator can lift a suppression.',
   repeated_address: 'Another member with the address gets it: nothing to do.',
   malformed_address: 'Correct the member’s address; the next e-mail reaches it.',
+  cancelled: 'The e-mail was cancelled before their turn: nothing to do.',
   unsubscribed: 'The member left while it was sent: nothing to do.',
   message_rejected: 'SES refused this one: look at the member’s address and values.',
 };

@@ -62,7 +62,7 @@ export function emailPaths(): Json {
       ['retry', 'Send what a failed email has not submitted'],
       ['pause', 'Stop giving out batches'],
       ['resume', 'Go on with a paused email'],
-      ['cancel', 'Take back an email of which nothing was begun yet'],
+      ['cancel', 'End an email: whoever has not been sent to is excluded, with the reason `cancelled`'],
     ]),
     '/v1/emails/{email_id}/test': {
       post: withBody('testEmail', 'Send the email to up to 10 addresses with sample values, and count none', {

@@ -1,10 +1,11 @@
 import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
-import { type AnswerFacts, classify } from '../../core/delivery/policy/classification.ts';
+import { classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
 import { convertContent } from '../content/convert-content.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
 import { parseRetryAfter } from '../http/retry-after.ts';
+import { sdkFacts } from '../http/sdk-error.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { fromHeader, mailbox } from './address.ts';
 import { bodyOf, subjectOf } from './body.ts';
@@ -77,7 +78,7 @@ const DENIAL = /not authorized to perform.*/is;
 /** @throws any error that comes neither from the SDK nor from the network: it is a defect of our code */
 function refusalOf(error: unknown, { content, at }: Delivery): Refused {
   if (!(error instanceof Error)) throw error;
-  const { status, code, text, retryAfter } = factsOf(error);
+  const { status, code, text, retryAfter } = sdkFacts(error);
   if (status === undefined && classify({ code }, EMAIL_RULES) === 'UNKNOWN' && !('code' in error)) throw error;
   // The words before it name our role. The right is what an operator needs, and an excerpt could cut it off.
   const [denial] = DENIAL.exec(text) ?? [];
@@ -93,29 +94,5 @@ function refusalOf(error: unknown, { content, at }: Delivery): Refused {
     message: status === undefined ? `SES could not be reached (${code})` : answered,
     ...(delay !== undefined && { retry_after_ms: delay }),
     details: { code, ...(status !== undefined && { status, text: excerpt }) },
-  };
-}
-
-interface SdkFacts extends AnswerFacts {
-  readonly code: string;
-  readonly text: string;
-  readonly retryAfter: string | undefined;
-}
-
-/** A service error has SES's code as its name. A network error has Node's code, sometimes only in its cause. */
-function factsOf(error: Error): SdkFacts {
-  const { $metadata, $response, code, cause } = error as Error & {
-    $metadata?: { httpStatusCode?: number };
-    $response?: { headers?: Record<string, string> };
-    code?: unknown;
-  };
-  const status = $metadata?.httpStatusCode;
-  const inner = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  const nodeCode = [code, inner].find((value) => typeof value === 'string');
-  return {
-    code: status === undefined ? String(nodeCode ?? error.name) : error.name,
-    text: error.message,
-    retryAfter: $response?.headers?.['retry-after'],
-    ...(status !== undefined && { status }),
   };
 }

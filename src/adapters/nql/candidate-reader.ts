@@ -1,5 +1,4 @@
-import { type Audience, candidates, countAudience } from '../../core/newsletter/audience/candidates.ts';
-import { openCandidate } from '../../core/newsletter/audience/open-candidate.ts';
+import { type Audience, candidates, countAudience, openCandidate } from '../../core/newsletter/audience/candidates.ts';
 import { segmentMatcher } from '../../core/newsletter/audience/segment.ts';
 import type { Email } from '../../core/newsletter/model/email.ts';
 import type { MemberStore, Sealing } from '../../core/newsletter/model/ports.ts';

@@ -11,6 +11,7 @@ import type {
 } from '../../core/newsletter/model/provider.ts';
 import { fromHeader, mailbox } from '../email/address.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
+import { sdkFacts } from '../http/sdk-error.ts';
 import { CALL_RULES, classOf, ENTRY_RULES } from './refusal-rules.ts';
 import { entryData, templateOf } from './template.ts';
 
@@ -70,7 +71,7 @@ function entryAnswer(result: BulkEmailEntryResult, call: BulkCall): EntryAnswer 
 
 /** Errors that come neither from SES nor from the network are defects of our code: nothing was sent. */
 function callAnswer(error: unknown, call: BulkCall): BulkAnswer {
-  const { code, text, status, fromNetwork } = factsOf(error);
+  const { code, text, status, fromNetwork } = sdkFacts(error);
   const kind = classOf({ code, text, ...(status !== undefined && { status }) }, CALL_RULES, undefined);
   if (kind === undefined && status === undefined && !fromNetwork) {
     return { kind: 'refused', refusal: refusal('settings', { code: 'defect', text }, call) };
@@ -101,23 +102,4 @@ function refusal(kind: Refusal['class'], { code, text, status }: Facts, { entrie
 function snakeCase(code: string): string {
   const name = code.replace(/Exception$/, '');
   return (/[a-z]/.test(name) ? name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_') : name).toLowerCase();
-}
-
-/** A service error has SES's code as its name. A network error has Node's code, sometimes only in its cause. */
-function factsOf(error: unknown): { code: string; text: string; status?: number; fromNetwork: boolean } {
-  if (!(error instanceof Error)) return { code: 'Unknown', text: String(error), fromNetwork: false };
-  const { $metadata, code, cause } = error as Error & {
-    $metadata?: { httpStatusCode?: number };
-    code?: unknown;
-  };
-  const status = $metadata?.httpStatusCode;
-  const inner = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  const nodeCode = [code, inner].find((value) => typeof value === 'string');
-  const aborted = error.name === 'AbortError' || error.name === 'TimeoutError';
-  return {
-    code: status === undefined ? String(nodeCode ?? error.name) : error.name,
-    text: error.message,
-    fromNetwork: nodeCode !== undefined || aborted,
-    ...(status !== undefined && { status }),
-  };
 }

@@ -145,9 +145,9 @@ function actionsIn(phase: EmailPhase): EmailAction[] {
     case 'preparing':
     case 'sending':
     case 'waiting':
-      return ['pause'];
+      return ['pause', 'cancel'];
     case 'paused':
-      return ['resume'];
+      return ['resume', 'cancel'];
     case 'failed':
       return ['retry'];
     default:

@@ -25,7 +25,7 @@ const DECISIONS: readonly Decision[] = [
   { name: 'retry', what: 'send what a failed e-mail has not submitted', run: retryEmail },
   { name: 'pause', what: 'stop giving out batches; those in progress stop within seconds', run: pauseEmail },
   { name: 'resume', what: 'go on with a paused e-mail', run: resumeEmail },
-  { name: 'cancel', what: 'take back an e-mail of which nothing was begun yet', run: cancelEmail },
+  { name: 'cancel', what: 'end an e-mail: nobody gets it who has not been sent to yet', run: cancelEmail },
 ];
 
 interface ResolveOptions {

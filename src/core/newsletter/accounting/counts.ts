@@ -43,7 +43,8 @@ export interface EmailCounts extends StateCounts {
  */
 export function countsOf(email: Email, batches: readonly Batch[]): EmailCounts {
   if (email.prepared === undefined) {
-    const recipients = email.email_count ?? 0;
+    // One that was cancelled before has nobody to send to.
+    const recipients = email.status === 'cancelled' ? 0 : (email.email_count ?? 0);
     return { ...NO_RECIPIENTS, recipients, pending: recipients };
   }
   const sum = addCounts(batches.map(({ counts }) => counts));

@@ -1,5 +1,5 @@
-import { hasUnsubscribed, type SegmentSubject, type StoredMember } from '../model/member.ts';
-import type { AddressEntry, MemberStore } from '../model/ports.ts';
+import { hasUnsubscribed, type MemberIdentity, type SegmentSubject, type StoredMember } from '../model/member.ts';
+import type { AddressEntry, MemberStore, Sealing } from '../model/ports.ts';
 import type { ExclusionReason } from '../model/recipient-state.ts';
 
 /** Whom an email is for. */
@@ -77,4 +77,23 @@ export async function countAudience(
   }
   const excluded = Object.values(excluded_by_reason).reduce((sum, count) => sum + count, 0);
   return { recipients, excluded, excluded_by_reason };
+}
+
+/** A candidate with its address and name. */
+export interface OpenedCandidate extends Omit<Candidate, 'excluded'> {
+  readonly identity: MemberIdentity;
+  readonly excluded?: ExclusionReason;
+}
+
+/**
+ * Decrypts a candidate. An address that was well-formed when the member was stored, and is not any more, is excluded
+ * instead of failing a call for the 49 others.
+ */
+export async function openCandidate(
+  { member, excluded }: Candidate,
+  sealing: Pick<Sealing, 'openMember' | 'mailbox'>,
+): Promise<OpenedCandidate> {
+  const identity = await sealing.openMember(member);
+  const reason = excluded ?? (sealing.mailbox(identity.email) === undefined ? 'malformed_address' : undefined);
+  return { member, identity, ...(reason && { excluded: reason }) };
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../model/time.ts';
-import { changeState } from '../accounting/change-state.ts';
+import { changeState, refreshBatch } from '../accounting/change-state.ts';
 import { acceptUncertain, rejectSubmitted } from '../accounting/chunk-changes.ts';
-import { refreshBatch } from '../accounting/refresh-batch.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import { CHUNK_SIZE } from '../model/chunk.ts';
 import { type BatchEvents, type EventKind, hasBit, withBits } from '../model/delivery-bits.ts';

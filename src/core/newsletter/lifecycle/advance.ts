@@ -1,12 +1,12 @@
 import { type Clock, isoAfter } from '../../model/time.ts';
-import { batchId } from '../model/batch.ts';
-import type { Email } from '../model/email.ts';
+import { countsOf, sentBatches } from '../accounting/counts.ts';
+import { type Batch, batchId } from '../model/batch.ts';
+import { BULK_EMAIL_SEND_FAILED, type Email } from '../model/email.ts';
 import type { PrepareMessage, SendMessage } from '../model/email-message.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { JobLog } from '../model/job-log.ts';
 import type { BatchStore, Change, EmailStore, NewsletterQueues } from '../model/ports.ts';
-import { endOf } from './end.ts';
-import { withNextAt } from './next-at.ts';
+import { withNextAt } from './lock.ts';
 import { type DoneSlot, planSlots } from './plan-slots.ts';
 
 export interface AdvanceDeps {
@@ -114,4 +114,80 @@ function report({ email_id, status, error, failed_recipients = 0 }: Email, befor
 
 function idle(): Plan {
   return { change: withNextAt({}, undefined), given: {} };
+}
+
+/**
+ * The end of a sending: submitted when nothing is left that `retry` would send, whatever became of single recipients.
+ * Otherwise failed, and the failed batches can be sent again (障害時対応). Cancelled where an operator ended it.
+ */
+export function endOf(email: Email, batches: readonly Batch[], now: Date): Change<Email> {
+  const failed = sentBatches(batches).filter(({ status }) => status === 'failed');
+  const over = ['claim_id', 'claim_until', 'next_batch', 'next_batch_at', 'silence', 'hung_at'] as const;
+  const counts = countsOf(email, batches);
+  const ended = { paused: false, slots: {}, ...(counts.failed > 0 && { failed_recipients: counts.failed }) } as const;
+  if (email.cancelled_at !== undefined)
+    return withNextAt({ ...ended, status: 'cancelled' }, undefined, [...over, 'error', 'error_code']);
+  if (failed.length === 0) {
+    const set = { ...ended, status: 'submitted', submitted_at: email.submitted_at ?? now.toISOString() } as const;
+    return withNextAt(set, undefined, [...over, 'error', 'error_code']);
+  }
+  const { recipients, submitted, uncertain, pending } = counts;
+  const cause = failed[0]?.error_message ?? 'The provider refused it.';
+  // Mails of calls that were not answered may have been sent.
+  const extent = submitted + uncertain > 0 ? 'The email was partially sent' : 'The email was not sent';
+  const error =
+    `${extent}: ${pending} of ${recipients} recipients in ${failed.length} ${failed.length === 1 ? 'batch' : 'batches'} ` +
+    `were not sent. ${cause} Mend the cause, then retry the email: only what is missing is sent.`;
+  return withNextAt({ ...ended, status: 'failed', error, error_code: BULK_EMAIL_SEND_FAILED }, undefined, over);
+}
+
+/**
+ * Lets the sending of an email go on after one of its batches has something to send again: a refusal that was recorded
+ * late, or an operator who resends. The row is changed in any case, so that an end that was decided before the change of
+ * the batch does not happen. A failed email waits for `retry`.
+ */
+export async function reopen(email_id: string, deps: AdvanceDeps): Promise<void> {
+  if (await markOpen(email_id, deps, 0)) await advance(email_id, deps);
+}
+
+/** @param wait_ms until the clock looks at the email */
+export async function markOpen(
+  email_id: string,
+  { emails, clock }: Pick<AdvanceDeps, 'emails' | 'clock'>,
+  wait_ms: number,
+): Promise<boolean> {
+  for (;;) {
+    const email = await emails.read(email_id);
+    // A cancelled one excludes who turns up; one that was cancelled before its recipients were frozen has none.
+    const open = email?.status === 'cancelled' ? email.prepared !== undefined : email?.status !== 'failed';
+    if (email === undefined || email.status === 'pending' || !open) return false;
+    const change = withNextAt({ status: 'submitting' }, isoAfter(clock(), wait_ms));
+    if ((await emails.change(email, change)) !== undefined) return true;
+  }
+}
+
+export interface ClockDeps extends AdvanceDeps {
+  readonly emails: AdvanceDeps['emails'] & Pick<EmailStore, 'due'>;
+}
+
+/** Emails that one run of the clock looks at. */
+const MOST = 200;
+
+/**
+ * Runs each minute: whatever got lost (a schedule, a message, a sender, a preparation) leaves its email in the active
+ * index past its time. One email that fails does not hold up the others.
+ */
+export async function runClock(deps: ClockDeps): Promise<{ readonly advanced: number; readonly failed: number }> {
+  let failed = 0;
+  const due = await deps.emails.due(deps.clock().toISOString(), MOST);
+  for (const { email_id } of due) {
+    try {
+      await advance(email_id, deps);
+    } catch (error) {
+      failed += 1;
+      const name = error instanceof Error ? error.name : 'unknown error';
+      deps.log.warn(`Email ${email_id} could not be advanced`, { email_id, error: name });
+    }
+  }
+  return { advanced: due.length - failed, failed };
 }

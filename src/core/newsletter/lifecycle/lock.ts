@@ -1,12 +1,9 @@
-import type { Clock } from '../../model/time.ts';
-import { epochMs, isoAfter } from '../../model/time.ts';
+import { type Clock, epochMs, isoAfter } from '../../model/time.ts';
 import { sentBatches } from '../accounting/counts.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Email } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
 import type { BatchStore, Change, EmailStore } from '../model/ports.ts';
-import { AT_ONCE, groupsOf } from '../storage/in-groups.ts';
-import { withNextAt } from './next-at.ts';
 
 export interface LockDeps {
   readonly emails: Pick<EmailStore, 'read' | 'change'>;
@@ -85,4 +82,25 @@ async function resetBatch(batch: Batch, { batches, limits }: LockDeps): Promise<
     if (changed !== undefined) return;
     found = await batches.read(batch.email_id, batch.batch_id);
   }
+}
+
+/** Changes of storage that one request makes at once: enough for a million recipients in seconds, few enough to throttle none. */
+export const AT_ONCE = 20;
+
+/** The items in groups of at most `size`, in order. */
+export function groupsOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+/** Partition of the active index: emails for which something has to be done. */
+const ACTIVE = 'active';
+
+/** The change, and when the clock has to look at the email again; undefined: nothing has to be done. */
+export function withNextAt(
+  set: Change<Email>['set'],
+  next_at: string | undefined,
+  remove: readonly (keyof Email)[] = [],
+): Change<Email> {
+  if (next_at === undefined) return { set, remove: [...remove, 'next_at', 'active'] };
+  return { set: { ...set, next_at, active: ACTIVE }, remove };
 }

@@ -2,8 +2,7 @@ import { Problem } from '../../model/problem.ts';
 import type { Email, EmailStatus } from '../model/email.ts';
 import type { Change, Schedules } from '../model/ports.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
-import { type LockDeps, lockEmail } from './lock.ts';
-import { withNextAt } from './next-at.ts';
+import { type LockDeps, lockEmail, withNextAt } from './lock.ts';
 
 export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & LockDeps['batches'];
@@ -13,8 +12,12 @@ export interface OperateDeps extends Omit<AdvanceDeps, 'batches'> {
 
 /** Stops giving out batches; those in progress stop within seconds, between two calls. @throws Problem */
 export async function pauseEmail(email_id: string, deps: OperateDeps): Promise<Email> {
-  return change(email_id, deps, 'paused', ({ status, paused }) =>
-    status === 'pending' || status === 'submitting' ? (paused ? 'done' : { set: { paused: true } }) : undefined,
+  return change(email_id, deps, 'paused', ({ status, paused, cancelled_at }) =>
+    cancelled_at === undefined && (status === 'pending' || status === 'submitting')
+      ? paused
+        ? 'done'
+        : { set: { paused: true } }
+      : undefined,
   );
 }
 
@@ -29,14 +32,22 @@ export async function resumeEmail(email_id: string, deps: OperateDeps): Promise<
   return (await advance(email_id, deps)) ?? email;
 }
 
-/** Takes back an email of which nothing was begun yet. @throws Problem */
+/**
+ * Ends an email: nobody gets it from then on but by calls that are under way. Where recipients are frozen already, they
+ * are excluded batch by batch, and the email is `cancelled` when all are. @throws Problem
+ */
 export async function cancelEmail(email_id: string, deps: OperateDeps): Promise<Email> {
-  const email = await change(email_id, deps, 'cancelled', ({ status }) => {
-    if (status === 'cancelled') return 'done';
-    return status === 'pending' ? withNextAt({ status: 'cancelled', paused: false }, undefined) : undefined;
+  const email = await change(email_id, deps, 'cancelled', ({ status, prepared, cancelled_at }) => {
+    if (status === 'cancelled' || cancelled_at !== undefined) return 'done';
+    if (status !== 'pending' && status !== 'submitting') return undefined;
+    const now = deps.clock().toISOString();
+    if (prepared !== undefined) return withNextAt({ cancelled_at: now, paused: false }, now);
+    // Without its claim a preparation writes nothing more.
+    const set = { status: 'cancelled', cancelled_at: now, paused: false } as const;
+    return withNextAt(set, undefined, ['claim_id', 'claim_until', 'preparation']);
   });
   await deps.schedules.remove(email_id);
-  return email;
+  return (await advance(email_id, deps)) ?? email;
 }
 
 /** Sends again what a failed email has not submitted (部分失敗時). @throws Problem */
@@ -77,13 +88,16 @@ async function read(email_id: string, { emails }: OperateDeps): Promise<Email> {
 
 const WHAT_IS_RIGHT: Readonly<Record<EmailStatus, string>> = {
   pending: 'It can be paused, resumed or cancelled.',
-  submitting: 'It can be paused or resumed.',
+  submitting: 'It can be paused, resumed or cancelled.',
   submitted: 'It is never sent again; only its uncertain recipients can be resolved.',
   failed: 'It can be retried: only what was not submitted is sent.',
   cancelled: 'Publish it anew to send it.',
 };
 
-function wrongState({ email_id, status }: Email, verb: string): Problem {
+function wrongState({ email_id, status, cancelled_at }: Email, verb: string): Problem {
+  if (status === 'submitting' && cancelled_at !== undefined) {
+    return new Problem('conflict', `The email ${email_id} is being cancelled, so it cannot be ${verb}.`);
+  }
   return new Problem(
     'conflict',
     `The email ${email_id} is ${status}, so it cannot be ${verb}. ${WHAT_IS_RIGHT[status]}`,
@@ -97,4 +111,30 @@ export function nobodyYet({ email_id, status }: Email): Problem {
 
 function changedMeanwhile(email_id: string): Problem {
   return new Problem('conflict', `The email ${email_id} was changed by another request. Read its status, then decide.`);
+}
+
+export type StartRequest =
+  | { readonly result: 'started' }
+  /** Why nothing is to be started (実行可否判定). */
+  | { readonly result: 'skipped'; readonly reason: string };
+
+/**
+ * Asks for the job of an email: one that is pending is started, one that failed is retried, another one is skipped. The
+ * function that prepares emails does the work, and takes the lock. @throws Problem not-found
+ */
+export async function requestStart(email_id: string, deps: OperateDeps): Promise<StartRequest> {
+  const email = await deps.emails.read(email_id);
+  if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
+  const { status, paused, scheduled_at } = email;
+  if (status === 'failed') {
+    await retryEmail(email_id, deps);
+    return { result: 'started' };
+  }
+  if (status !== 'pending') return { result: 'skipped', reason: `The email is ${status} already.` };
+  if (paused) return { result: 'skipped', reason: 'The email is paused. Resume it first.' };
+  if ((scheduled_at ?? '') > deps.clock().toISOString()) {
+    return { result: 'skipped', reason: `The email is scheduled for ${scheduled_at}.` };
+  }
+  await deps.queues.prepare({ version: 1, kind: 'start', email_id });
+  return { result: 'started' };
 }

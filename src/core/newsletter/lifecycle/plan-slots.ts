@@ -2,8 +2,7 @@ import { epochMs, isoAfter } from '../../model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../model/batch.ts';
 import type { Email, Slot } from '../model/email.ts';
 import type { JobLimits } from '../model/job-limits.ts';
-import { withNextAt } from './next-at.ts';
-import { paceOf } from './pace.ts';
+import { withNextAt } from './lock.ts';
 
 /** A slot whose sender has ended. */
 export interface DoneSlot {
@@ -47,7 +46,7 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
   for (const [slot, taken] of Object.entries(email.slots)) {
     const batch = held.get(slot);
     if (done?.slot === slot && done.batch_id === taken.batch_id) continue;
-    if (batch === undefined || !isInWork(batch, at)) continue;
+    if (batch === undefined || !isInWork(batch, at, email)) continue;
     const alive = batch.claim_until !== undefined && batch.claim_until > at;
     const repeat_at = repeatAt(taken, batch, limits);
     const lost = !alive && repeat_at <= at;
@@ -59,15 +58,18 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
     const look_at = lost ? repeatAt({ ...taken, since: at, given_at }, batch, limits) : repeat_at;
     times.push(alive ? (batch.claim_until ?? at) : look_at);
   }
-  const waiting = batches.filter((batch) => isWaiting(batch, next));
+  const isCancelled = email.cancelled_at !== undefined;
+  const waiting = batches.filter((batch) => isWaiting(batch, next, isCancelled));
   const { silence } = email;
-  const hold = latest(latest(email.next_batch_at, done?.hold_until), silence?.until);
+  // What is only to be closed waits for nothing.
+  const hold = isCancelled ? undefined : latest(latest(email.next_batch_at, done?.hold_until), silence?.until);
   let next_batch_at = hold;
   let next_batch = email.next_batch ?? 0;
   if (!email.paused) {
-    const due = waiting.filter((batch) => dueAt(batch) <= at);
+    const due = waiting.filter((batch) => dueAt(batch, isCancelled) <= at);
     // While the provider answers nobody, one batch at a time probes it.
-    const most = silence?.until === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
+    const most =
+      isCancelled || silence?.until === undefined ? limits.concurrency : Object.keys(next).length > 0 ? 0 : 1;
     for (let i = 0; i < most; i++) {
       const slot = String(i);
       const batch = next[slot] === undefined && (next_batch_at ?? '') <= at ? due.shift() : undefined;
@@ -76,9 +78,11 @@ export function planSlots(email: Email, batches: readonly Batch[], { held, done,
       given[slot] = batch.batch_id;
       times.push(isoAfter(now, limits.sender_claim_ms));
       next_batch = Math.max(next_batch, Number(batch.batch_id) + 1);
-      next_batch_at = paceOf(email, waiting.length - i, now) ?? next_batch_at;
+      if (!isCancelled) next_batch_at = paceOf(email, waiting.length - i, now) ?? next_batch_at;
     }
-    const left = waiting.filter((batch) => !Object.values(given).includes(batch.batch_id)).map(dueAt);
+    const left = waiting
+      .filter((batch) => !Object.values(given).includes(batch.batch_id))
+      .map((batch) => dueAt(batch, isCancelled));
     const earliest = left.sort()[0];
     const free = Object.keys(next).length < most;
     if (free && earliest !== undefined) times.push(latest(earliest, next_batch_at) ?? earliest);
@@ -105,20 +109,33 @@ function repeatAt({ since, given_at = since }: Slot, { status, claim_until }: Ba
 }
 
 /** A batch keeps its slot until it is done or waits for a time. */
-function isInWork({ status, not_before }: Batch, at: string): boolean {
+function isInWork({ status, not_before }: Batch, at: string, { cancelled_at }: Email): boolean {
+  if (cancelled_at !== undefined) return status !== 'submitted';
   return status === 'submitting' || (status === 'pending' && (not_before ?? '') <= at);
 }
 
-function isWaiting({ batch_id, status }: Batch, slots: Readonly<Record<string, Slot>>): boolean {
-  const open = status === 'pending' || status === 'submitting';
+function isWaiting({ batch_id, status }: Batch, slots: Readonly<Record<string, Slot>>, isCancelled: boolean): boolean {
+  const open = status === 'pending' || status === 'submitting' || (isCancelled && status === 'failed');
   return open && batch_id !== EXCLUDED_BATCH && !Object.values(slots).some((slot) => slot.batch_id === batch_id);
 }
 
 /** A batch in work without a slot is waited for until its sender must have ended. */
-function dueAt({ status, not_before, claim_until }: Batch): string {
-  return (status === 'submitting' ? claim_until : not_before) ?? '';
+function dueAt({ status, not_before, claim_until }: Batch, isCancelled: boolean): string {
+  if (status === 'submitting') return claim_until ?? '';
+  return isCancelled ? '' : (not_before ?? '');
 }
 
 function latest(a: string | undefined, b: string | undefined): string | undefined {
   return a === undefined || (b !== undefined && b > a) ? b : a;
+}
+
+/**
+ * When the batch after this one may begin: the batches that are left are spread over what is left of the delivery window
+ * (配信デッドライン). A pause or a late start shortens the steps; after the deadline there are none.
+ * @param left batches that are not begun yet, the one that begins now included
+ */
+export function paceOf({ delivery_deadline }: Email, left: number, now: Date): string | undefined {
+  if (delivery_deadline === undefined) return undefined;
+  const rest = Date.parse(delivery_deadline) - now.getTime();
+  return new Date(now.getTime() + (rest <= 0 ? 0 : rest / Math.max(1, left))).toISOString();
 }

@@ -1,19 +1,18 @@
 import { Problem } from '../../model/problem.ts';
 import { epochMs, isoAfter } from '../../model/time.ts';
-import { changeState } from '../accounting/change-state.ts';
+import { changeState, refreshBatch } from '../accounting/change-state.ts';
 import { acceptUncertain, type NextState, resolveUncertain, undecidedIn } from '../accounting/chunk-changes.ts';
 import { countChunks, sentBatches } from '../accounting/counts.ts';
-import { refreshBatch } from '../accounting/refresh-batch.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ChunkState } from '../model/chunk.ts';
 import { hasBit } from '../model/delivery-bits.ts';
 import type { Email } from '../model/email.ts';
 import type { Resolution, SendMessage } from '../model/email-message.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../model/ports.ts';
-import { groupsOf } from '../storage/in-groups.ts';
 import type { AdvanceDeps } from './advance.ts';
+import { markOpen, reopen } from './advance.ts';
+import { groupsOf } from './lock.ts';
 import { nobodyYet } from './operate.ts';
-import { markOpen, reopen } from './reopen.ts';
 
 export interface ResolveDeps extends Omit<AdvanceDeps, 'batches'> {
   readonly batches: AdvanceDeps['batches'] & Pick<BatchStore, 'change'>;
@@ -84,6 +83,12 @@ export async function resolveEmail(email_id: string, action: Resolution, deps: R
   const email = await deps.emails.read(email_id);
   if (email === undefined) throw new Problem('not-found', `There is no email ${email_id}.`);
   if (email.prepared === undefined) throw nobodyYet(email);
+  if (action === 'resend' && email.cancelled_at !== undefined) {
+    throw new Problem(
+      'conflict',
+      `The email ${email_id} was cancelled: nobody is sent to again. Leave them as they are.`,
+    );
+  }
   return resolveFrom({ email, action, seen_at }, '', deps);
 }
 

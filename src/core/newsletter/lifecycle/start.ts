@@ -1,12 +1,12 @@
+import type { Clock } from '../../model/time.ts';
 import type { Email } from '../model/email.ts';
 import type { BatchStore, EmailStore } from '../model/ports.ts';
 import { LeaseLostError } from '../preparation/lease.ts';
-import type { PrepareDeps } from '../preparation/ports.ts';
+import type { CandidateReader, PrepareDeps } from '../preparation/ports.ts';
 import { prepare } from '../preparation/prepare.ts';
 import { retryStorage } from '../storage/retry-storage.ts';
 import { type AdvanceDeps, advance } from './advance.ts';
-import { lockEmail } from './lock.ts';
-import { withNextAt } from './next-at.ts';
+import { lockEmail, withNextAt } from './lock.ts';
 
 export interface StartDeps extends Omit<PrepareDeps, 'emails' | 'batches'>, Omit<AdvanceDeps, 'emails' | 'batches'> {
   readonly emails: Pick<EmailStore, 'read' | 'change' | 'content'>;
@@ -101,5 +101,30 @@ async function failRefused(email: Email, error: string, { emails }: StartDeps): 
   for (let held: Email | undefined = email; held !== undefined && held.claim_id === email.claim_id; ) {
     if ((await emails.change(held, change)) !== undefined) return;
     held = await emails.read(email.email_id);
+  }
+}
+
+/** Counts the members of an email before it is prepared, in a pass of its own that its publication does not wait for. */
+export async function countEmail(
+  email_id: string,
+  {
+    emails,
+    candidates,
+    clock,
+  }: {
+    readonly emails: Pick<EmailStore, 'read' | 'change'>;
+    readonly candidates: CandidateReader;
+    readonly clock: Clock;
+  },
+): Promise<number | undefined> {
+  const counted = await emails.read(email_id);
+  if (counted === undefined || counted.email_count !== undefined || counted.status === 'cancelled') return undefined;
+  const counted_at = clock().toISOString();
+  const email_count = await candidates.count(counted);
+  for (;;) {
+    const email = await emails.read(email_id);
+    // The preparation was faster; its number is exact.
+    if (email === undefined || email.email_count !== undefined) return undefined;
+    if ((await emails.change(email, { set: { email_count, counted_at } })) !== undefined) return email_count;
   }
 }

@@ -38,6 +38,8 @@ export interface Email {
   readonly next_batch_at?: string;
   /** When slots were given away lately, because a call hung. */
   readonly hung_at?: readonly string[];
+  /** When an operator ended the sending: whoever is not sent to by then is excluded, batch by batch. */
+  readonly cancelled_at?: string;
   /** The provider answers no call; absent while it does. */
   readonly silence?: Silence;
   /** Holder of the job while the email is prepared (updateStatusLock). */

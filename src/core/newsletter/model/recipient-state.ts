@@ -24,7 +24,13 @@ export type ShownState = (typeof SHOWN_STATES)[number];
 export type StateCounts = Readonly<Record<ShownState, number>>;
 
 /** Why a recipient gets no mail, frozen by the preparation or found when the chunk goes out. */
-export const EXCLUSION_REASONS = ['suppressed', 'unsubscribed', 'malformed_address', 'repeated_address'] as const;
+export const EXCLUSION_REASONS = [
+  'suppressed',
+  'unsubscribed',
+  'malformed_address',
+  'repeated_address',
+  'cancelled',
+] as const;
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };

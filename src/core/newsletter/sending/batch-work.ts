@@ -192,7 +192,7 @@ export class BatchWork {
     this.#checked_at = clock().getTime();
     if (email === undefined) return false;
     this.email = email;
-    const others = email.silence?.until !== undefined && !this.probes;
+    const others = email.silence?.until !== undefined && !this.probes && email.cancelled_at === undefined;
     return !others && isWanted(email, this.slot, this.batch.batch_id);
   }
 }

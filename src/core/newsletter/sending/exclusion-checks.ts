@@ -1,9 +1,11 @@
 import { placesOf } from '../accounting/chunk-changes.ts';
 import { CHUNK_SIZE, type Chunk, type ChunkState } from '../model/chunk.ts';
 import type { Email } from '../model/email.ts';
+import { whyExcluded } from '../model/member.ts';
+import type { MemberStore, Sealing } from '../model/ports.ts';
 import { type ExclusionReason, RECIPIENT_STATES } from '../model/recipient-state.ts';
 import type { RecipientReader } from './recipient-reader.ts';
-import type { SendDeps } from './send-deps.ts';
+import type { LateExclusions, SendDeps } from './send-deps.ts';
 
 /** What the checks need of the batch that is sent. */
 interface CheckedBatch {
@@ -81,4 +83,20 @@ function excludedIn(reasons: Reasons, places: readonly number[]): ReadonlyMap<nu
     if (reason !== undefined) excluded.set(n, reason);
   }
   return excluded;
+}
+
+/** Reads the facts of the addresses again when their chunk goes out: who unsubscribed meanwhile gets no mail. */
+export function createLateExclusions(
+  members: Pick<MemberStore, 'facts'>,
+  sealing: Pick<Sealing, 'emailHash'>,
+): LateExclusions {
+  return {
+    async check({ tenant_id, newsletter_id }, recipients) {
+      const hashes = await Promise.all(
+        recipients.map(({ member_email }) => sealing.emailHash(tenant_id, member_email)),
+      );
+      const facts = await members.facts(tenant_id, [...new Set(hashes)]);
+      return hashes.map((hash) => whyExcluded(facts.get(hash), newsletter_id));
+    },
+  };
 }

@@ -1,6 +1,9 @@
+import { changeState, refreshBatch } from '../accounting/change-state.ts';
 import { applyOutcome } from '../accounting/chunk-changes.ts';
+import { reopen } from '../lifecycle/advance.ts';
+import type { ResolveDeps } from '../lifecycle/resolve.ts';
 import type { ChunkKey, ChunkState } from '../model/chunk.ts';
-import type { CallOutcome } from '../model/email-message.ts';
+import type { CallOutcome, SendMessage } from '../model/email-message.ts';
 import { retryStorage, StorageUnavailableError } from '../storage/retry-storage.ts';
 import type { SendDeps } from './send-deps.ts';
 
@@ -60,4 +63,22 @@ async function writeOpen(
 
 export function keyOf({ email_id, batch_id, chunk }: ChunkKey): ChunkKey {
   return { email_id, batch_id, chunk };
+}
+
+export type RecordMessage = Extract<SendMessage, { kind: 'record' }>;
+
+/**
+ * Records an outcome that storage did not take when the call ended. It may come again, and after the recipients were
+ * taken for uncertain. The counts are written in any case: an earlier try may have ended before them.
+ */
+export async function recordLate(
+  { outcome, ...key }: RecordMessage,
+  deps: Omit<ResolveDeps, 'events' | 'newId'>,
+): Promise<void> {
+  const { email_id, batch_id, chunk } = key;
+  const state = await deps.chunks.readState({ email_id, batch_id, chunk });
+  if (state === undefined) return;
+  await changeState(state, (found) => applyOutcome(found, outcome), deps);
+  const batch = await refreshBatch(email_id, batch_id, deps);
+  if (batch !== undefined && batch.status === 'pending' && batch.counts.pending > 0) await reopen(email_id, deps);
 }

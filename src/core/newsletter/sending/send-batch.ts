@@ -91,9 +91,12 @@ async function openBatch(message: BatchMessage, deps: SendDeps): Promise<BatchWo
   const batch = await storage('read a batch', () => batches.read(email_id, batch_id));
   const now = clock().toISOString();
   if (batch?.status === 'submitting' && (batch.claim_until ?? '') > now) return 'duplicate';
-  const waits = batch?.status === 'pending' && (batch.not_before ?? '') > now;
-  const open = batch?.status === 'pending' || batch?.status === 'submitting';
-  const holds = (email.silence?.until ?? '') > now;
+  const isCancelled = email.cancelled_at !== undefined;
+  const waits = !isCancelled && batch?.status === 'pending' && (batch.not_before ?? '') > now;
+  const open = isCancelled
+    ? batch?.status !== 'submitted'
+    : batch?.status === 'pending' || batch?.status === 'submitting';
+  const holds = !isCancelled && (email.silence?.until ?? '') > now;
   if (batch === undefined || !open || waits || holds || !isWanted(email, slot, batch_id)) {
     await passOn({ slot, batch_id }, email_id, deps);
     return 'halted';

@@ -23,11 +23,15 @@ export async function sendChunk(key: ChunkKey, work: BatchWork): Promise<Stop | 
       await expire(state, work);
       continue;
     }
-    const open = placesOf(state.states, RECIPIENT_STATES.pending).filter(
-      (n) => !tried.has(n) && !isGivenUp(state, n, work.batch, limits),
-    );
-    if (open.length === 0 || work.reader.isUnreadable(key.chunk)) return undefined;
     if (!(await work.isWanted())) return { kind: 'halt' };
+    const pending = placesOf(state.states, RECIPIENT_STATES.pending);
+    if (work.email.cancelled_at !== undefined) {
+      if (pending.length === 0) return undefined;
+      await exclude(state, new Map(pending.map((n) => [n, 'cancelled'])), work);
+      continue;
+    }
+    const open = pending.filter((n) => !tried.has(n) && !isGivenUp(state, n, work.batch, limits));
+    if (open.length === 0 || work.reader.isUnreadable(key.chunk)) return undefined;
     chunk ??= await work.reader.chunk(key.chunk);
     if (chunk === undefined) return undefined;
     const excluded = await work.checks.of(chunk, open, work);

@@ -6,7 +6,8 @@ import type { StateCounts } from '../model/recipient-state.ts';
 import { throughputOf } from './throughput.ts';
 
 /**
- * What an email is doing: `scheduled` and `queued` before its job begins, `waiting` for its delivery window or for the
+ * What an email is doing: `scheduled` and `queued` before its job begins, `cancelling` until everybody who is left is
+ * excluded, `waiting` for its delivery window or for the
  * provider's allowance.
  */
 export const EMAIL_PHASES = [
@@ -14,6 +15,7 @@ export const EMAIL_PHASES = [
   'queued',
   'preparing',
   'sending',
+  'cancelling',
   'waiting',
   'paused',
   'submitted',
@@ -98,9 +100,10 @@ export function emailView({ email, batches, events }: EmailRows, now: Date, allo
 }
 
 export function phaseOf(email: Email, now: Date): EmailPhase {
-  const { status, paused, prepared, scheduled_at, slots, next_batch_at } = email;
+  const { status, paused, prepared, scheduled_at, slots, next_batch_at, cancelled_at } = email;
   const at = now.toISOString();
   if (status !== 'pending' && status !== 'submitting') return status;
+  if (cancelled_at !== undefined) return 'cancelling';
   if (paused) return 'paused';
   if (status === 'pending') return (scheduled_at ?? '') > at ? 'scheduled' : 'queued';
   if (prepared === undefined) return 'preparing';

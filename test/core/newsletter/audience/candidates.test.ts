@@ -6,8 +6,8 @@ import {
   type Candidate,
   candidates,
   countAudience,
+  openCandidate,
 } from '../../../../src/core/newsletter/audience/candidates.ts';
-import { openCandidate } from '../../../../src/core/newsletter/audience/open-candidate.ts';
 import type { MemberStore } from '../../../../src/core/newsletter/model/ports.ts';
 import { legibleSealing, storedMember } from '../../../support/newsletter/members.ts';
 

@@ -3,8 +3,7 @@ import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/
 import { createMemoryWarming } from '../../../../src/adapters/memory/newsletter/memory-warming.ts';
 import { applyEvents } from '../../../../src/core/newsletter/events/apply-events.ts';
 import { prepare } from '../../../../src/core/newsletter/preparation/prepare.ts';
-import { createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
-import { allowanceOf } from '../../../../src/core/newsletter/warming/warming-curve.ts';
+import { allowanceOf, createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
 import { emailContent } from '../../../support/newsletter/job-rows.ts';
 import { candidate, JobWorld } from '../../../support/newsletter/job-world.ts';
 

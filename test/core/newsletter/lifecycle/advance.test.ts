@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isoAfter } from '../../../../src/core/model/time.ts';
-import { advance } from '../../../../src/core/newsletter/lifecycle/advance.ts';
-import { runClock } from '../../../../src/core/newsletter/lifecycle/clock.ts';
-import { endOf } from '../../../../src/core/newsletter/lifecycle/end.ts';
-import { reopen } from '../../../../src/core/newsletter/lifecycle/reopen.ts';
+import { advance, endOf, reopen, runClock } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { startEmail } from '../../../../src/core/newsletter/lifecycle/start.ts';
 import type { Batch } from '../../../../src/core/newsletter/model/batch.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';

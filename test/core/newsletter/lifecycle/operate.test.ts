@@ -64,7 +64,7 @@ describe("an operator's command", () => {
   const right: readonly [keyof typeof COMMANDS, readonly EmailStatus[]][] = [
     ['paused', ['pending', 'submitting']],
     ['resumed', ['pending', 'submitting']],
-    ['cancelled', ['pending', 'cancelled']],
+    ['cancelled', ['pending', 'submitting', 'cancelled']],
     ['retried', ['failed']],
   ];
   const all: readonly EmailStatus[] = ['pending', 'submitting', 'submitted', 'failed', 'cancelled'];

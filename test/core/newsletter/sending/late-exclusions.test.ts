@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createMemoryMembers } from '../../../../src/adapters/memory/newsletter/memory-members.ts';
-import { createLateExclusions } from '../../../../src/core/newsletter/sending/late-exclusions.ts';
+import { createLateExclusions } from '../../../../src/core/newsletter/sending/exclusion-checks.ts';
 import { recipient } from '../../../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../../../support/newsletter/members.ts';
 

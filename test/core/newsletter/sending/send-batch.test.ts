@@ -5,7 +5,7 @@ import { UnreadableChunkError } from '../../../../src/core/newsletter/model/chun
 import { withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import { EMAIL_CONCURRENCY } from '../../../../src/core/newsletter/model/email.ts';
 import type { BulkAnswer, BulkCall, Refusal } from '../../../../src/core/newsletter/model/provider.ts';
-import { recordLate } from '../../../../src/core/newsletter/sending/record-late.ts';
+import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
 import { StorageUnavailableError } from '../../../../src/core/newsletter/storage/retry-storage.ts';
 import { batchFor, chunkOf, chunkState } from '../../../support/newsletter/job-rows.ts';

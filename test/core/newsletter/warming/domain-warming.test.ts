@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryWarming } from '../../../../src/adapters/memory/newsletter/memory-warming.ts';
-import { createWarming } from '../../../../src/core/newsletter/warming/domain-warming.ts';
-import { allowanceOf, WARM_UP_DAYS } from '../../../../src/core/newsletter/warming/warming-curve.ts';
+import { allowanceOf, createWarming, WARM_UP_DAYS } from '../../../../src/core/newsletter/warming/domain-warming.ts';
 
 const DOMAIN = 'news.example.com';
 

@@ -1,6 +1,5 @@
-import { changeState } from '../../../../src/core/newsletter/accounting/change-state.ts';
+import { changeState, refreshBatch } from '../../../../src/core/newsletter/accounting/change-state.ts';
 import { acceptUncertain } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
-import { refreshBatch } from '../../../../src/core/newsletter/accounting/refresh-batch.ts';
 import { hasBit, withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../../../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../../virtual-time.ts';
