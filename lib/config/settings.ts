@@ -69,7 +69,7 @@ export const SETTINGS = {
    */
   schedule: { check: schedule(), standard: 'cron(30 * * * ? *)' },
   /**
-   * A scheduled sweep fills a lane with what it takes in so many minutes; the rest waits where urgent comes first.
+   * Minutes of work that a scheduled sweep puts into a lane; the rest waits in the index, where urgent comes first.
    * @ja スケジュールのスイープがレーンに入れる量（レーンが処理できる分数）。残りは優先度順にインデックスで待つ
    */
   laneMinutes: { from: 1, to: 60, unit: 'minutes', whole: true, standard: 5 },

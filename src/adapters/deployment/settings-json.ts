@@ -12,7 +12,7 @@ import { PACING_SETTINGS, PACING_WORKERS } from '../../core/pacing/pacing-policy
  * @param more what the variable holds beside settings of a stage
  */
 /* @__NO_SIDE_EFFECTS__ */
-function settingsFromJson<S extends NamedSettings, M extends NamedSettings = Record<never, never>>(
+export function settingsFromJson<S extends NamedSettings, M extends NamedSettings = Record<never, never>>(
   settings: S,
   more?: M,
 ) {
