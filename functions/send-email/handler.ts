@@ -4,6 +4,7 @@ import { createEmailSender } from '../../src/adapters/email/sender.ts';
 import { ACCOUNT } from '../../src/core/pacing/paced-gate.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { emailEnv, parseEnv } from '../shared/runtime/env.ts';
+import { createPacer } from '../shared/runtime/pacer.ts';
 
 const env = parseEnv(emailEnv, process.env);
 
@@ -18,5 +19,5 @@ export const handler = bindChannel(
       from: env.EMAIL_SENDER,
       configurationSet: env.SES_CONFIGURATION_SET,
     }),
-  () => ({ receiver: ACCOUNT, readLimits: readAccountLimits }),
+  () => ({ receiver: ACCOUNT, account: (...parts) => createPacer(...parts, readAccountLimits) }),
 );

@@ -15,6 +15,7 @@ import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/pa
 import { Pacer } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance, Ask } from '../../src/core/pacing/plan-reservation.ts';
+import { type ReceiverAsk, ReceiverPacer } from '../../src/core/pacing/receiver-pacer.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import type { QueueFunction } from '../models/event-source.ts';
 import type { SimulatedQueue } from '../models/queue.ts';
@@ -178,7 +179,9 @@ function gateOf(channel: Channel, rows: ClaimStore, worker: WorkerProcess, world
     workers: express + standard,
     ...(channel === 'email' && { readLimits: () => worker.call(TABLE_MS, () => world.accountLimits()) }),
   });
+  const receivers = new ReceiverPacer({ store: pacingStore, channel, clock, workers: express + standard });
   const reserve = gathered(pause, (asks: readonly Ask[]) => pacer.reserve(asks));
+  const reserveAt = gathered(pause, (asks: readonly ReceiverAsk[]) => receivers.reserve(asks));
   const receiver = channel === 'email' ? ACCOUNT : receiverOf(channel, scenario.integrationRate);
   const inner = new BreakerGate({
     store: breakerStore,
@@ -196,7 +199,8 @@ function gateOf(channel: Channel, rows: ClaimStore, worker: WorkerProcess, world
     budgets: {
       reserve,
       exceeded: (limit) => pacer.exceeded(limit),
-      blocked: (key, until) => pacer.blocked(key, until),
+      reserveAt,
+      blocked: (key, until) => receivers.blocked(key, until),
     },
     receiver,
     mayUse: async () => true,
@@ -215,9 +219,9 @@ function receiverOf(channel: Channel, integrationRate: number | undefined): Pace
 }
 
 /** One call for what is asked within a few milliseconds, as src/adapters/batching/gather.ts makes it. */
-function gathered(pause: (ms: number) => Promise<void>, run: (asks: readonly Ask[]) => Promise<readonly Allowance[]>) {
-  let waiting: { readonly ask: Ask; readonly resolve: (allowance: Allowance) => void }[] = [];
-  return (ask: Ask): Promise<Allowance> =>
+function gathered<A>(pause: (ms: number) => Promise<void>, run: (asks: readonly A[]) => Promise<readonly Allowance[]>) {
+  let waiting: { readonly ask: A; readonly resolve: (allowance: Allowance) => void }[] = [];
+  return (ask: A): Promise<Allowance> =>
     new Promise((resolve) => {
       waiting.push({ ask, resolve });
       if (waiting.length > 1) return;

@@ -134,6 +134,7 @@ function pacedGate(pacing: 'account' | 'receiver', inner: ProviderGate, rows: Cl
   const budgets: Budgets = {
     // Pacer's own answer when its store fails: everything may be sent.
     reserve: (ask) => env.call<Allowance>('budget.reserve', ask),
+    reserveAt: ({ key, lane }) => env.call<Allowance>('budget.reserve', { key, count: 1, use: lane, lane }),
     exceeded: async () => {},
     blocked: async () => {},
   };

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
-import type { PacingStore } from '../../src/core/pacing/registers.ts';
-import { pacerAt, slotsOf } from '../support/pacing.ts';
+import { type BudgetReader, MOST_STEPS, type PacingStore } from '../../src/core/pacing/registers.ts';
+import { receiversAt, slotsOf } from '../support/pacing.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
 let serial = 0;
 const fresh = () => `channel-${++serial}`;
 
-function suite(store: () => PacingStore): void {
+function suite(store: () => PacingStore & BudgetReader): void {
   it('sets, adds to and removes registers, and gives them back as they are then', async () => {
     const channel = fresh();
     expect(await store().read(channel)).toEqual({});
@@ -64,22 +64,37 @@ function suite(store: () => PacingStore): void {
       },
     };
     const now = new Date(1_795_362_475_000);
-    const worker = pacerAt(() => now, { store: counting, channel: fresh() });
+    const worker = receiversAt(() => now, { store: counting, channel: 'slack' });
+    const ask = { key: fresh(), per_second: 490, lane: 'express' } as const;
     for (let i = 0; i < 40; i++) {
-      const [answer] = await worker.reserve([
-        { key: 'C1', count: 3, use: 'express', per_second: 490, lane: 'express' },
-      ]);
-      expect(answer?.slots).toHaveLength(3);
+      const answers = await worker.reserve([{ ...ask }, { ...ask }, { ...ask }]);
+      expect(answers.flatMap(slotsOf)).toHaveLength(3);
     }
     expect(refused).toBe(0);
   });
 
+  it('takes the longest change, and refuses one whose expressions DynamoDB would not take', async () => {
+    const steps = Array.from({ length: MOST_STEPS }, (_, i) => ({
+      ...{ name: `hour:${490_000 + i}`, add: 1_234_567.25, base: 1_795_317_498_123.25 },
+      guard: { at_least: 1, at_most: 2, or_absent: true } as const,
+    }));
+    const id = fresh();
+    expect(Object.keys((await store().change(id, steps)).registers)).toHaveLength(MOST_STEPS);
+    await expect(store().change(id, [...steps, { name: 'one more', set: 1 }])).rejects.toThrow(/steps/);
+  });
+
+  it('lists the receivers of a channel, and no other', async () => {
+    const channel = fresh();
+    for (const id of [channel, `${channel}#a`, `${channel}#b`, `${channel}0#c`])
+      await store().change(id, [{ name: 'express', set: id.length }]);
+    expect((await store().receivers(channel)).map(({ express }) => express)).toEqual(Array(2).fill(channel.length + 2));
+  });
+
   it('gives each slot once, however many workers ask at the same moment', async () => {
     const now = new Date();
-    const channel = fresh();
-    const workers = Array.from({ length: 6 }, () => pacerAt(() => now, { store: store(), channel }));
-    const ask = { key: 'C1', count: 1, use: 'express', per_second: 4, lane: 'express' } as const;
-    const answers = await Promise.all(workers.flatMap((worker) => [worker.reserve([ask]), worker.reserve([ask])]));
+    const workers = Array.from({ length: 6 }, () => receiversAt(() => now, { store: store() }));
+    const ask = { key: fresh(), per_second: 4, lane: 'express' } as const;
+    const answers = await Promise.all(workers.map((worker) => worker.reserve([{ ...ask }, { ...ask }])));
     const slots = answers
       .flat()
       .flatMap(slotsOf)

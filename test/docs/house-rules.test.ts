@@ -8,8 +8,8 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'source files': 1_090,
-  'lines without simulation/': 70_050,
-  'files that functions/send-webhook loads': 140,
+  'lines without simulation/': 70_450,
+  'files that functions/send-webhook loads': 138,
   'files that functions/console-api loads': 205,
 };
 

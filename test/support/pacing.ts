@@ -9,6 +9,7 @@ import { ACCOUNT, PacedGate, type PacedGateDeps } from '../../src/core/pacing/pa
 import { Pacer, type PacerDeps } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
+import { ReceiverPacer, type ReceiverPacerDeps } from '../../src/core/pacing/receiver-pacer.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A worker's budgets, in memory unless the test gives another store. */
@@ -24,12 +25,18 @@ export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {
   });
 }
 
+/** A worker's budgets of receivers, in memory unless the test gives another store. */
+export function receiversAt(clock: Clock, deps: Partial<ReceiverPacerDeps> = {}): ReceiverPacer {
+  return new ReceiverPacer({ store: new MemoryPacing().store, channel: 'slack', clock, workers: 15, ...deps });
+}
+
 /** The gate of a worker of e-mail, by budgets for the whole account. @param rows of what may be postponed twice */
 export function accountGate(
   pacer: Pacer,
   { clock, pause }: Pick<VirtualTime, 'clock' | 'pause'>,
   rows: Pick<ClaimStore, 'read'> = new MemoryTables(clock).rows,
   more: Partial<PacedGateDeps> = {},
+  receivers = receiversAt(clock),
 ): PacedGate {
   return new PacedGate({
     inner: PASS_THROUGH,
@@ -37,7 +44,8 @@ export function accountGate(
     budgets: {
       reserve: async (ask) => (await pacer.reserve([ask]))[0] ?? { slots: [], waits: [] },
       exceeded: (limit) => pacer.exceeded(limit),
-      blocked: (key, until) => pacer.blocked(key, until),
+      reserveAt: async (ask) => (await receivers.reserve([ask]))[0] ?? { slots: [], waits: [] },
+      blocked: (key, until) => receivers.blocked(key, until),
     },
     receiver: ACCOUNT,
     mayUse: async () => true,

@@ -15,10 +15,9 @@ import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
 import { createObservability, withObservability } from '../runtime/observability.ts';
-import { createPacer } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
 import { bindBreakers } from './bind-breakers.ts';
-import { bindPacing, budgetOf, type ChannelRate } from './bind-pacing.ts';
+import { bindPacing, budgetOf, type ChannelRate, createReceiverPacer } from './bind-pacing.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
@@ -51,13 +50,14 @@ export function bindChannel(
     );
     return loading;
   };
-  const { receiver, readLimits } = rateOf(credentials);
-  const pacer = createPacer(channel, env, dynamodb, observability, readLimits);
+  const { receiver, account } = rateOf(credentials);
+  const pacer = account?.(channel, env, dynamodb, observability);
   const inner = bindBreakers(env, dynamodb, { budgetOf: budgetOf(receiver, pacer) }, observability);
   const mayUse = (row: NotificationRow) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) });
   const sends = new SendsUnderWay();
   const rows = createClaimStore(dynamodb, env.NOTIFICATION_LOG_TABLE, clock, sends);
-  const gate = bindPacing(channel, env, pacer, { receiver, inner, rows, mayUse });
+  const receivers = createReceiverPacer(channel, env, dynamodb, observability);
+  const gate = bindPacing(channel, env, { pacer, receivers }, { receiver, inner, rows, mayUse });
   const sender = createSender(credentials);
   const handler = createHandler(
     {

@@ -7,17 +7,19 @@ import { Pacer } from '../../../src/core/pacing/pacer.ts';
 import { pipelineState } from './clients/dynamodb.ts';
 import type { Observability } from './observability.ts';
 
+const ALONE = 'the budget could not be read or written; this instance goes on slowly by itself';
+
 export interface PacerEnv {
   readonly PIPELINE_STATE_TABLE: string;
   readonly PACING: PacingConfig;
 }
 
-/** A channel's budget as this instance uses it, on the deployed table. @param readLimits what the provider allows */
+/** The account's budget as this instance uses it, on the deployed table. @param readLimits what the provider allows */
 export function createPacer(
   channel: Channel,
   { PIPELINE_STATE_TABLE, PACING }: PacerEnv,
   dynamodb: DynamoDBClient,
-  { logger }: Pick<Observability, 'logger'>,
+  observability: Pick<Observability, 'logger'>,
   readLimits?: () => Promise<AccountLimits>,
 ): Pacer {
   const { workers, ...policy } = PACING;
@@ -29,9 +31,6 @@ export function createPacer(
     random: Math.random,
     workers,
     ...(readLimits && { readLimits }),
-    onFault: (error) =>
-      logger.warn('the budget could not be read or written; this instance goes on slowly by itself', {
-        error: error as Error,
-      }),
+    onFault: (error) => observability.logger.warn(ALONE, { error: error as Error }),
   });
 }

@@ -14,7 +14,7 @@ import {
   type Series,
 } from '../../core/operator/views/outcome-series.ts';
 import { type WorkFigures, workFigures } from '../../core/operator/views/work-figures.ts';
-import { budgetStatus } from '../../core/pacing/budget-status.ts';
+import { readBudgets } from '../../core/pacing/budget-status.ts';
 import type { SweepRecord } from '../../core/sweep/sweep-record.ts';
 import { readDead } from '../dead-rows.ts';
 import type { ConsoleDeps } from '../deps.ts';
@@ -46,14 +46,14 @@ async function readOverview(deps: ConsoleDeps, history: () => Promise<MetricHist
   const { pipeline_state } = deployment.tables;
   const now = clock();
   const pacing = createPacingStore(dynamodb, pipeline_state);
-  const [figures, in_flight, dead, breakers, sweeps, outcomes, ...registers] = await Promise.all([
+  const [figures, in_flight, dead, breakers, sweeps, outcomes, ...budgets] = await Promise.all([
     workFigures(entries, now),
     inFlight(deps),
     readDead({ most: MOST_CAUSE_ROWS }, deps),
     createBreakerStore(dynamodb, pipeline_state, clock).list(),
     lastSweeps(dynamodb, pipeline_state, DAY_SWEEPS),
     outcomesOf(history, now),
-    ...CHANNELS.map((channel) => pacing.read(channel)),
+    ...CHANNELS.map((channel) => readBudgets(channel, pacing, now)),
   ]);
   return {
     channels: figures.map((one: WorkFigures, i) => ({ ...one, in_flight: in_flight[i] ?? 0 })),
@@ -66,10 +66,7 @@ async function readOverview(deps: ConsoleDeps, history: () => Promise<MetricHist
     })),
     causes_complete: dead.complete,
     breakers: breakerStatus(breakers, now),
-    budgets: CHANNELS.flatMap((channel, i) => {
-      const used = registers[i];
-      return used === undefined || Object.keys(used).length === 0 ? [] : [budgetStatus(channel, used, now)];
-    }),
+    budgets: budgets.flat(),
     sweeps: sweeps.slice(0, SHOWN_SWEEPS).map(({ duration_ms: _, ...sweep }) => sweep),
     ...outcomes,
     series: [...seriesOf(sweeps, now), ...outcomes.series],

@@ -1,6 +1,6 @@
 import type { Channel, Lane } from '../model/channels.ts';
 import { accountIn, dailyQuota, plannedRate, policyIn, roomFor } from './account.ts';
-import { numberIn, type Registers } from './registers.ts';
+import { type BudgetReader, numberIn, type Registers } from './registers.ts';
 import { USES, type Use } from './uses.ts';
 
 /** An operator's view of a channel's budget. */
@@ -28,18 +28,27 @@ export interface BudgetStatus {
   readonly busy_receivers: number;
 }
 
+/** The budgets of a channel as they are used now; none while nothing limits it. */
+export async function readBudgets(channel: Channel, store: BudgetReader, at: Date): Promise<BudgetStatus[]> {
+  if (channel === 'email') {
+    const registers = await store.read(channel);
+    return Object.keys(registers).length === 0 ? [] : [budgetStatus(channel, registers, at)];
+  }
+  const receivers = await store.receivers(channel);
+  return receivers.length === 0 ? [] : [receiversStatus(channel, receivers, at)];
+}
+
+/** @param registers of the account */
 export function budgetStatus(channel: Channel, registers: Registers, at: Date): BudgetStatus {
   const policy = policyIn(registers);
   const now = at.getTime();
   const account = accountIn(registers);
-  const shared = channel === 'email';
-  const rooms = shared ? USES.map((use) => ({ use, ...roomFor(use, registers, policy, now) })) : [];
-  const busy = Object.entries(registers).filter(([name, next]) => name.startsWith('next:') && Number(next) > now);
+  const rooms = USES.map((use) => ({ use, ...roomFor(use, registers, policy, now) }));
   return {
     channel,
-    per_second: shared ? Math.round(plannedRate(registers, policy, now) * 100) / 100 : null,
+    per_second: Math.round(plannedRate(registers, policy, now) * 100) / 100,
     allowed_per_second: account?.per_second ?? null,
-    max_24h: shared ? (dailyQuota(registers, policy) ?? null) : null,
+    max_24h: dailyQuota(registers, policy) ?? null,
     sent_24h: account === undefined ? null : account.sent_24h + account.granted,
     enforcement: account?.enforcement ?? null,
     sending: account?.sending ?? null,
@@ -52,7 +61,20 @@ export function budgetStatus(channel: Channel, registers: Registers, at: Date): 
       express: waitingUntil(registers, 'express', now),
       standard: waitingUntil(registers, 'standard', now),
     },
-    busy_receivers: shared ? 0 : busy.length,
+    busy_receivers: 0,
+  };
+}
+
+function receiversStatus(channel: Channel, receivers: readonly Registers[], at: Date): BudgetStatus {
+  const now = at.getTime();
+  const ends = (...names: string[]) =>
+    receivers.map((one) => Math.max(...names.map((name) => numberIn(one, name) ?? 0)));
+  const last = (lane: Lane) => laterThan(now, Math.max(...ends(lane)));
+  return {
+    ...{ channel, per_second: null, allowed_per_second: null, max_24h: null, sent_24h: null },
+    ...{ enforcement: null, sending: null, production: null, read_at: null, paused: [] },
+    waiting_until: { express: last('express'), standard: last('standard') },
+    busy_receivers: ends('express', 'standard', 'blocked_until').filter((end) => end > now).length,
   };
 }
 
@@ -65,6 +87,9 @@ function waitingUntil(registers: Registers, lane: Lane, now: number): string | n
   const ends = Object.keys(registers)
     .filter((name) => name.startsWith('line:') && name.endsWith(`:${lane}`))
     .map((name) => numberIn(registers, name) ?? 0);
-  const last = Math.max(0, ...ends);
-  return last > now ? new Date(last).toISOString() : null;
+  return laterThan(now, Math.max(0, ...ends));
+}
+
+function laterThan(now: number, at: number): string | null {
+  return at > now ? new Date(at).toISOString() : null;
 }

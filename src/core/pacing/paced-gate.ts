@@ -8,19 +8,20 @@ import { PRIORITY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
 import { type Clock, epochMs } from '../model/time.ts';
 import type { ExceededLimit } from './pacer.ts';
 import type { Allowance, Ask } from './plan-reservation.ts';
+import type { ReceiverAsk } from './receiver-pacer.ts';
+import { AHEAD_MS, earlierTry } from './receiver-slots.ts';
 import { useOf } from './uses.ts';
 
 /** The receiver of a notification, whose rate is limited. */
-export interface PacedReceiver {
-  readonly key: string;
-  readonly per_second: number;
-}
+export type PacedReceiver = Pick<ReceiverAsk, 'key' | 'per_second'>;
 
 /** The budgets of a channel, as its function needs them. None of the calls rejects. */
 export interface Budgets {
-  /** The adapter gathers what a batch asks for at the same moment. */
+  /** Of the account. The adapter gathers what a batch asks for at the same moment. */
   reserve(ask: Ask): Promise<Allowance>;
   exceeded(limit: ExceededLimit): Promise<void>;
+  /** Of a receiver, gathered as well. */
+  reserveAt(ask: ReceiverAsk): Promise<Allowance>;
   blocked(key: string, until: number): Promise<void>;
 }
 
@@ -67,10 +68,7 @@ export const ACCOUNT = 'account';
 const MAX_TURNS = 1_000;
 /** SQS delays a message by at most so many seconds. */
 const LONGEST_DELAY_S = 900;
-/**
- * After a notification that names an integration of others, those of its tenant are reserved for after their claims, for
- * so long: before, nobody knows what they name.
- */
+/** After an e-mail that names an integration of others, those of its tenant are reserved for after their claims. */
 const SUSPECT_MS = 60_000;
 const MAX_SUSPECTS = 1_000;
 /** A wait that is only an estimate is looked at again after this. */
@@ -162,11 +160,11 @@ export class PacedGate implements ProviderGate {
     }
     if (receiver === ACCOUNT) {
       const late = turn === 'once claimed' || (turn === undefined && this.#isSuspect(row.tenant_id));
-      return this.#take(row, forced, late ? await this.#reserve(row, forced, { key: ACCOUNT }) : turn, ACCOUNT);
+      return this.#take(row, forced, late ? await this.#reserve(row, forced) : turn, ACCOUNT);
     }
     const paced = await receiver(row);
     if (paced === undefined) return inner.admit(row, forced);
-    return this.#take(row, forced, await this.#reserve(row, forced, paced), paced.key);
+    return this.#take(row, forced, await this.#reserveAt(paced, row, forced), paced.key);
   }
 
   /** The seconds that attempts have waited for their slots since the last call. */
@@ -180,11 +178,23 @@ export class PacedGate implements ProviderGate {
     return (this.#suspects.get(tenant_id) ?? 0) > this.#now();
   }
 
-  async #reserve(row: NotificationRow, forced: boolean, paced: Pick<Ask, 'key' | 'per_second'>): Promise<Turn> {
+  async #reserve(row: NotificationRow, forced: boolean): Promise<Turn> {
     const { lane } = PRIORITY_POLICY[row.priority];
     const use = useOf(forced ? 'urgent' : row.priority);
-    const { slots, waits } = await this.#deps.budgets.reserve({ ...paced, count: 1, use, lane });
-    return slots[0] !== undefined ? { slot: slots[0] } : { wait: waits[0] ?? this.#now() };
+    return this.#turnOf(await this.#deps.budgets.reserve({ key: ACCOUNT, count: 1, use, lane }));
+  }
+
+  async #reserveAt(paced: PacedReceiver, row: NotificationRow, forced: boolean): Promise<Turn> {
+    const lane = forced ? 'express' : PRIORITY_POLICY[row.priority].lane;
+    const earlier = earlierTry(row);
+    const { slots, waits } = await this.#deps.budgets.reserveAt({ ...paced, lane, ...earlier });
+    // What was held is delayed until its slot: one that is farther away is so by another worker's clock.
+    const isKept = slots[0] !== undefined && slots[0] === earlier.slot;
+    return this.#turnOf({ slots: isKept ? [Math.min(slots[0] ?? 0, this.#now() + AHEAD_MS)] : slots, waits });
+  }
+
+  #turnOf({ slots: [slot], waits: [wait = this.#now()] }: Allowance): Turn {
+    return slot !== undefined ? { slot } : { wait };
   }
 
   async #take(row: NotificationRow, forced: boolean, turn: Turn | undefined, key: string): Promise<Admission> {
@@ -208,9 +218,10 @@ export class PacedGate implements ProviderGate {
   /** Not past the deadline: a notification that the budget keeps waiting is given up then, and not before. */
   #hold(row: NotificationRow, until: number): Held {
     const now = this.#now();
-    const first = row.first_attempt_at ?? new Date(now).toISOString();
-    const deadline = deadlineOf(first, row, this.#deps.policy);
-    const at = Math.min(until, now + LONGEST_HOLD_MS, Math.max(deadline, now + SHORTEST_HOLD_MS));
+    const deadline = deadlineOf(row.first_attempt_at ?? new Date(now).toISOString(), row, this.#deps.policy);
+    // The slot of a receiver is given; of the account, it is estimated when there is something left.
+    const again = this.#deps.receiver === ACCOUNT ? Math.min(until, now + LONGEST_HOLD_MS) : until - AHEAD_MS;
+    const at = Math.min(again, Math.max(deadline, now + SHORTEST_HOLD_MS));
     const held = new Date(Math.ceil(Math.max(at, now + SHORTEST_HOLD_MS))).toISOString();
     return { do: 'hold', until: held, error_type: 'RATE_LIMITED', by: { budget: this.#deps.channel } };
   }

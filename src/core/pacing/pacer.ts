@@ -13,18 +13,18 @@ import {
 } from './account.ts';
 import type { PacingPolicy } from './pacing-policy.ts';
 import { type Allowance, type Ask, planReservation } from './plan-reservation.ts';
-import { applied, numberIn, type PacingStore, type Registers, type Step } from './registers.ts';
+import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
 
 export interface PacerDeps {
   readonly store: PacingStore;
-  /** The channel whose budgets these are: the name of their registers. */
+  /** The channel whose budget this is: the name of its registers. */
   readonly channel: string;
   readonly policy: PacingPolicy;
   readonly clock: Clock;
   readonly random: () => number;
   /** How many workers share the budgets at most: what each takes alone while storage fails. */
   readonly workers: number;
-  /** Asks the provider for the account's limits; absent where each receiver has a rate of its own. */
+  /** Asks the provider for the account's limits. */
   readonly readLimits?: () => Promise<AccountLimits>;
   /** Storage or the provider failed; deliveries go on. */
   readonly onFault?: (error: unknown) => void;
@@ -46,9 +46,10 @@ const FRESH_MS = 5_000;
 /** Storage that failed is not asked again for so long: each try could take seconds of a batch's time. */
 const ALONE_MS = 5_000;
 
-/** The budgets of a channel as one worker uses them. */
+/** The budget of the account that all e-mail goes through, as one worker uses it. */
 export class Pacer {
   readonly #deps: PacerDeps;
+  readonly #clock: SharedClock;
   #view: Registers | undefined;
   #viewedAt = 0;
   /** What this worker takes by itself while storage fails. */
@@ -57,10 +58,15 @@ export class Pacer {
 
   constructor(deps: PacerDeps) {
     this.#deps = deps;
+    this.#clock = new SharedClock(deps.clock);
   }
 
   /** Reserves for a batch. Never rejects. @returns the answers in the order of the asks */
   async reserve(asks: readonly Ask[]): Promise<readonly Allowance[]> {
+    return (await this.#reserve(asks)).map((answer) => this.#own(answer));
+  }
+
+  async #reserve(asks: readonly Ask[]): Promise<readonly Allowance[]> {
     if (this.#now() < this.#aloneUntil) return this.#reserveAlone(asks);
     try {
       const until = this.#now() + RESERVE_MS;
@@ -82,11 +88,6 @@ export class Pacer {
   async exceeded(limit: ExceededLimit): Promise<void> {
     const now = this.#now();
     await this.#try(limit === 'rate' ? loweringSteps(this.#view ?? {}, now) : exhaustedSteps(now));
-  }
-
-  /** The receiver takes nothing before this time, in epoch milliseconds. Never rejects. */
-  async blocked(key: string, until: number): Promise<void> {
-    await this.#try([{ name: `next:${key}`, set: until, guard: { at_most: until, or_absent: true } }]);
   }
 
   async #reserveFrom(start: Registers, asks: readonly Ask[], until: number): Promise<readonly Allowance[]> {
@@ -113,8 +114,7 @@ export class Pacer {
     const { policy, random, workers } = this.#deps;
     const now = this.#now();
     const fallback_per_second = plannedRate(this.#view ?? {}, policy, now) / workers;
-    const slower = asks.map((ask) => ({ ...ask, ...(ask.per_second && { per_second: ask.per_second / workers }) }));
-    const plan = planReservation(this.#alone, slower, {
+    const plan = planReservation(this.#alone, asks, {
       now,
       policy: { ...policy, fallback_per_second },
       random,
@@ -146,6 +146,7 @@ export class Pacer {
     if ((numberIn(view, 'reading_until') ?? 0) > now) return view;
     const lease = await store.change(channel, [
       { name: 'reading_until', set: now + LEASE_MS, guard: { at_most: now, or_absent: true } },
+      clockStep(now),
     ]);
     const known = this.#learn(lease.registers);
     if (!lease.applied || !this.#isStale(known) || this.#now() > until) return known;
@@ -169,6 +170,7 @@ export class Pacer {
   }
 
   #learn(registers: Registers): Registers {
+    this.#clock.learn(registers);
     this.#view = registers;
     this.#viewedAt = this.#now();
     return registers;
@@ -179,6 +181,12 @@ export class Pacer {
   }
 
   #now(): number {
-    return this.#deps.clock().getTime();
+    return this.#clock.now();
+  }
+
+  /** By this worker's own clock, by which it waits. */
+  #own({ slots, waits, ...rest }: Allowance): Allowance {
+    const own = (at: number) => this.#clock.own(at);
+    return { ...rest, slots: slots.map(own), waits: waits.map(own) };
   }
 }

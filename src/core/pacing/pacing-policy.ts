@@ -49,7 +49,7 @@ export const PLANNED_SHARE = 0.98;
 export const LOOK_AHEAD_MS = { account: 1_000, receiver: 2_000 } as const;
 
 /**
- * Milliseconds of unused slots that are kept: messages that came a moment too late to their turn make up for it. That is
+ * Milliseconds of unused slots that the account keeps: messages that came a moment too late to their turn make up for it. That is
  * the whole burst, well below the second that SES allows.
  */
-export const KEPT_MS = { account: 300, receiver: 0 } as const;
+export const KEPT_MS = 300;

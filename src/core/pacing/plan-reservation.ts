@@ -1,17 +1,14 @@
 import type { Lane } from '../model/channels.ts';
-import { plannedRate, type Room, roomFor, spendingSteps } from './account.ts';
+import { plannedRate, roomFor, spendingSteps } from './account.ts';
 import { KEPT_MS, LOOK_AHEAD_MS, type PacingPolicy } from './pacing-policy.ts';
-import { type Guard, numberIn, type Registers, type Step } from './registers.ts';
+import { clockStep, numberIn, type Registers, type Step } from './registers.ts';
 import { ceilingOf, USES, type Use } from './uses.ts';
 
-/** A wish for the allowance of a budget. */
+/** A wish for the allowance of the account that all e-mail goes through. */
 export interface Ask {
-  /** The receiver that the budget belongs to; `account` for the account that all e-mail goes through. */
   readonly key: string;
   readonly count: number;
   readonly use: Use;
-  /** The receiver's rate; absent for the account, whose rate is in the registers. */
-  readonly per_second?: number;
   /** The lane to which goes back what gets no slot. Absent: whoever asks waits by itself. */
   readonly lane?: Lane;
 }
@@ -44,10 +41,6 @@ export interface ReservationPlan {
 const LONGEST_DELAY_MS = 900_000;
 /** Messages come back a little faster than the rate, so that a late one leaves no slot unused. */
 const RETURN_PACE = 1.25;
-/** Beyond so many registers, those that say nothing any more are removed. */
-const TIDY = 24;
-const TIDIED_AT_ONCE = 12;
-const FORGOTTEN_MS = 10_000;
 /**
  * More than a sum of times may be off by, as floating-point numbers. DynamoDB keeps the sum as a decimal, so what is read
  * may be above what is stored.
@@ -90,7 +83,6 @@ export function planReservation(view: Registers, asks: readonly Ask[], terms: Pl
   };
 }
 
-const kindOf = ({ per_second }: Ask) => (per_second === undefined ? 'account' : 'receiver');
 const rank = ({ use }: Ask) => USES.indexOf(use);
 const nextName = (key: string) => `next:${key}`;
 const lineName = (key: string, lane: Lane) => `line:${key}:${lane}`;
@@ -118,9 +110,9 @@ class Plan {
 
   add(ask: Ask): Planned {
     const { now, policy } = this.#terms;
-    const interval = 1000 / (ask.per_second ?? plannedRate(this.#view, policy, now));
+    const interval = 1000 / plannedRate(this.#view, policy, now);
     const booked = this.#bookings.get(ask.key)?.by ?? 0;
-    const room = ask.per_second === undefined ? roomFor(ask.use, this.#view, policy, now) : UNLIMITED;
+    const room = roomFor(ask.use, this.#view, policy, now);
     const horizon = this.#horizon(ask);
     const first = this.#start(ask) + booked;
     const fitting = first >= horizon ? 0 : Math.floor((horizon - first) / interval - 1e-9) + 1;
@@ -147,15 +139,15 @@ class Plan {
     const bookings = [...this.#bookings].map(([key, booking]) => this.#bookingStep(key, booking));
     const spending = this.#spent > 0 ? spendingSteps(this.#spent, this.#spentAtMost, this.#terms.now) : [];
     const steps = [...bookings, ...spending, ...this.#lineSteps()];
-    return steps.length === 0 ? [] : [...steps, ...this.#tidying(new Set(steps.map(({ name }) => name)))];
+    return steps.length === 0 ? [] : [...steps, clockStep(this.#terms.now)];
   }
 
   #start(ask: Ask): number {
-    return Math.max(this.#terms.now - KEPT_MS[kindOf(ask)], numberIn(this.#view, nextName(ask.key)) ?? 0);
+    return Math.max(this.#terms.now - KEPT_MS, numberIn(this.#view, nextName(ask.key)) ?? 0);
   }
 
   #horizon(ask: Ask): number {
-    return this.#terms.now + LOOK_AHEAD_MS[kindOf(ask)] * ceilingOf(ask.use, this.#terms.policy);
+    return this.#terms.now + LOOK_AHEAD_MS.account * ceilingOf(ask.use, this.#terms.policy);
   }
 
   #book(
@@ -170,7 +162,6 @@ class Plan {
       by: at.booked + granted * at.interval,
       latest: Math.min(latest, before?.latest ?? latest),
     });
-    if (kindOf(ask) === 'receiver') return;
     this.#spent += granted;
     if (at.room === Number.POSITIVE_INFINITY) return;
     const granted_before = numberIn(this.#view, 'granted') ?? 0;
@@ -215,16 +206,4 @@ class Plan {
       return end < free ? { name, set: free + by } : { name, add: by, base: free };
     });
   }
-
-  #tidying(used: ReadonlySet<string>): Step[] {
-    const names = Object.keys(this.#view).filter((name) => /^(next|line):/.test(name));
-    if (names.length <= TIDY || this.#terms.refuse) return [];
-    const guard: Guard = { at_most: this.#terms.now - FORGOTTEN_MS };
-    return names
-      .filter((name) => !used.has(name) && Number(this.#view[name]) < this.#terms.now - FORGOTTEN_MS)
-      .slice(0, TIDIED_AT_ONCE)
-      .map((name) => ({ name, remove: true as const, guard }));
-  }
 }
-
-const UNLIMITED: Room = { left: Number.POSITIVE_INFINITY, until: 0 };

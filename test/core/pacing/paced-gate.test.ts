@@ -20,6 +20,11 @@ function gateWith(answer: (ask: Ask) => Allowance, deps: Partial<PacedGateDeps> 
         calls.asks.push(ask);
         return answer(ask);
       },
+      reserveAt: async ({ key, lane }) => {
+        const ask = { key, count: 1, use: lane, lane };
+        calls.asks.push(ask);
+        return answer(ask);
+      },
       exceeded: async (limit) => void calls.exceeded.push(limit),
       blocked: async (...args) => void calls.blocked.push(args),
     },
@@ -203,7 +208,8 @@ describe('the gate of a channel with a budget per receiver', () => {
   it('holds what gets no slot, and leaves a receiver alone for as long as it asks', async () => {
     const one = row({ log_id: 'a', integration_config_id: 'IC1' });
     const { gate } = gateWith(rate, { receiver });
-    expect(await gate.admit(one, false)).toMatchObject({ do: 'hold', until: at(42_000).toISOString() });
+    // A second early, as SQS delays by whole seconds: the rest is waited for inside the function.
+    expect(await gate.admit(one, false)).toMatchObject({ do: 'hold', until: at(41_000).toISOString() });
     const { gate: free, calls } = gateWith(() => ({ slots: [NOW], waits: [] }), { receiver });
     const admission = await free.admit(one, false);
     if (admission.do !== 'send') throw new Error('held');

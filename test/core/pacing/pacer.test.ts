@@ -4,6 +4,7 @@ import type { AccountLimits } from '../../../src/core/pacing/account.ts';
 import { budgetStatus, isWaiting } from '../../../src/core/pacing/budget-status.ts';
 import { DEFAULT_PACING_POLICY } from '../../../src/core/pacing/pacing-policy.ts';
 import type { Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import { pacerAt } from '../../support/pacing.ts';
 
 const START = Date.parse('2026-03-01T10:30:00.000Z');
@@ -12,7 +13,7 @@ const LIMITS: AccountLimits = { per_second: 100, sent_24h: 0, sending: true, enf
 function setUp(limits: Partial<AccountLimits> = {}) {
   const memory = new MemoryPacing();
   const world = { now: START, limits: { ...LIMITS, ...limits }, asked: 0, faults: [] as unknown[] };
-  const worker = (store = memory.store) =>
+  const worker = (store: PacingStore = memory.store) =>
     pacerAt(() => new Date(world.now), {
       store,
       readLimits: async () => {
@@ -147,17 +148,6 @@ describe('a refusal by SES', () => {
     expect(await take(pacer, 1, 'express')).toMatchObject({ slots: [], why: 'quota' });
     world.now += 301_000;
     expect((await take(pacer, 1, 'express')).slots).toHaveLength(1);
-  });
-
-  it('of one receiver stops posts to it, and to no other', async () => {
-    const { worker } = setUp();
-    const pacer = worker();
-    const ask = (key: string) => ({ key, count: 1, use: 'standard', per_second: 1, lane: 'standard' }) as const;
-    await pacer.blocked('C1', START + 30_000);
-    const [blocked, other] = await pacer.reserve([ask('C1'), ask('C2')]);
-    expect(blocked?.slots).toEqual([]);
-    expect(blocked?.waits[0]).toBeGreaterThan(START + 25_000);
-    expect(other?.slots).toEqual([START]);
   });
 });
 

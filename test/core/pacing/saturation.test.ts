@@ -32,18 +32,21 @@ class Lane {
       log_id: `${priority}-${++this.#serial}`,
       channel: 'email',
       priority,
-      work_at: START.toISOString(),
+      // Due by every worker's clock.
+      work_at: new Date(START.getTime() - 10_000).toISOString(),
     });
     const received = { message: messageFor(row), message_id: row.log_id, sent_at: START, receive_count: 1 };
     this.#waiting.push({ visible_at, received });
   }
 
-  run(workers: number): Promise<unknown> {
-    return this.time.run(Promise.all(Array.from({ length: workers }, (_, i) => this.#worker(i))));
+  /** @param skews of their clocks, milliseconds */
+  run(workers: number, skews: readonly number[] = []): Promise<unknown> {
+    return this.time.run(Promise.all(Array.from({ length: workers }, (_, i) => this.#worker(i, skews[i] ?? 0))));
   }
 
-  async #worker(number: number): Promise<void> {
-    const { clock, pause } = this.time;
+  async #worker(number: number, skew: number): Promise<void> {
+    const { pause } = this.time;
+    const clock = () => new Date(this.time.clock().getTime() + skew);
     const limits = {
       per_second: this.#per_second,
       sent_24h: 0,
@@ -52,7 +55,7 @@ class Lane {
       production: true,
     };
     const pacer = pacerAt(clock, { store: this.memory.store, readLimits: async () => limits });
-    const gate = accountGate(pacer, this.time);
+    const gate = accountGate(pacer, { clock, pause });
     await pause(number * 13);
     while (this.sent.length < this.#total) {
       const batch = this.#receive();
@@ -63,13 +66,13 @@ class Lane {
       const { now, later } = await gate.screen(batch);
       for (const { received, delay_seconds } of later) {
         this.resent += 1;
-        this.#waiting.push({ received, visible_at: clock().getTime() + delay_seconds * 1000 });
+        this.#waiting.push({ received, visible_at: this.time.clock().getTime() + delay_seconds * 1000 });
       }
       await Promise.all(
         now.map(async ({ message }) => {
           const admission = await gate.admit(dueRow({ log_id: message.log_id, priority: message.priority }), false);
           if (admission.do !== 'send') throw new Error('a message was held though only the rate is short');
-          this.sent.push({ at: clock().getTime(), priority: message.priority });
+          this.sent.push({ at: this.time.clock().getTime(), priority: message.priority });
           await pause(80);
         }),
       );
@@ -99,6 +102,23 @@ describe('a lane with more than the rate allows', () => {
       expect(times).toHaveLength(count);
       expect(count / seconds).toBeGreaterThanOrEqual(0.95 * per_second);
       expect(count / seconds).toBeLessThanOrEqual(per_second);
+    },
+    60_000,
+  );
+
+  it.each([
+    ['1.5 s ahead of the nine others', [1_500]],
+    ['between 2.5 s behind and 2.5 s ahead', [2_500, -2_500, 1_000, -1_000, 0, 2_000, -2_000, 500, -500, 1_500]],
+  ])(
+    'goes on at its rate with a worker whose clock is %s',
+    async (_, skews) => {
+      const lane = new Lane(98, { normal: 3_000 });
+      await lane.run(10, skews);
+      const times = lane.sent.map(({ at }) => at).sort((a, b) => a - b);
+      const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000;
+      expect(times).toHaveLength(3_000);
+      expect(3_000 / seconds).toBeGreaterThanOrEqual(0.95 * 98);
+      expect(3_000 / seconds).toBeLessThanOrEqual(1.05 * 98);
     },
     60_000,
   );

@@ -2,30 +2,54 @@ import {
   ConditionalCheckFailedException,
   type DynamoDBClient,
   GetItemCommand,
+  QueryCommand,
+  type QueryCommandOutput,
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Guard, PacingStore, Registers, Step } from '../../../core/pacing/registers.ts';
+import {
+  type BudgetReader,
+  checkSteps,
+  type Guard,
+  type PacingStore,
+  type Registers,
+  type Step,
+} from '../../../core/pacing/registers.ts';
 import { BUDGET_KIND } from '../schema.ts';
 import { type Item, toValue } from '../table/item.ts';
 
-/** PacingStore on PipelineState: one item per channel, a register per attribute. A change is one write. */
-export function createPacingStore(client: DynamoDBClient, table: string): PacingStore {
-  const read = async (channel: string): Promise<Registers> => {
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: table, Key: keyOf(channel), ConsistentRead: true }),
-    );
+/** PacingStore on PipelineState: one item for e-mail, and per receiver; a register per attribute. A change is one write. */
+export function createPacingStore(client: DynamoDBClient, table: string): PacingStore & BudgetReader {
+  const read = async (id: string): Promise<Registers> => {
+    const { Item } = await client.send(new GetItemCommand({ TableName: table, Key: keyOf(id), ConsistentRead: true }));
     return toRegisters(Item);
   };
   return {
     read,
-    async change(channel, steps) {
+    async receivers(channel) {
+      const registers: Registers[] = [];
+      let page: QueryCommandOutput | undefined;
+      do {
+        page = await client.send(
+          new QueryCommand({
+            TableName: table,
+            KeyConditionExpression: 'kind = :kind AND begins_with(id, :channel)',
+            ExpressionAttributeValues: { ':kind': { S: BUDGET_KIND }, ':channel': { S: `${channel}#` } },
+            ...(page?.LastEvaluatedKey && { ExclusiveStartKey: page.LastEvaluatedKey }),
+          }),
+        );
+        registers.push(...(page.Items ?? []).map(toRegisters));
+      } while (page.LastEvaluatedKey !== undefined);
+      return registers;
+    },
+    async change(id, steps) {
+      checkSteps(steps);
       try {
         const { Attributes } = await client.send(
           new UpdateItemCommand({
             TableName: table,
-            Key: keyOf(channel),
+            Key: keyOf(id),
             ...expressionsOf(steps),
             ReturnValues: 'ALL_NEW',
             ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -35,13 +59,13 @@ export function createPacingStore(client: DynamoDBClient, table: string): Pacing
       } catch (error) {
         if (!(error instanceof ConditionalCheckFailedException)) throw error;
         // Emulators do not return the item of a failed condition; AWS does.
-        return { applied: false, registers: error.Item ? toRegisters(error.Item) : await read(channel) };
+        return { applied: false, registers: error.Item ? toRegisters(error.Item) : await read(id) };
       }
     },
   };
 }
 
-const keyOf = (channel: string) => ({ kind: { S: BUDGET_KIND }, id: { S: channel } });
+const keyOf = (id: string) => ({ kind: { S: BUDGET_KIND }, id: { S: id } });
 
 function toRegisters(item: Item | undefined): Registers {
   if (item === undefined) return {};

@@ -8,7 +8,7 @@ import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
 import { CHANNELS } from '../../../core/model/channels.ts';
 import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
-import { type BudgetStatus, budgetStatus } from '../../../core/pacing/budget-status.ts';
+import { type BudgetStatus, readBudgets } from '../../../core/pacing/budget-status.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { opsCommand } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
@@ -46,20 +46,17 @@ async function showStatus(session: Session): Promise<number> {
   const { tables } = deployment;
   const mark = createShardMark(dynamodb, tables.pipeline_state);
   const store = createPacingStore(dynamodb, tables.pipeline_state);
-  const [lanes, breakers, ...registers] = await Promise.all([
+  const [lanes, breakers, ...used] = await Promise.all([
     laneStatus({
       index: createDueIndex(dynamodb, tables.notification_log, async () => (await mark.read()).work),
       inFlight: async (channel, lane) => (await queueCounts(sqs, deployment.lane_queues[channel][lane])).in_flight,
       now,
     }),
     createBreakerStore(dynamodb, tables.pipeline_state, session.clock).list(),
-    ...CHANNELS.map((channel) => store.read(channel)),
+    ...CHANNELS.map((channel) => readBudgets(channel, store, now)),
   ]);
   const down = breakerStatus(breakers, now);
-  const budgets = CHANNELS.flatMap((channel, i) => {
-    const used = registers[i];
-    return used === undefined || Object.keys(used).length === 0 ? [] : [budgetStatus(channel, used, now)];
-  });
+  const budgets = used.flat();
   if (session.json) {
     terminal.print(
       `${JSON.stringify(lanes.map((lane) => ({ ...withBreakers(lane, down), budgets: budgetsOf(lane, budgets) })))}\n`,

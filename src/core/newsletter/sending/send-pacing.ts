@@ -11,7 +11,7 @@ interface AccountBudget {
 }
 
 /** Slots that were reserved with those of an earlier call are used at most so late, like those that the budget keeps. */
-const LATE_MS = KEPT_MS.account;
+const LATE_MS = KEPT_MS;
 /** A first slot that is farther away shows that others want the rate, too: nobody takes more than a call then. */
 const NEAR_MS = 300;
 /** So long each call reserves for itself after slots came too late, or the rate was short. */

@@ -8,7 +8,7 @@ import { integrationOf } from '../../../../src/core/delivery/send.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { ACCOUNT, type PacedGate } from '../../../../src/core/pacing/paced-gate.ts';
-import { accountGate, pacerAt } from '../../../support/pacing.ts';
+import { accountGate, pacerAt, receiversAt } from '../../../support/pacing.ts';
 import { dueRow, messageFor, received } from '../../../support/rows.ts';
 import { VirtualTime } from '../../../support/virtual-time.ts';
 
@@ -43,11 +43,12 @@ it.each(CHANNELS)(
         channel,
         ...(channel === 'email' && { readLimits: async () => limits }),
       });
-      return accountGate(pacer, time, undefined, {
+      const more = {
         channel,
         receiver,
         mayUse: (row: NotificationRow) => credentials.mayUse({ tenant_id: row.tenant_id, ...integrationOf(row) }),
-      });
+      };
+      return accountGate(pacer, time, undefined, more, receiversAt(time.clock, { store: memory.store, channel }));
     };
     const rowOf = (log_id: string, tenant_id: string) =>
       dueRow({ log_id, tenant_id, channel, integration_config_id: channel, recipient_hash: 'hash', ...URGENT });

@@ -4,7 +4,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bindBreakers } from '../../../../functions/shared/channel/bind-breakers.ts';
-import { bindPacing } from '../../../../functions/shared/channel/bind-pacing.ts';
+import { bindPacing, createReceiverPacer } from '../../../../functions/shared/channel/bind-pacing.ts';
 import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
 import { createPacer } from '../../../../functions/shared/runtime/pacer.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
@@ -102,11 +102,12 @@ function gateOnSilentState(channel: Channel) {
     inMs(SDK_MS).then(() => Promise.reject(Object.assign(new Error('no answer'), { name: 'TimeoutError' })));
   const client = { send } as unknown as DynamoDBClient;
   const pacer = createPacer(channel, ENV, client, OBSERVABILITY);
+  const receivers = createReceiverPacer(channel, ENV, client, OBSERVABILITY);
   const provider = { budgetOf: async () => undefined };
   const inner = bindBreakers(ENV, client, provider, OBSERVABILITY);
   const receiver = channel === 'email' ? ACCOUNT : async () => ({ key: 'receiver', per_second: 1_000 });
   const { rows } = new MemoryTables(() => new Date());
-  return bindPacing(channel, ENV, pacer, { receiver, inner, rows, mayUse: async () => true });
+  return bindPacing(channel, ENV, { pacer, receivers }, { receiver, inner, rows, mayUse: async () => true });
 }
 
 describe('a PipelineState that does not answer', () => {

@@ -1,0 +1,194 @@
+import type { Channel, Lane } from '../model/channels.ts';
+import type { Clock } from '../model/time.ts';
+import { LOOK_AHEAD_MS } from './pacing-policy.ts';
+import type { Allowance } from './plan-reservation.ts';
+import { planSlots, type Slot } from './receiver-slots.ts';
+import { applied, clockStep, numberIn, type PacingStore, type Registers, SharedClock, type Step } from './registers.ts';
+
+/** A wish for one post to a receiver. */
+export interface ReceiverAsk {
+  readonly key: string;
+  readonly per_second: number;
+  readonly lane: Lane;
+  /** The slot that the message was given when it was held, epoch milliseconds. */
+  readonly slot?: number;
+  /** The receiver refused the message for its rate when it was tried last. */
+  readonly refused?: true;
+}
+
+export interface ReceiverPacerDeps {
+  readonly store: PacingStore;
+  readonly channel: Channel;
+  readonly clock: Clock;
+  /** How many workers share the budgets at most: what each takes alone while storage fails. */
+  readonly workers: number;
+  /** Storage failed; deliveries go on. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** What a worker knows of a receiver. */
+interface Known {
+  /** Until when each message is reserved. */
+  busy_until: number;
+  view?: Registers;
+  viewed_at: number;
+  /** What it takes by itself while storage fails. */
+  alone?: Registers;
+}
+
+/** How often a reservation is tried while other workers are faster. */
+const TRIES = 5;
+/** Storage that failed is not asked again for so long: each try could take seconds of a batch's time. */
+const ALONE_MS = 5_000;
+/** After a refusal for the rate, everything is reserved for so long. */
+const LIMITED_MS = 60_000;
+/**
+ * A message that comes later than this after its slot has lost it: many would come at once after a standstill. The slot
+ * was given by another worker's clock, from which this one may differ by five seconds.
+ */
+const LATE_MS = 8_000;
+/** A view that is older is read again: a write that fails for an old view costs twice as much as a read. */
+const VIEW_MS = 1_000;
+/** Most receivers that a worker remembers, to bound its memory. */
+const MAX_KNOWN = 10_000;
+/** The item of a receiver is kept for so long after its last slot. */
+const KEPT_MS = 3_600_000;
+
+const keptUntil = (at: number): Step => ({ name: 'expires_at', set: Math.ceil((at + KEPT_MS) / 1000) });
+
+/**
+ * The budgets of a channel's receivers as one worker uses them. A budget is asked only where it can matter: for a
+ * receiver that this worker has sent to within the receiver's interval, or that has limited it within a minute. What
+ * this overshoots is one message per worker and interval; a reservation for each message would write as often as the
+ * channel sends (docs/decisions/delivery/pacing-of-receivers.md).
+ */
+export class ReceiverPacer {
+  readonly #deps: ReceiverPacerDeps;
+  readonly #clock: SharedClock;
+  readonly #receivers = new Map<string, Known>();
+  #aloneUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: ReceiverPacerDeps) {
+    this.#deps = deps;
+    this.#clock = new SharedClock(deps.clock);
+  }
+
+  /** Reserves for a batch. Never rejects. @returns the answers in the order of the asks */
+  async reserve(asks: readonly ReceiverAsk[]): Promise<readonly Allowance[]> {
+    const slots = new Map<ReceiverAsk, Slot>();
+    await Promise.all(
+      [...Map.groupBy(asks, ({ key }) => key)].map(([key, group]) => this.#reserveAt(key, group, slots)),
+    );
+    return asks.map((ask) => {
+      const { at = this.#clock.now(), wait = false } = slots.get(ask) ?? {};
+      const own = this.#clock.own(at);
+      return wait ? { slots: [], waits: [own], why: 'rate' } : { slots: [own], waits: [] };
+    });
+  }
+
+  /** The receiver takes nothing before this time, in epoch milliseconds. Never rejects. */
+  async blocked(key: string, until: number): Promise<void> {
+    const [now, at] = [this.#clock.now(), this.#clock.shared(until)];
+    this.#busyUntil(key, Math.max(at, now + LIMITED_MS));
+    // Before others have read of so short a time, it is over.
+    if (at - now <= LOOK_AHEAD_MS.receiver) return;
+    const step = { name: 'blocked_until', set: at, guard: { at_most: at, or_absent: true } } as const;
+    await this.#orAlone(() => this.#change(key, [step, keptUntil(at)]));
+  }
+
+  async #reserveAt(key: string, group: readonly ReceiverAsk[], slots: Map<ReceiverAsk, Slot>): Promise<void> {
+    await this.#keep(key, group, slots);
+    const rest = group.filter((ask) => !slots.has(ask));
+    const now = this.#clock.now();
+    const isLimited = rest.some(({ slot, refused }) => slot !== undefined || refused);
+    const interval = 1000 / (group[0]?.per_second ?? 1);
+    if (
+      rest.length > 0 &&
+      (rest.length < group.length || rest.length > 1 || isLimited || now < this.#of(key).busy_until)
+    ) {
+      const booked =
+        (await this.#orAlone(() => this.#book(key, interval, rest))) ?? this.#bookAlone(key, interval, rest);
+      rest.forEach((ask, i) => {
+        const slot = booked[i];
+        if (slot !== undefined) slots.set(ask, slot);
+      });
+    }
+    this.#busyUntil(key, Math.max(now, ...group.map((ask) => slots.get(ask)?.at ?? 0)) + interval);
+  }
+
+  /** The slots that were given before stay, unless the receiver has refused since, or what is more urgent took them. */
+  async #keep(key: string, group: readonly ReceiverAsk[], slots: Map<ReceiverAsk, Slot>): Promise<void> {
+    const now = this.#clock.now();
+    const held = group
+      .map((ask) => ({ ask, at: this.#clock.shared(ask.slot ?? 0) }))
+      .filter(({ at }) => now <= at + LATE_MS);
+    if (held.length === 0) return;
+    const registers = (await this.#orAlone(() => this.#read(key))) ?? {};
+    const [blocked, express] = ['blocked_until', 'express'].map((name) => numberIn(registers, name) ?? 0);
+    for (const { ask, at } of held)
+      if ((blocked ?? 0) <= now && (ask.lane === 'express' || (express ?? 0) <= at))
+        slots.set(ask, { at, wait: false });
+  }
+
+  async #book(key: string, interval: number, asks: readonly ReceiverAsk[]): Promise<Slot[]> {
+    const { view, viewed_at } = this.#of(key);
+    let known = view !== undefined && this.#clock.now() - viewed_at < VIEW_MS ? view : await this.#read(key);
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const plan = planSlots(known, asks, { now: this.#clock.now(), interval });
+      const { applied: done, registers } = await this.#change(key, [...plan.steps, keptUntil(plan.end)]);
+      if (done) return plan.slots(registers);
+      known = registers;
+    }
+    throw new Error('A reservation was tried too often: other workers are faster.');
+  }
+
+  /** While storage fails, each worker takes its part of the rate and goes on: failing open, as slowly as is safe. */
+  #bookAlone(key: string, interval: number, asks: readonly ReceiverAsk[]): Slot[] {
+    const known = this.#of(key);
+    const alone = known.alone ?? {};
+    const plan = planSlots(alone, asks, { now: this.#clock.now(), interval: interval * this.#deps.workers });
+    known.alone = applied(alone, plan.steps) ?? alone;
+    return plan.slots(known.alone);
+  }
+
+  async #read(key: string): Promise<Registers> {
+    return this.#learn(key, await this.#deps.store.read(`${this.#deps.channel}#${key}`));
+  }
+
+  async #change(key: string, steps: readonly Step[]) {
+    const { store, channel } = this.#deps;
+    const answer = await store.change(`${channel}#${key}`, [...steps, clockStep(this.#clock.now())]);
+    this.#learn(key, answer.registers);
+    return answer;
+  }
+
+  #learn(key: string, view: Registers): Registers {
+    this.#clock.learn(view);
+    Object.assign(this.#of(key), { view, viewed_at: this.#clock.now() });
+    return view;
+  }
+
+  /** @returns undefined while storage fails */
+  async #orAlone<T>(call: () => Promise<T>): Promise<T | undefined> {
+    if (this.#clock.now() < this.#aloneUntil) return undefined;
+    try {
+      return await call();
+    } catch (error) {
+      this.#aloneUntil = this.#clock.now() + ALONE_MS;
+      this.#deps.onFault?.(error);
+      return undefined;
+    }
+  }
+
+  #busyUntil(key: string, until: number): void {
+    const known = this.#of(key);
+    known.busy_until = Math.max(known.busy_until, until);
+  }
+
+  #of(key: string): Known {
+    const known = this.#receivers.get(key) ?? { busy_until: 0, viewed_at: 0 };
+    if (this.#receivers.size >= MAX_KNOWN && !this.#receivers.has(key)) this.#receivers.clear();
+    this.#receivers.set(key, known);
+    return known;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Lane } from '../model/channels.ts';
+import type { NotificationRow } from '../model/notification.ts';
+import { epochMs } from '../model/time.ts';
+import { LOOK_AHEAD_MS } from './pacing-policy.ts';
+import { numberIn, type Registers, type Step } from './registers.ts';
+
+/** The slot of one message, epoch milliseconds; `wait`: it is too far away to wait for it inside the function. */
+export interface Slot {
+  readonly at: number;
+  readonly wait: boolean;
+}
+
+export interface SlotsPlan {
+  readonly steps: readonly Step[];
+  /** About the last slot. */
+  readonly end: number;
+  /** The slots in the order of the asks, once the steps are applied. */
+  slots(after: Registers): Slot[];
+}
+
+/**
+ * Plans the next slots at a receiver, 1 / rate apart, from a view of its registers that may be old: `express` and
+ * `standard` are the ends of what was given to each lane, `blocked_until` is what the receiver asked for. A message whose
+ * slot is far away is held until then, and does not reserve again. `express` goes before what waits in the other lane:
+ * held messages look whether it took their slots, those that wait inside a function have theirs within the look-ahead.
+ */
+export function planSlots(
+  view: Registers,
+  asks: readonly { readonly lane: Lane }[],
+  { now, interval }: { readonly now: number; readonly interval: number },
+): SlotsPlan {
+  const ends = { express: numberIn(view, 'express') ?? 0, standard: numberIn(view, 'standard') ?? 0 };
+  const counts = { express: 0, standard: 0 };
+  const places = asks.map(({ lane }) => ({ lane, place: counts[lane]++ }));
+  const free = Math.max(now, numberIn(view, 'blocked_until') ?? 0);
+  const express = Math.max(free, ends.express, Math.min(ends.standard, now + LOOK_AHEAD_MS.receiver));
+  const behind = counts.express > 0 ? express + counts.express * interval : ends.express;
+  const starts = { express, standard: Math.max(free, ends.standard, behind) };
+  const lanes = LANES_OF_SLOTS.filter((lane) => counts[lane] > 0);
+  return {
+    steps: lanes.map((lane) => stepOf(lane, ends[lane], starts[lane], counts[lane] * interval)),
+    end: Math.max(...lanes.map((lane) => starts[lane] + counts[lane] * interval)),
+    slots: (after) =>
+      places.map(({ lane, place }) => {
+        const end = numberIn(after, lane) ?? starts[lane] + counts[lane] * interval;
+        const at = end - (counts[lane] - place) * interval;
+        return { at, wait: at > now + LOOK_AHEAD_MS.receiver };
+      }),
+  };
+}
+
+const LANES_OF_SLOTS = ['express', 'standard'] as const satisfies readonly Lane[];
+/** More than a sum of times may be off by, as floating-point numbers (docs/decisions/measured/cpu-and-rate.md#0167). */
+const ROUNDING_MS = 0.01;
+
+/** A line that is in use goes on where it is; others may have made it longer. */
+function stepOf(lane: Lane, end: number, start: number, by: number): Step {
+  return end < start
+    ? { name: lane, set: start + by, guard: { at_most: start, or_absent: true } }
+    : { name: lane, add: by, base: start, guard: { at_least: end - ROUNDING_MS } };
+}
+
+/** A held message comes so long before its slot, as SQS delays by whole seconds, and waits the rest inside the function. */
+export const AHEAD_MS = 1_000;
+
+/**
+ * What the last try left in the row: the slot that its message was held for, or that the receiver refused it. A refusal
+ * describes its attempt in the row, a hold does not.
+ */
+export function earlierTry(row: NotificationRow): { readonly slot?: number; readonly refused?: true } {
+  if (row.error_type !== 'RATE_LIMITED') return {};
+  if (refusedAttempt(row) === row.last_attempt - 1) return { refused: true };
+  return row.work_at === undefined ? {} : { slot: epochMs(row.work_at) + AHEAD_MS };
+}
+
+function refusedAttempt({ error_details = '' }: NotificationRow): unknown {
+  try {
+    return (JSON.parse(error_details) as { readonly attempt?: unknown }).attempt;
+  } catch {
+    return undefined;
+  }
+}
