@@ -1,4 +1,4 @@
-import type { EmailPhase, EmailView } from '../../core/newsletter/views/email-view.ts';
+import type { EmailView } from '../../core/newsletter/views/email-view.ts';
 import type { Colors } from '../../terminal/colors.ts';
 import { printableValue } from '../../terminal/printable.ts';
 import { fields } from '../../terminal/table.ts';
@@ -29,7 +29,7 @@ export function describeEmail(view: EmailView, colors: Colors): string {
     counts.uncertain > view.uncertain_left
       ? `\n  Nobody knows whether the uncertain recipients got the mail: npm run ops -- emails resolve ${view.email_id} --resend or --leave\n`
       : '';
-  return `${colors.bold(view.email_id)}  ${paint(view.phase, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;
+  return `${colors.bold(view.email_id)}  ${paint(view, colors)}  ${progressBar(view)}\n${fields(shown, colors)}${error}${next}`;
 }
 
 export function doneOf({ counts }: EmailView): number {
@@ -69,8 +69,10 @@ function byReason(reasons: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-export function paint(phase: EmailPhase, colors: Colors): string {
-  if (phase === 'submitted') return colors.green(phase);
+/** An e-mail that is over is good only where everybody got it, or an operator decided about the others. */
+function paint({ phase, counts, uncertain_left }: EmailView, colors: Colors): string {
+  const isGood = counts.failed === 0 && counts.uncertain <= uncertain_left;
+  if (phase === 'submitted') return isGood ? colors.green(phase) : colors.yellow(phase);
   if (phase === 'failed' || phase === 'cancelled') return colors.red(phase);
   return phase === 'paused' || phase === 'waiting' ? colors.yellow(phase) : colors.cyan(phase);
 }
