@@ -18,13 +18,20 @@ export interface HeldLetter extends DeadLetter {
   readonly body: string;
 }
 
-/** Receives up to ten messages, which are hidden from others for half a minute; none when no more are visible. */
-export async function receiveLetters(client: SQSClient, url: string, most = BATCH): Promise<HeldLetter[]> {
+/**
+ * Receives up to ten messages, which are hidden from others for a while, half a minute unless given; none when no more
+ * are visible.
+ */
+export async function receiveLetters(
+  client: SQSClient,
+  url: string,
+  { most = BATCH, hidden_seconds = HIDDEN_SECONDS } = {},
+): Promise<HeldLetter[]> {
   const { Messages = [] } = await client.send(
     new ReceiveMessageCommand({
       QueueUrl: url,
       MaxNumberOfMessages: Math.min(most, BATCH),
-      VisibilityTimeout: HIDDEN_SECONDS,
+      VisibilityTimeout: hidden_seconds,
       WaitTimeSeconds: WAIT_SECONDS,
       MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],
     }),
@@ -32,28 +39,70 @@ export async function receiveLetters(client: SQSClient, url: string, most = BATC
   return Messages.map(toLetter);
 }
 
+/** The longest visibility timeout that SQS takes. */
+const MOST_HIDDEN_SECONDS = 43_200;
+/** With this many messages in flight, about, SQS answers a receive that waits with nothing. */
+const MOST_HELD = 119_900;
+/** Messages that are returned together, and how many such parts at once: each part has a time limit of its own. */
+const RETURNED = 100;
+const RETURNED_AT_ONCE = 8;
+
+interface Held {
+  readonly receipt_handle: string;
+  readonly hidden_seconds: number;
+}
+
 /**
- * Walks through a dead-letter queue, each message once. When the walk ends, early or not, all messages that the
- * caller did not delete become visible again. A message that becomes visible during the walk is received twice and
- * skipped.
+ * Walks through a dead-letter queue, each message once. When the walk ends, early or not, all messages but the deleted
+ * ones become visible again.
+ *
+ * A long walk meets messages again whose timeout has ended, and SQS picks ten of all that are visible. Such an answer
+ * says nothing about the end: only an empty one does. Messages that come back are hidden for twice as long, until a walk
+ * through all fits into it.
+ * @param gone ids of the messages that the caller deleted
+ * @throws Error when SQS can hide no more: there may be others
  */
-export async function* peekLetters(client: SQSClient, url: string): AsyncGenerator<HeldLetter[]> {
-  const held = new Map<string, string>();
+export async function* peekLetters(
+  client: SQSClient,
+  url: string,
+  gone: ReadonlySet<string> = new Set(),
+): AsyncGenerator<HeldLetter[]> {
+  const held = new Map<string, Held>();
+  let hidden_seconds = HIDDEN_SECONDS;
   try {
     for (;;) {
-      const letters = await receiveLetters(client, url);
+      const letters = await receiveLetters(client, url, { hidden_seconds });
+      if (letters.length === 0) break;
       const fresh = letters.filter(({ message_id }) => !held.has(message_id));
-      for (const { message_id, receipt_handle } of letters) held.set(message_id, receipt_handle);
-      if (fresh.length === 0) return;
-      yield fresh;
+      const wasTooShort = letters.some(({ message_id }) => held.get(message_id)?.hidden_seconds === hidden_seconds);
+      for (const { message_id, receipt_handle } of letters) held.set(message_id, { receipt_handle, hidden_seconds });
+      if (wasTooShort) hidden_seconds = Math.min(2 * hidden_seconds, MOST_HIDDEN_SECONDS);
+      if (fresh.length > 0) yield fresh;
+    }
+    if (held.size - gone.size >= MOST_HELD) {
+      throw new Error(
+        `SQS shows at most 120,000 dead letters at once, and ${held.size} were looked at: redrive or drop some, then look again`,
+      );
     }
   } finally {
-    await returnToQueue(
-      client,
-      url,
-      [...held.values()].map((receipt_handle) => ({ receipt_handle, after_seconds: 0 })),
-    );
+    await returnAll(client, url, held, gone);
   }
+}
+
+async function returnAll(
+  client: SQSClient,
+  url: string,
+  held: ReadonlyMap<string, Held>,
+  gone: ReadonlySet<string>,
+): Promise<void> {
+  const left = [...held].flatMap(([id, { receipt_handle }]) =>
+    gone.has(id) ? [] : [{ receipt_handle, after_seconds: 0 }],
+  );
+  const parts = chunks(left, RETURNED).values();
+  const work = async () => {
+    for (const part of parts) await returnToQueue(client, url, part);
+  };
+  await Promise.all(Array.from({ length: RETURNED_AT_ONCE }, work));
 }
 
 /** @throws Error when some could not be deleted; these become visible again */

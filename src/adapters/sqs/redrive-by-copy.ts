@@ -32,7 +32,8 @@ export async function redriveByCopy(
   let moved = 0;
   let held = 0;
   for (let waited = 0; waited < MAX_WAIT_ROUNDS; ) {
-    const letters = await receiveLetters(client, url, rate === undefined ? undefined : Math.max(1, Math.floor(rate)));
+    const most = rate === undefined ? {} : { most: Math.max(1, Math.floor(rate)) };
+    const letters = await receiveLetters(client, url, most);
     const movable = letters.filter(isMovable(begun));
     for (const letter of letters) if (!isMovable(begun)(letter)) staying.set(letter.message_id, letter);
     await Promise.all(movable.map(({ message }) => queue.send(message, 0)));

@@ -50,13 +50,15 @@ async function drop(session: Session, options: DropOptions, log_ids: readonly st
   const found = new Set<string>();
   for (const channel of channels) {
     const url = session.deployment.dead_letter_queues[channel];
-    for await (const letters of peekLetters(session.sqs, url)) {
+    const gone = new Set<string>();
+    for await (const letters of peekLetters(session.sqs, url, gone)) {
       const chosen = await choose(channel, letters, log_ids, options, session);
       for (const letter of chosen) {
         await dropDeadLetter(letter, session.rows, session.clock());
         if (letter.message) found.add(letter.message.log_id);
       }
       await deleteLetters(session.sqs, url, chosen);
+      for (const { message_id } of chosen) gone.add(message_id);
       dropped += chosen.length;
     }
   }

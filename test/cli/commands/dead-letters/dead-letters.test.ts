@@ -8,6 +8,7 @@ import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';
 import { messageFor } from '../../../support/rows.ts';
+import { samplingQueue } from '../../../support/sampling-queue.ts';
 
 let ops: Operations;
 beforeAll(async () => {
@@ -240,4 +241,46 @@ describe('dlq drop', () => {
       err: 'z-1 has no dead letter: see `npm run ops -- show z-1`.\n',
     });
   });
+});
+
+describe('a dead-letter queue that holds more than a walk sees before the first ones are back', () => {
+  const COUNT = process.env['FULL'] === undefined ? 1_000 : 20_000;
+  const LIVE = COUNT / 4;
+
+  /** Letters of which the first few are of dead notifications; the others are stale, because their row has gone. */
+  async function deployed() {
+    const live = Array.from({ length: LIVE }, (_, i) => deadRow(`many-${i}`, { dead_message_id: `m${i}` }));
+    await ops.put(...live);
+    const bodies = Array.from({ length: COUNT }, (_, i) => {
+      const row = live[i] ?? deadRow(`many-${i}`);
+      return JSON.stringify(messageFor(row, { run_id: row.dead_run_id ?? '', due: '2026-01-01T00:00:00.000Z' }));
+    });
+    const queue = samplingQueue(bodies, { requestMs: 600_000 / COUNT });
+    const clients = structuredClone(ops.deployment.clients);
+    Object.assign(clients.sqs, { requestHandler: queue.handler });
+    const findDeployment = async () => ({ ...ops.deployment, clients });
+    const run = async (...args: string[]) => JSON.parse((await ops.run([...args, '--json'], { findDeployment })).out);
+    return { queue, run };
+  }
+
+  it('is listed whole', async () => {
+    const { queue, run } = await deployed();
+    const { dead_letters } = await run('dlq', 'list', '--channel', 'webhook', '--limit', String(COUNT + 1));
+    expect(new Set(idsOf(dead_letters)).size).toBe(COUNT);
+    expect(dead_letters.filter(({ state }: { state: string }) => state === 'redrive')).toHaveLength(LIVE);
+    expect(queue.inFlight()).toBe(0);
+    const { dead_letters: own } = await run('dlq', 'show', 'many-7');
+    expect(own).toMatchObject([{ log_id: 'many-7', state: 'redrive' }]);
+  }, 300_000);
+
+  it('loses all that is stale and nothing else to `drop --stale`, and the rest to `drop --all`', async () => {
+    const { queue, run } = await deployed();
+    expect(await run('dlq', 'drop', '--channel', 'webhook', '--stale', '--yes')).toEqual({ dropped: COUNT - LIVE });
+    expect(queue.left()).toHaveLength(LIVE);
+    expect(queue.inFlight()).toBe(0);
+    expect(await ops.row('many-3')).toMatchObject({ work_queue: expect.stringContaining('dead#') });
+    expect(await run('dlq', 'drop', '--channel', 'webhook', '--all', '--yes')).toEqual({ dropped: LIVE });
+    expect(queue.left()).toEqual([]);
+    expect(await ops.row('many-3')).not.toHaveProperty('work_queue');
+  }, 300_000);
 });
