@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { deleteLetters, type HeldLetter, peekLetters } from '../../../adapters/sqs/dead-letters.ts';
 import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
-import { dropDeadLetter } from '../../../core/operator/dead-letters/drop-dead-letters.ts';
+import { dropDeadLetter } from '../../../core/operator/give-up.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
-import type { RedriveOptions, RedriveResult } from '../../../adapters/sqs/redrive.ts';
+import { type RedriveOptions, type RedriveResult, RedriveRunningError } from '../../../adapters/sqs/redrive.ts';
 import { redriveByCopy } from '../../../adapters/sqs/redrive-by-copy.ts';
 import { redriveByTask } from '../../../adapters/sqs/redrive-by-task.ts';
 import type { Channel } from '../../../core/model/channels.ts';
+import { takePidLock } from '../../../processes/pid-lock.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { parseRate } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
@@ -12,7 +14,6 @@ import { channelOption } from '../../session/filter-options.ts';
 import { opsCommand, sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { letterCount } from './channel-letters.ts';
-import { lockRedrive } from './redrive-lock.ts';
 
 interface DlqRedriveOptions {
   readonly channel: Channel;
@@ -88,4 +89,19 @@ async function move(session: Session, channel: Channel, options: RedriveOptions)
   } finally {
     unlock();
   }
+}
+
+/**
+ * SQS allows one redrive per queue at a time. This lock does so where we move the messages ourselves.
+ * @returns a function that releases the lock
+ * @throws RedriveRunningError when another command redrives this channel
+ */
+function lockRedrive(directory: string, channel: Channel): () => void {
+  return takePidLock(
+    join(directory, `redrive-${channel}.pid`),
+    (pid) =>
+      new RedriveRunningError(
+        `A redrive of ${channel} is already running (process ${pid ?? 'unknown'}): wait for its end, then redrive again.`,
+      ),
+  );
 }
