@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { NotificationContent } from '../../src/core/model/notification.ts';
 import { CONTENT } from '../support/rows.ts';
 import { fresh, type StoreUnderTest } from './store-under-test.ts';
 
@@ -29,6 +30,38 @@ export function contentSuite(store: () => StoreUnderTest): void {
     const owner = { ...fresh(), expires_at: 4_000_000_000, sequence: '1' };
     await store().indexStore.putContent(owner, { ...CONTENT, body });
     expect((await store().contents.read(owner)).body).toBe(body);
+  });
+
+  it('replaces a part of the content, and keeps the rest, and the encrypted recipient', async () => {
+    const owner = { ...fresh(), expires_at: 4_000_000_000 };
+    const put = (sequence: string, content: Partial<NotificationContent>, amends?: true) =>
+      store().indexStore.putContent({ ...owner, sequence, ...(amends && { amends }) }, content);
+    await put('1', { ...CONTENT, body: 'x'.repeat(3_000) });
+    expect(await put('2', { subject: 'corrected' }, true)).toBeUndefined();
+    expect(await store().contents.read(owner)).toEqual({
+      ...CONTENT,
+      body: 'x'.repeat(3_000),
+      subject: 'corrected',
+    });
+    expect(await put('3', { recipient: 'other', body: 'short' }, true)).toEqual(expect.any(String));
+    const corrected = { ...CONTENT, recipient: 'other', body: 'short', subject: 'corrected' };
+    expect(await store().contents.read(owner)).toEqual(corrected);
+    await put('2', { subject: 'an older image' }, true);
+    expect(await store().contents.read(owner)).toEqual(corrected);
+    await put('4', { body: 'long '.repeat(1_000) }, true);
+    expect(await store().contents.read(owner)).toEqual({ ...corrected, body: 'long '.repeat(1_000) });
+  });
+
+  it('amends no content of another tenant, and none that is not there', async () => {
+    const owner = { ...fresh(), expires_at: 4_000_000_000, sequence: '1', amends: true } as const;
+    const amend = (changes = {}) => store().indexStore.putContent({ ...owner, ...changes }, { body: 'b' });
+    await expect(amend()).rejects.toThrow('content that it lacks');
+    await store().indexStore.putContent(
+      { ...fresh(), log_id: owner.log_id, expires_at: 4_000_000_000, sequence: '1' },
+      CONTENT,
+    );
+    await expect(amend({ tenant_id: 'tenant-9' })).rejects.toThrow('content that it lacks');
+    expect(await store().contents.read(owner)).toEqual(CONTENT);
   });
 
   it('keeps the content of the latest image, in whatever order images arrive', async () => {

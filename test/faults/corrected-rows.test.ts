@@ -115,6 +115,35 @@ describe('a writer that corrects recipient and body of a row in work', () => {
     expect(sent).toEqual(to);
   });
 
+  it.each([
+    ['the recipient', { recipient_address: NEW }, { recipient: NEW, body: 'Hello', subject: '件名' }],
+    ['the body', { message_body: 'corrected' }, { recipient: OLD, body: 'corrected', subject: '件名' }],
+    ['the subject', { subject: '新しい件名' }, { recipient: OLD, body: 'Hello', subject: '新しい件名' }],
+  ])('but only %s: the rest stays as it is stored', async (_, part, content) => {
+    const { put, tables, index, work, pass, row, inTheClear } = world(() => ACCEPTED);
+    put(dueRow({ ...TAKEN, provider_host: 'example.com', recipient_hash: 'old' }));
+    tables.log.set('log-1', { ...tables.log.get('log-1'), ...part });
+    await index();
+    expect(inTheClear()).toBe(false);
+    expect(tables.content.get('log-1')).toMatchObject(content);
+    expect(row()).toMatchObject({
+      provider_host: 'example.com',
+      recipient_hash: 'recipient_address' in part ? `hash of tenant-1/${NEW}` : 'old',
+    });
+    pass(HOUR);
+    await work();
+    expect(row()).toMatchObject({ send_status: 'SUCCESS' });
+  });
+
+  it('but only the recipient, and whose tenant is another now: the content of the old one stays with it', async () => {
+    const { put, tables, index, row } = world(() => ACCEPTED);
+    put(dueRow(TAKEN));
+    tables.log.set('log-1', { ...tables.log.get('log-1'), tenant_id: 'tenant-2', recipient_address: NEW });
+    await index();
+    expect(row()).toMatchObject({ failure_reason: 'FORMAT_ERROR' });
+    expect(tables.content.get('log-1')).toMatchObject({ tenant_id: 'tenant-1', recipient: OLD });
+  });
+
   it('whose worker died: the takeover shows the correction again', async () => {
     const { put, correct, work, index, pass, sent, row, inTheClear } = world(() => ACCEPTED);
     const claim_until = at(65_000).toISOString();

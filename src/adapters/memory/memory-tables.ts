@@ -3,7 +3,7 @@ import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
 import { isStored, retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
-import type { ContentOwner, IndexStore } from '../../core/indexing/index-row.ts';
+import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
 import type { ForeignRow } from '../../core/model/foreign-row.ts';
 import {
   type NotificationContent,
@@ -141,15 +141,23 @@ export class MemoryTables implements IndexStore {
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
     const row = this.log.get(String(image['log_id']));
     if (row === undefined || !isSame(row, image, IMAGE_COLUMNS)) return false;
-    this.#apply(String(image['log_id']), { set, remove: remove as (keyof NotificationRow)[] });
+    // As the store: an attribute without a value is left as it is.
+    const given = Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
+    this.#apply(String(image['log_id']), { set: given, remove: remove as (keyof NotificationRow)[] });
     return true;
   }
 
-  async putContent({ log_id, tenant_id, sequence }: ContentOwner, content: NotificationContent): Promise<string> {
-    const stored = this.content.get(log_id)?.sequence;
-    if (stored === undefined || BigInt(stored) <= BigInt(sequence))
-      this.content.set(log_id, { ...content, tenant_id, sequence });
-    return `hash of ${tenant_id}/${content.recipient}`;
+  async putContent(
+    { log_id, tenant_id, sequence, amends }: ContentOwner,
+    content: Partial<NotificationContent>,
+  ): Promise<string | undefined> {
+    const stored = this.content.get(log_id);
+    if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
+    if (stored?.sequence === undefined || BigInt(stored.sequence) <= BigInt(sequence)) {
+      const whole = { ...(amends ? stored : {}), ...content } as NotificationContent;
+      this.content.set(log_id, { ...whole, tenant_id, sequence });
+    }
+    return content.recipient === undefined ? undefined : `hash of ${tenant_id}/${content.recipient}`;
   }
 
   async hasContent(log_id: string): Promise<boolean> {

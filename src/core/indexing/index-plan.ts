@@ -19,6 +19,8 @@ export interface IndexTerms {
   readonly time_zone?: string | undefined;
   /** Over how many partitions new entries are spread. */
   readonly shards?: IndexShards | undefined;
+  /** Content of the row is stored: what the row lacks of its content stays as it is. */
+  readonly stored?: boolean | undefined;
 }
 
 /** What the indexer does with a row. */
@@ -34,7 +36,9 @@ export type IndexPlan =
       readonly set: ForeignRow;
       /** Columns to remove, because their values are stored encrypted. */
       readonly remove: readonly string[];
-      readonly content?: NotificationContent;
+      readonly content?: Partial<NotificationContent>;
+      /** What the content lacks is kept from what is stored. */
+      readonly amends?: true;
       readonly why?: string;
     }
   | { readonly do: 'ignore' };
@@ -51,7 +55,7 @@ export function planIndex(
   row: ForeignRow,
   now: Date,
   policy: RetryPolicy,
-  { time_zone, shards = BASE_SHARDS }: IndexTerms = {},
+  { time_zone, shards = BASE_SHARDS, stored = false }: IndexTerms = {},
 ): IndexPlan {
   const { log_id, tenant_id } = row;
   if (typeof log_id !== 'string') return { do: 'ignore' };
@@ -65,7 +69,8 @@ export function planIndex(
     if (since === undefined) return { do: 'wait', set: { created_at: now.toISOString() }, remove: [] };
     if (now.getTime() - since < SENDING_GRACE_MS) return { do: 'ignore' };
   }
-  const faults = [...rowFaults(row), ...(inline ? contentFaults(row) : [])];
+  const lacking = inline ? contentFaults(row) : [];
+  const faults = [...rowFaults(row), ...(stored ? [] : lacking)];
   const corrected = given_up && isSetAside(row) && faults.length === 0;
   const ended = deleted || row['send_status'] === 'SUCCESS' || (given_up && !corrected);
   // Without an id of its own kind the row has no place in the history, and nothing to bind its recipient to.
@@ -84,14 +89,15 @@ export function planIndex(
     ...inUtc(row, time_zone),
   };
   const storable = inline && !faults.some(({ column }) => isContent(column));
-  if (ended) return planEnded(row, history, { storable, given_up });
-  const moved = storable ? moveContent(row) : { remove: [] };
+  const amends = stored && lacking.length > 0;
+  if (ended) return planEnded(row, history, { storable, given_up, amends });
+  const moved = storable ? moveContent(row, { notes: true, amends }) : { remove: [] };
   if (faults.length > 0) {
     const { set, why } = setAside(faults, now);
     return { do: 'set_aside', why, set: { ...set, ...history }, ...moved, remove: [...moved.remove, ...keysOf(row)] };
   }
   const written = { updated_at: now.toISOString(), updated_by: UPDATED_BY };
-  const host = inline ? hostOf(row) : { set: {}, remove: [] };
+  const host = hostOf(row, inline);
   return {
     do: 'index',
     set: { ...history, ...workKeys(row, log_id, taking), ...host.set, ...written },
@@ -138,11 +144,11 @@ function defaults({ is_deleted, created_at, created_by, updated_by }: ForeignRow
 function planEnded(
   row: ForeignRow,
   history: HistoryKeys,
-  { storable, given_up }: { readonly storable: boolean; readonly given_up: boolean },
+  { storable, given_up, amends }: { readonly storable: boolean; readonly given_up: boolean; readonly amends: boolean },
 ): IndexPlan {
   const known = typeof row['history_bucket'] === 'string';
-  const moved = storable ? moveContent(row, { notes: !known }) : { remove: [] };
-  const host = storable ? hostOf(row) : { set: {}, remove: [] };
+  const moved = storable ? moveContent(row, { notes: !known, amends }) : { remove: [] };
+  const host = hostOf(row, storable);
   // Until a worker has written the record that a delivered row owes, it is work.
   const owes = row['send_status'] === 'SUCCESS' && typeof row['record_due'] === 'string';
   const remove = [...moved.remove, ...host.remove, ...(given_up || owes ? [] : keysOf(row))];
@@ -194,9 +200,10 @@ function emptyColumns(row: ForeignRow, removed: readonly string[]): string[] {
  * A breaker identifies the provider by this host. It is read here, while the recipient is still in the clear; that of an
  * earlier recipient goes.
  */
-function hostOf({ integration_config_id, recipient_address, provider_host }: ForeignRow) {
+function hostOf({ integration_config_id, recipient_address, provider_host }: ForeignRow, inline: boolean) {
+  if (!inline || typeof recipient_address !== 'string' || recipient_address === '') return { set: {}, remove: [] };
   const known = typeof integration_config_id === 'string' && integration_config_id !== '';
-  const host = known || typeof recipient_address !== 'string' ? undefined : providerHost(recipient_address);
+  const host = known ? undefined : providerHost(recipient_address);
   if (host !== undefined) return { set: { provider_host: host }, remove: [] };
   return { set: {}, remove: provider_host === undefined ? [] : ['provider_host'] };
 }

@@ -1,4 +1,4 @@
-import type { ForeignRow } from '../model/foreign-row.ts';
+import { type ForeignRow, hasContent } from '../model/foreign-row.ts';
 import type { NotificationContent } from '../model/notification.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
@@ -23,10 +23,10 @@ export interface IndexStore {
   index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean>;
   /**
    * Stores the content, with its recipient encrypted, unless the content of a later image is stored.
-   * @returns the recipient's keyed hash
+   * @returns the recipient's keyed hash; undefined if the content has none
    * @throws RowUnstorableError
    */
-  putContent(owner: ContentOwner, content: NotificationContent): Promise<string>;
+  putContent(owner: ContentOwner, content: Partial<NotificationContent>): Promise<string | undefined>;
   hasContent(log_id: string): Promise<boolean>;
 }
 
@@ -36,6 +36,8 @@ export interface ContentOwner {
   readonly expires_at: number;
   /** The sequence number of the content's image. */
   readonly sequence: string;
+  /** What the content lacks is kept from what is stored. Without it the content is complete, and replaces what is. */
+  readonly amends?: true;
 }
 
 /** The storage will never accept this, for instance an item beyond its size limit. The message names the rule. */
@@ -66,7 +68,8 @@ export interface IndexOutcome {
 export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexOutcome> {
   const now = deps.clock();
   try {
-    const plan = planned(image.row, now, deps);
+    const stored = (await lacksContent(image.row, deps.store)) || undefined;
+    const plan = planned(image.row, now, deps, stored);
     return await carryOut(await withContentChecked(plan, image.row, now, deps.store), image, deps.store);
   } catch (error) {
     if (!(error instanceof RowUnstorableError)) throw error;
@@ -75,9 +78,9 @@ export async function indexRow(image: RowImage, deps: IndexDeps): Promise<IndexO
 }
 
 /** The rules must see every fault. Where one is missing, the row is at fault all the same, and stops no other row. */
-function planned(row: ForeignRow, now: Date, { policy, time_zone, shards }: IndexDeps): IndexPlan {
+function planned(row: ForeignRow, now: Date, { policy, time_zone, shards }: IndexDeps, stored?: true): IndexPlan {
   try {
-    return planIndex(row, now, policy, { time_zone, shards });
+    return planIndex(row, now, policy, { time_zone, shards, stored });
   } catch (cause) {
     throw new RowUnstorableError('a value that cannot be read', { cause });
   }
@@ -123,7 +126,7 @@ async function setUnstorableAside(
 async function carryOut(plan: IndexPlan, { row, sequence }: RowImage, store: IndexStore): Promise<IndexOutcome> {
   if (plan.do === 'ignore') return { outcome: 'ignored' };
   const found = plan.content && {
-    recipient_hash: await store.putContent(ownerOf(row, plan.set, sequence), plan.content),
+    recipient_hash: await store.putContent(ownerOf(row, plan, sequence), plan.content),
   };
   if (!(await store.index(row, { ...plan.set, ...found }, plan.remove))) return { outcome: 'outdated' };
   if (plan.do === 'set_aside') return { outcome: 'set_aside', why: plan.why ?? '' };
@@ -138,7 +141,16 @@ async function withContentChecked(plan: IndexPlan, row: ForeignRow, now: Date, s
   return { do: 'set_aside', ...setAside(contentFaults(row), now), remove: [] };
 }
 
-function ownerOf(row: ForeignRow, set: ForeignRow, sequence: string): ContentOwner {
-  const { log_id, tenant_id } = row;
-  return { log_id: String(log_id), tenant_id: String(tenant_id), expires_at: Number(set['expires_at']), sequence };
+/** Whether a writer corrected a part of the content that is stored: the recipient, but not the body. */
+async function lacksContent(row: ForeignRow, store: IndexStore): Promise<boolean> {
+  return hasContent(row) && contentFaults(row).length > 0 && store.hasContent(String(row['log_id']));
+}
+
+function ownerOf(
+  { log_id, tenant_id }: ForeignRow,
+  { set, amends }: Exclude<IndexPlan, { readonly do: 'ignore' }>,
+  sequence: string,
+): ContentOwner {
+  const expires_at = Number(set['expires_at']);
+  return { log_id: String(log_id), tenant_id: String(tenant_id), expires_at, sequence, ...(amends && { amends }) };
 }

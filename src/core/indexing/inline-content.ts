@@ -10,12 +10,27 @@ export function isContent(column: string): boolean {
 
 /**
  * The content of a row, and the columns that it leaves.
- * @param notes whether the answers in the row are its writer's
+ * @param how.notes whether the answers in the row are its writer's
+ * @param how.amends the row has only a part of the content
  */
-export function moveContent(row: ForeignRow, { notes }: { readonly notes: boolean } = { notes: true }) {
+export function moveContent(row: ForeignRow, how: { readonly notes: boolean; readonly amends: boolean }) {
   const fallback = FALLBACK_COLUMNS.filter((column) => row[column] !== undefined);
-  const noted = notes ? NOTES : [];
-  return { content: contentOf(row, noted), remove: [...CONTENT_COLUMNS, ...fallback, ...noted] };
+  const noted = how.notes ? NOTES : [];
+  const remove = [...CONTENT_COLUMNS, ...fallback, ...noted];
+  return how.amends
+    ? { content: partOf(row), amends: true as const, remove }
+    : { content: contentOf(row, noted), remove };
+}
+
+function partOf(row: ForeignRow): Partial<NotificationContent> {
+  const given = (column: string) => (row[column] ?? '') !== '';
+  return {
+    ...(given('recipient_address') && { recipient: String(row['recipient_address']) }),
+    ...(given('subject') && { subject: String(row['subject']) }),
+    ...(given('message_body') && { body: String(row['message_body']) }),
+    ...(given('message_format') && { format: row['message_format'] as MessageFormat }),
+    ...fallbackOf(row),
+  };
 }
 
 function contentOf(row: ForeignRow, notes: readonly string[]): NotificationContent {

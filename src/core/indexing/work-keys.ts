@@ -67,10 +67,14 @@ function dueTime(row: ForeignRow, begun: boolean, { now, time_zone }: Taking): D
   return wanted > now ? wanted : now;
 }
 
-/** Counted attempts so far. A FAILED row was sent at least once; a PENDING row only if it has retries. */
+/**
+ * Counted attempts so far. A FAILED row was sent at least once; a PENDING row only if it has retries, and neither was one
+ * of ours that waits after an attempt that did not count.
+ */
 function attemptsMade(row: ForeignRow): number {
   const retries = numberOf(row, 'retry_count') ?? 0;
-  const implied = retries > 0 ? retries + 1 : row['send_status'] === 'PENDING' ? 0 : 1;
+  const held = row['send_status'] === 'RETRY' && row['last_attempt'] !== undefined;
+  const implied = retries > 0 ? retries + 1 : held || row['send_status'] === 'PENDING' ? 0 : 1;
   return Math.max(numberOf(row, 'send_attempts') ?? 0, implied);
 }
 

@@ -60,7 +60,8 @@ export function newNotification(
   const row: Record<string, unknown> = { ...inline, ...plan.set };
   for (const column of plan.remove) delete row[column];
   const pending = row as unknown as NewNotification['row'];
-  const { content } = plan;
+  // A request has all of its content.
+  const content = plan.content as NotificationContent;
   if (failed_attempt === undefined) return { row: pending, content };
   const at = attemptedAt(failed_attempt, accepted_at);
   const claimed = { ...pending, ...claimForSend(pending, at, accepted_at) };

@@ -346,6 +346,10 @@ describe('a row of another writer', () => {
       { send_attempts: 1, last_attempt: 0, retry_count: 0 },
     ],
     [
+      { send_status: 'RETRY', send_attempts: 0, last_attempt: 0 },
+      { send_attempts: 0, last_attempt: 0, retry_count: 0 },
+    ],
+    [
       { send_status: 'RETRY', send_attempts: 2 },
       { send_attempts: 2, last_attempt: 1, retry_count: 1 },
     ],

@@ -1,12 +1,15 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
+import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../../core/indexing/index-row.ts';
+import type { NotificationContent } from '../../../core/model/notification.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
-import { contentItem, putContent } from '../delivery/content-store.ts';
+import { bodyAttribute } from '../delivery/body-attribute.ts';
+import { contentItem, putContent, sealRecipient } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { IMAGE_COLUMNS } from '../table/guarded-columns.ts';
 import { columnsOf, updateGuarded } from '../table/guarded-update.ts';
+import { type Item, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
 export interface IndexStoreOptions {
@@ -31,20 +34,40 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
 
     async putContent(owner, content) {
       const fallback = content.fallback && (await fallbackAttributes(owner, content.fallback, sealer, hashKey));
-      const item = await contentItem(sealer, owner, content, fallback);
-      const put = putContent(client, tables.notification_content, item, owner.sequence);
+      const item = owner.amends
+        ? await amendedItem(sealer, owner, content, await readItem(client, tables.notification_content, owner.log_id))
+        : await contentItem(sealer, owner, content as NotificationContent);
+      const put = putContent(client, tables.notification_content, { ...item, ...fallback }, owner.sequence);
       try {
         // If the content of a later image is stored already, the update of this image's row finds the row changed.
         await ifConditionHolds(put, undefined);
       } catch (error) {
         throw unstorable(error);
       }
-      return recipientHash(await hashKey(), owner.tenant_id, content.recipient);
+      return content.recipient && recipientHash(await hashKey(), owner.tenant_id, content.recipient);
     },
 
     async hasContent(log_id) {
       return (await readItem(client, tables.notification_content, log_id, ['log_id'])) !== undefined;
     },
+  };
+}
+
+/** The stored item with a part of its content replaced. */
+async function amendedItem(
+  sealer: Sealer,
+  { log_id, tenant_id, expires_at }: ContentOwner,
+  { recipient, subject, body, format }: Partial<NotificationContent>,
+  stored: Item = {},
+): Promise<Item> {
+  if (stored['tenant_id']?.S !== tenant_id) throw new RowUnstorableError('the content that it lacks');
+  const { message_body, message_body_deflated, ...rest } = stored;
+  const kept = { ...(message_body && { message_body }), ...(message_body_deflated && { message_body_deflated }) };
+  const encrypted_recipient = recipient && (await sealRecipient(sealer, { log_id, tenant_id }, recipient));
+  return {
+    ...rest,
+    ...toItem({ encrypted_recipient, subject, message_format: format, expires_at }),
+    ...(body === undefined ? kept : bodyAttribute(body)),
   };
 }
 
