@@ -6,12 +6,13 @@ import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-mess
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/return-to-queue.ts';
 import { QUEUE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
+import type { DeliveryEventReport } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
+import { count } from '../shared/runtime/metrics.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
-import { countDeliveryEvent } from './delivery-event-metrics.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;
@@ -99,3 +100,17 @@ function bind() {
 }
 
 export const handler = bind();
+
+/**
+ * Counts the outcome of an event. Undefined: its kind is ignored. An event that is delivered again counts only then.
+ */
+function countDeliveryEvent(metrics: Observability['metrics'], report: DeliveryEventReport | undefined): void {
+  if (report === undefined || report.outcome === 'ignore') {
+    count(metrics, 'IgnoredEvents');
+    return;
+  }
+  if (report.again_after_seconds !== undefined) return;
+  count(metrics, 'DeliveryEvents');
+  if (report.outcome === 'reconcile') count(metrics, 'Reconciled');
+  if (report.outcome === 'fail' || report.feedback === 'complained') count(metrics, 'Bounced');
+}

@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
-import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
-import { createScanProgress } from '../../src/adapters/dynamodb/indexing/scan-progress.ts';
+import { createRowScan, createScanProgress } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import {
   parseReconcileEvent,

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { outcomeCount } from '../../src/batch/retry-job/outcome-count.ts';
+import { outcomeCount } from '../../src/batch/retry-job/run-retry-job.ts';
 import { showProgress } from '../../src/terminal/progress.ts';
 import { processTerminal } from '../../src/terminal/terminal.ts';
 

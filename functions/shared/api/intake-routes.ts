@@ -11,10 +11,11 @@ import { type Acceptance, accept } from '../../../src/core/intake/accept.ts';
 import { acceptBatch, type BatchItem } from '../../../src/core/intake/accept-batch.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
-import { Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
+import type { Channel } from '../../../src/core/model/channels.ts';
+import { Problem, type ProblemName, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
+import { count, countBy } from '../runtime/metrics.ts';
 import type { Observability } from '../runtime/observability.ts';
 import { type ApiAnswer, type ApiRequest, type Routes, retryAfter } from './api-function.ts';
-import { countOutcomes, countRequests } from './intake-metrics.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
@@ -130,5 +131,28 @@ function readItem(
     return { tenant_id, notification, idempotency_key, ...identify(tenant_id, idempotency_key, request) };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** Counts valid requests with an idempotency key, before they are accepted or refused. */
+function countRequests(metrics: Observability['metrics'], requests: number): void {
+  if (requests > 0) count(metrics, 'IdempotentRequests', requests);
+}
+
+/** Refusals of a request whose key an earlier one has. */
+const REPEATS: readonly unknown[] = ['idempotency-key-reused', 'request-in-progress'] satisfies ProblemName[];
+
+/** Counts what became of requests: repeats, refused ones too, and new notifications by channel. */
+function countOutcomes(
+  metrics: Observability['metrics'],
+  outcomes: readonly { readonly channel: Channel; readonly outcome: Acceptance | Problem }[],
+): void {
+  const isRepeat = ({ outcome }: (typeof outcomes)[number]) =>
+    outcome instanceof Problem ? REPEATS.includes(outcome.problem) : outcome.repeat;
+  const repeats = outcomes.filter(isRepeat).length;
+  if (repeats > 0) count(metrics, 'IdempotentRepeats', repeats);
+  const created = outcomes.filter((one) => !(one.outcome instanceof Problem) && !one.outcome.repeat);
+  for (const [channel, same] of Map.groupBy(created, (one) => one.channel)) {
+    countBy(metrics, 'Accepted', { channel }, same.length);
   }
 }

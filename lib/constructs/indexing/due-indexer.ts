@@ -35,27 +35,13 @@ export class DueIndexer extends Construct {
       name: 'due-indexer',
       description: 'Takes notifications that others wrote into the work index',
       timeout: SHORT_TIMEOUT,
-      environment: {
-        NOTIFICATION_LOG_TABLE: tables.log.tableName,
-        NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
-        DATA_KEYS_TABLE: tables.dataKeys.tableName,
-        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-        INDEX_SHARDS: indexShardsJson(config),
-        RETRY_POLICY: retryPolicyJson(config),
-        TIME_ZONE: config.timeZone,
-        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
-        RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
-      } satisfies DueIndexerEnv,
+      environment: takingIn({ config, tables, encryption }).environment,
       permissions: [
         allow(['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'], [streamArn]),
         allow(['dynamodb:ListStreams'], ['*']),
         allow(['dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn]),
-        useShards(tables.pipelineState),
-        useTableKey(encryption.dataKey),
-        ...sealRecipients(encryption, tables),
-        readSecrets(encryption),
-        allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+        ...takingIn({ config, tables, encryption }).permissions,
       ],
     });
     acknowledgeWildcard(
@@ -79,6 +65,29 @@ export class DueIndexer extends Construct {
       onFailure: new SqsDlq(this.failures),
     });
   }
+}
+
+/** What every function needs that takes rows in, beside its rights on the tables. */
+export function takingIn({ config, tables, encryption }: DueIndexerProps) {
+  const environment = {
+    NOTIFICATION_LOG_TABLE: tables.log.tableName,
+    NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
+    DATA_KEYS_TABLE: tables.dataKeys.tableName,
+    PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
+    INDEX_SHARDS: indexShardsJson(config),
+    RETRY_POLICY: retryPolicyJson(config),
+    TIME_ZONE: config.timeZone,
+    RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
+    RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
+  } satisfies DueIndexerEnv;
+  const permissions = [
+    useShards(tables.pipelineState),
+    useTableKey(encryption.dataKey),
+    ...sealRecipients(encryption, tables),
+    readSecrets(encryption),
+    allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+  ];
+  return { environment, permissions };
 }
 
 function streamOf({ log }: NotificationTables): string {

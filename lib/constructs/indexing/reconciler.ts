@@ -4,10 +4,9 @@ import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { Policy } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { ReconcilerEnv } from '../../../functions/shared/runtime/env.ts';
-import { indexShardsJson, retryPolicyJson } from '../../config/settings-json.ts';
-import { allow, readSecrets, sealRecipients, useShards, useTableKey } from '../function/permissions.ts';
+import { allow } from '../function/permissions.ts';
 import { ServiceFunction } from '../function/service-function.ts';
-import type { DueIndexerProps } from './due-indexer.ts';
+import { type DueIndexerProps, takingIn } from './due-indexer.ts';
 
 /**
  * Walks NotificationLog slowly, and takes in the rows that the due-indexer missed
@@ -25,25 +24,13 @@ export class Reconciler extends Construct {
       timeout: Duration.minutes(15),
       allowRecursion: true,
       environment: {
-        NOTIFICATION_LOG_TABLE: tables.log.tableName,
-        NOTIFICATION_CONTENT_TABLE: tables.content.tableName,
-        DATA_KEYS_TABLE: tables.dataKeys.tableName,
-        PIPELINE_STATE_TABLE: tables.pipelineState.tableName,
-        INDEX_SHARDS: indexShardsJson(config),
-        RETRY_POLICY: retryPolicyJson(config),
-        TIME_ZONE: config.timeZone,
+        ...takingIn({ config, tables, encryption }).environment,
         READ_UNITS_PER_SECOND: String(config.reconcileReadUnits),
-        RECIPIENT_KEY_ARN: encryption.recipientKey.keyArn,
-        RECIPIENT_HASH_SECRET: encryption.recipientHashSecret.secretArn,
       } satisfies ReconcilerEnv,
       permissions: [
         allow(['dynamodb:Scan', 'dynamodb:GetItem', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
         allow(['dynamodb:GetItem', 'dynamodb:PutItem'], [tables.content.tableArn, tables.pipelineState.tableArn]),
-        useShards(tables.pipelineState),
-        useTableKey(encryption.dataKey),
-        ...sealRecipients(encryption, tables),
-        readSecrets(encryption),
-        allow(['secretsmanager:GetSecretValue'], [encryption.recipientHashSecret.secretArn]),
+        ...takingIn({ config, tables, encryption }).permissions,
       ],
     });
     // In a separate policy, as for the dispatcher (sweep.ts).

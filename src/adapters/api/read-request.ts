@@ -14,7 +14,6 @@ import {
   notificationSchema,
   scheduleSchema,
 } from './request-schemas.ts';
-import { unknownKeys } from './unknown-keys.ts';
 
 /** Most faults that one answer names, including the one that gives the number of the others. */
 export const MAX_FAULTS = 50;
@@ -152,4 +151,27 @@ function iso(time: string): string {
 /** The object without the keys whose value is undefined. */
 function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
+}
+
+type Schema = v.GenericSchema & {
+  /** The inner schema of an optional one. */
+  readonly wrapped?: Schema;
+  /** The entries of an object. */
+  readonly entries?: Readonly<Record<string, Schema>>;
+};
+
+/** A key is the caller's text, so only as much of it is repeated as is needed to find it. */
+const MAX_PATH = 100;
+
+/** All keys that the schema does not know, also in nested objects. Valibot itself stops at the first one. */
+function unknownKeys({ wrapped, entries }: Schema, input: unknown, at = ''): FieldFault[] {
+  if (wrapped !== undefined) return unknownKeys(wrapped, input, at);
+  if (entries === undefined || typeof input !== 'object' || input === null) return [];
+  const message = `is not known here; known keys are ${Object.keys(entries).join(', ')}`;
+  return Object.entries(input).flatMap(([key, value]) => {
+    const path = `${at}${key}`;
+    const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
+    if (entry !== undefined) return unknownKeys(entry, value, `${path}.`);
+    return { path: path.length > MAX_PATH ? `${path.slice(0, MAX_PATH)}…` : path, rule: 'unknown', message };
+  });
 }

@@ -4,7 +4,9 @@ import { isStored, retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
+import type { RowScan } from '../../core/indexing/reconcile.ts';
 import type { ForeignRow } from '../../core/model/foreign-row.ts';
+import { hasContent } from '../../core/model/foreign-row.ts';
 import {
   type NotificationContent,
   type NotificationRow,
@@ -19,7 +21,6 @@ import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import { claimGuard, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 import { columnsOf } from '../dynamodb/table/guarded-update.ts';
 import { memoryDueIndex } from './memory-due-index.ts';
-import { memoryRowScan } from './memory-row-scan.ts';
 import { MemoryShards } from './memory-shards.ts';
 import { type KeptContent, memorySuccessors } from './memory-successors.ts';
 
@@ -201,4 +202,34 @@ function withoutNulls(row: StoredRow): StoredRow {
 
 function isSame(row: StoredRow, was: ForeignRow, columns: readonly string[]): boolean {
   return columns.every((name) => isDeepStrictEqual(row[name], was[name]));
+}
+
+/** Rows per page of a scan. */
+const SCANNED = 250;
+
+/** The reconciler's scan over rows in memory, for those that the pipeline may have missed. */
+function memoryRowScan(
+  log: ReadonlyMap<string, StoredRow>,
+  content: ReadonlyMap<string, { readonly sequence?: string }>,
+): RowScan {
+  return {
+    page: async (after) => {
+      const from = Number(after?.['from'] ?? 0);
+      const page = [...log.values()].slice(from, from + SCANNED);
+      const next = from + SCANNED < log.size ? { from: from + SCANNED } : undefined;
+      const rows = page.filter((row) => !isOurs(row));
+      return { rows, scanned: page.length, read_units: page.length / 10, ...(next && { next }) };
+    },
+    read: async (log_id) => {
+      const row = log.get(log_id);
+      return row && { row: { ...row }, sequence: content.get(log_id)?.sequence ?? '0' };
+    },
+  };
+}
+
+function isOurs(row: StoredRow): boolean {
+  if (hasContent(row)) return false;
+  const { updated_by, work_queue, failure_reason, send_status, history_bucket } = row;
+  const ours = updated_by === UPDATED_BY && (typeof work_queue === 'string' || typeof failure_reason === 'string');
+  return ours || (send_status === 'SUCCESS' && history_bucket !== undefined);
 }

@@ -18,8 +18,7 @@ import {
 import { sweep } from '../../core/sweep/sweep.ts';
 import type { SweepRequest } from '../../core/sweep/sweep-request.ts';
 import type { SweepResult } from '../../core/sweep/sweep-result.ts';
-import type { Progress } from '../../terminal/progress.ts';
-import { outcomeCount } from './outcome-count.ts';
+import type { Count, Progress } from '../../terminal/progress.ts';
 
 /** The result of the job (a contract: fields are added, never renamed). */
 export type RetryJobResult = SweepResult & { readonly outcomes?: Outcomes };
@@ -102,4 +101,16 @@ async function withOutcomes(result: SweepResult, waiting: Promise<Outcomes>): Pr
     if (!(error instanceof OutcomesUnreadableError)) throw error;
     return { result: { ...result, outcomes: error.outcomes }, failure: error.message };
   }
+}
+
+/**
+ * How far a run's notifications are, for progress.
+ * @param open notifications that have no outcome yet
+ */
+export function outcomeCount(outcomes: Outcomes, open: number): Count {
+  const done = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  const summary = Object.entries(outcomes)
+    .map(([status, count]) => `${status} ${count}`)
+    .join(' · ');
+  return { verb: 'settled', done, total: done + open, summary, complete: open === 0 };
 }

@@ -2,7 +2,6 @@ import type { SendResult } from '../delivery/sender.ts';
 import type { ProviderErrorType } from '../model/error-types.ts';
 import type { NotificationRow } from '../model/notification.ts';
 import type { Clock } from '../model/time.ts';
-import { AttemptsUnderWay } from './attempts-under-way.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 import { showsOutage } from './provider-health.ts';
@@ -80,5 +79,28 @@ export class OutageDetector {
   async #open(id: string, error_type: ProviderErrorType, row?: NotificationRow): Promise<void> {
     await this.#breakers.open(id, error_type, row && (await this.#deps.budgetOf?.(row)));
     this.#windows.delete(id);
+  }
+}
+
+/** The attempts that this worker has under way, by provider. */
+export class AttemptsUnderWay {
+  readonly #attempts = new Map<string, Set<Promise<void>>>();
+
+  /** @returns ends the attempt */
+  begin(id: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const others = this.#attempts.get(id) ?? new Set();
+    this.#attempts.set(id, others.add(promise));
+    return () => {
+      others.delete(promise);
+      if (others.size === 0) this.#attempts.delete(id);
+      resolve();
+    };
+  }
+
+  /** Resolves when the provider's attempts that are under way now have ended; undefined when there are none. */
+  ended(id: string): Promise<unknown> | undefined {
+    const attempts = this.#attempts.get(id);
+    return attempts && Promise.allSettled(attempts);
   }
 }

@@ -1,12 +1,14 @@
 import type { NotificationRow } from '../model/notification.ts';
 import { originOf, type ReceivedMessage, randomToken, runOf } from '../model/queue-message.ts';
+import type { RowChange } from '../model/row-change.ts';
 import { withChange } from '../model/row-change.ts';
 import { epochMs } from '../model/time.ts';
+import { setAside } from '../model/work/set-aside.ts';
+import { workFaults } from '../model/work/work-rules.ts';
 import { type Claim, planClaim, reasonNotToSend } from './claim-plan.ts';
 import { type ConcludeDeps, concludeAttempt } from './conclude-attempt.ts';
 import { type ConductDeps, conductAttempt } from './conduct-attempt.ts';
 import type { DeliveryOutcome, DeliveryReport } from './delivery-report.ts';
-import { leavingIndex } from './leaving-index.ts';
 import { CHANGE_TRIES } from './ports.ts';
 import { repairRecord } from './repair-record.ts';
 import { takeOver } from './take-over.ts';
@@ -148,4 +150,24 @@ function dropped(because: string): DeliveryOutcome {
 
 function claimUntil(deps: DeliverDeps): string {
   return new Date(deps.clock().getTime() + deps.claim_ms).toISOString();
+}
+
+/** A row that is in the work index and must not be: how it leaves, and why. */
+interface LeavingIndex {
+  readonly change: RowChange;
+  readonly why: string;
+}
+
+/**
+ * Whoever may write to the table may have put the row into the work index. One that breaks a rule is set aside, and
+ * stops no other; a delivered one only leaves the index, because SUCCESS is final.
+ */
+function leavingIndex(row: NotificationRow, now: Date): LeavingIndex | undefined {
+  if (row.work_queue === undefined) return undefined;
+  if (row.send_status === 'SUCCESS')
+    return { change: { set: {}, remove: ['work_queue'] }, why: 'it is delivered already' };
+  const faults = workFaults({ ...row });
+  if (faults.length === 0) return undefined;
+  const { set, why } = setAside(faults, now);
+  return { change: { set, remove: ['work_queue', 'work_at'] }, why };
 }

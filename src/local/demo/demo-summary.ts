@@ -1,3 +1,4 @@
+import { describeEmail } from '../../batch/sending-job/email-report.ts';
 import { CHANNELS } from '../../core/model/channels.ts';
 import { policyOf } from '../../core/model/error-types.ts';
 import type { NotificationRow } from '../../core/model/notification.ts';
@@ -5,7 +6,6 @@ import type { Colors } from '../../terminal/colors.ts';
 import type { Endpoints } from '../runtime/endpoints-file.ts';
 import type { NewsletterReport } from './demo-newsletter.ts';
 import { type DemoReport, FINDINGS, type Finding } from './demo-report.ts';
-import { describeNewsletter } from './newsletter-summary.ts';
 
 /**
  * The demo's summary: the outcomes of the samples, an example of each outcome, the newsletter, and where to look next.
@@ -93,5 +93,39 @@ function next({ deadLetters }: DemoReport, { endpoints, tables, logs, secrets_fi
           '                  npm run ops -- dlq redrive --channel slack --local',
           '                  (on AWS also: SQS console, the queue, "Start DLQ redrive")',
         ]),
+  ];
+}
+
+/** Why somebody gets no newsletter, and what to do about it. */
+const REASONS: Readonly<Record<string, string>> = {
+  suppressed: 'bounced, complained, or suppressed by an operator',
+  repeated_address: 'the address of another member, who got the mail',
+  malformed_address: 'no address that mail can be sent to',
+  unsubscribed: 'left while the newsletter was sent',
+  message_rejected: 'SES refused this one; its neighbours were sent',
+};
+
+const REASON_WIDTH = 17;
+
+/** What became of the newsletter, who got none and why, and where to look next. */
+function describeNewsletter({ view, examples }: NewsletterReport, { endpoints }: Endpoints, colors: Colors): string[] {
+  const { email_id } = view;
+  return [
+    colors.bold('What became of the newsletter'),
+    `  ${describeEmail(view, colors).trimEnd()}`,
+    '',
+    colors.bold('One of each who got none'),
+    ...examples.flatMap(({ member_id, reason = '', state }) => [
+      `  ${colors.cyan(reason.padEnd(REASON_WIDTH))}  ${member_id}  ${state}`,
+      ...(REASONS[reason] === undefined
+        ? []
+        : [`  ${' '.repeat(REASON_WIDTH)}  ${colors.dim(`→ ${REASONS[reason]}`)}`]),
+    ]),
+    '',
+    colors.bold('Where to look at the newsletter'),
+    `  npm run ops -- emails status ${email_id} --local`,
+    `  npm run ops -- emails recipients ${email_id} --state excluded --local`,
+    `  its mails  ${endpoints.ses}/_bulk`,
+    '',
   ];
 }

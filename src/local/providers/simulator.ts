@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HttpServer, sendJson, serve } from '../support/http-server.ts';
+import { plainAnswer } from './plain-answer.ts';
 import type { ReceivedLog } from './received-log.ts';
 import { type Call, type FormatAnswer, respond } from './respond.ts';
 import { slackApiAnswer, slackApiCall, slackWebhookAnswer, slackWebhookCall } from './slack.ts';
-import { teamsAnswer, teamsCall } from './teams.ts';
-import { webhookAnswer, webhookCall } from './webhook.ts';
 
 /**
  * Simulated Slack, Teams and webhook receivers on one loopback server. scripted-answer.ts describes how to make them
@@ -88,3 +87,19 @@ function inspect(request: IncomingMessage, response: ServerResponse, url: URL, r
     received.list({ channel: parameter('channel'), log_id: parameter('log_id'), accepted: parameter('accepted') }),
   );
 }
+
+/** `/teams/WORD…`, a Workflows webhook. */
+function teamsCall(path: string, body: string): Call {
+  return { channel: 'teams', word: path, target: `/teams/${path}`, body };
+}
+
+/** Power Automate answers 202 before the message is posted. */
+const teamsAnswer = plainAnswer({ status: 202, body: '' });
+
+/** `/webhook/WORD…`. The header `webhook-id` of Standard Webhooks names the notification. */
+function webhookCall(path: string, id: string | undefined, body: string): Call {
+  const target = `/webhook/${path}`;
+  return { channel: 'webhook', word: path, target, body, ...(id === undefined ? {} : { log_id: id }) };
+}
+
+const webhookAnswer = plainAnswer({ status: 200, body: '{"received":true}' });

@@ -1,4 +1,10 @@
-import { parseSchedule, secondsBetweenRuns, type Timing } from '../emulator/events/schedule.ts';
+import {
+  parseSchedule,
+  secondsBetweenRuns,
+  startSchedule,
+  type Timing,
+  timedSchedules,
+} from '../emulator/events/schedule.ts';
 import type { LocalOverrides, ServiceEndpoints } from '../emulator/lambda/environment.ts';
 import { type FunctionFleet, startFunctions } from '../emulator/lambda/function-fleet.ts';
 import type { InvokeByName } from '../emulator/lambda/invocation.ts';
@@ -9,7 +15,6 @@ import type { Teardown } from '../processes/teardown.ts';
 import type { Log } from '../support/log.ts';
 import type { LocalStack } from './create-stack.ts';
 import type { Directories } from './directories.ts';
-import { startSchedules } from './start-schedules.ts';
 
 /** Longest wait of a sweep for the rows that were put before it, in milliseconds. */
 const CATCH_UP_MS = 10_000;
@@ -94,4 +99,19 @@ export function overridesFrom(
     ...(breaker === undefined ? {} : { breaker }),
     ...(typeof sweep === 'object' ? { sweepIntervalSeconds: secondsBetweenRuns(sweep, new Date()) } : {}),
   };
+}
+
+/** @param sweep replaces the template's schedule of the sweep */
+function startSchedules(
+  plan: LocalPlan,
+  sweep: Timing | 'off' | undefined,
+  { invoke, log, teardown }: { readonly invoke: InvokeByName; readonly log: Log; readonly teardown: Teardown },
+): void {
+  for (const { schedule, timing } of timedSchedules(plan, sweep)) {
+    const stop = startSchedule(schedule, timing, async (name, event) => {
+      const result = await invoke(name, event);
+      if (result !== undefined && !result.ok) log(`${name}, scheduled: ${result.error.errorMessage}`);
+    });
+    teardown.add('schedule', async () => stop());
+  }
 }

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutMentions } from '../../../src/adapters/slack/mentions.ts';
-import { slackMessage } from '../../../src/adapters/slack/message.ts';
-import { markdownToMrkdwn } from '../../../src/adapters/slack/mrkdwn.ts';
+import { markdownToMrkdwn, slackMessage, withoutMentions } from '../../../src/adapters/slack/message.ts';
 
 /** his-notification-log-table.md, sample NL002. */
 const SAMPLE =

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
-import { AttemptsUnderWay } from '../../../src/core/breaker/attempts-under-way.ts';
 import { opened } from '../../../src/core/breaker/breaker.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
-import { BATCH_WAIT_MS, OutageDetector } from '../../../src/core/breaker/outage-detector.ts';
+import { AttemptsUnderWay, BATCH_WAIT_MS, OutageDetector } from '../../../src/core/breaker/outage-detector.ts';
 import { SharedBreakers } from '../../../src/core/breaker/shared-breakers.ts';
 import { T0 } from '../../support/rows.ts';
 

@@ -1,8 +1,10 @@
-import { type DynamoDBClient, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { RowScan } from '../../../core/indexing/reconcile.ts';
+import type { ProgressStore, ScanProgress } from '../../../core/indexing/scheduled-scan.ts';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
 import { UPDATED_BY } from '../../../core/model/notification.ts';
-import { type Item, toForeignRow } from '../table/item.ts';
+import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
 /** Rows per page: about 20 read units of ours, and few enough to take in between two looks at the clock. */
@@ -53,6 +55,26 @@ export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
       );
       const row = await readItem(client, tables.notification_log, log_id);
       return row && { row: toForeignRow(row), sequence: Item?.['image_sequence']?.N ?? '0' };
+    },
+  };
+}
+
+const KEY = { kind: 'reconcile', id: 'scan' };
+
+/** ProgressStore on PipelineState: one item that never expires. */
+export function createScanProgress(client: DynamoDBClient, table: string): ProgressStore {
+  return {
+    async read() {
+      const { Item } = await client.send(
+        new GetItemCommand({ TableName: table, Key: toItem(KEY), ConsistentRead: true }),
+      );
+      if (Item === undefined) return undefined;
+      const { kind: _, id: __, next, ...progress } = unmarshall(Item);
+      return { ...progress, ...(next !== undefined && { next: JSON.parse(next) }) } as ScanProgress;
+    },
+    async write({ next, ...progress }) {
+      const Item = toItem({ ...KEY, ...progress, next: next && JSON.stringify(next) });
+      await client.send(new PutItemCommand({ TableName: table, Item }));
     },
   };
 }

@@ -1,5 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import * as v from 'valibot';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
+import type { SearchPosition } from '../../../adapters/dynamodb/operator/operator-search.ts';
 import {
   createOperatorSearch,
   ForeignPositionError,
@@ -9,6 +11,7 @@ import {
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
 import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
 import { datedView, type NotificationView } from '../../../core/operator/views/notification-view.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { table } from '../../../terminal/table.ts';
 import {
@@ -23,7 +26,6 @@ import {
 } from '../../session/filter-options.ts';
 import { sayNext } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { badCursor, decodeCursor, encodeCursor, type ListCursor } from './list-cursor.ts';
 
 /** States with an index of their own. The history index finds all others. */
 const INDEXED_STATES = ['due', 'dead'] as const;
@@ -162,4 +164,36 @@ function stateOption(text: string): (typeof STATES)[number] {
   const state = STATES.find((known) => known.toLowerCase() === text.toLowerCase());
   if (state === undefined) throw new InvalidArgumentError(`It must be one of ${STATES.join(', ')}.`);
   return state;
+}
+
+/** Where a page of a list ended. The cursor holds the period, because a default period moves with the clock. */
+interface ListCursor {
+  readonly source: 'created' | 'due' | 'dead';
+  readonly period: Period;
+  readonly after: SearchPosition;
+}
+
+const text = v.pipe(v.string(), v.minLength(1));
+const cursor = v.object({
+  source: v.picklist(['created', 'due', 'dead']),
+  period: v.object({ from: text, to: text }),
+  after: v.object({ partition: text, sort: text, log_id: text }),
+});
+
+function encodeCursor(position: ListCursor): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+/** @throws OperatorError if the list did not make this cursor */
+function decodeCursor(encoded: string): ListCursor {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), cursor), Buffer.from(encoded, 'base64url').toString());
+  if (parsed.success) return parsed.output;
+  throw badCursor();
+}
+
+function badCursor(): OperatorError {
+  return new OperatorError(
+    '--cursor is not from this list: use next_cursor of its output with the same filters, or omit --cursor.',
+    EXIT_USAGE,
+  );
 }

@@ -12,8 +12,6 @@ import { type BudgetStatus, readBudgets } from '../../../core/pacing/budget-stat
 import { ago, table } from '../../../terminal/table.ts';
 import { opsCommand } from '../../session/next-step.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { describeBreakers } from './breaker-table.ts';
-import { describeBudgets } from './budget-table.ts';
 import { describeSweeps } from './sweeps.ts';
 
 /** Enough sweeps to see that the schedule works. */
@@ -103,4 +101,62 @@ function describe(lanes: readonly LaneStatus[], session: Session, now: Date): st
   );
   const next = dead > 0 ? `\n${colors.red(`${dead} dead`)}: ${opsCommand('list --status dead', session)}\n` : '';
   return `${lines}${next}`;
+}
+
+/** A table of the providers that are down; empty if all are up. */
+function describeBreakers(breakers: readonly BreakerStatus[], session: Session, now: Date): string {
+  const [first] = breakers;
+  if (first === undefined) return '';
+  const { colors } = session.terminal;
+  const lines = table<BreakerStatus>(
+    [
+      { title: 'channel', of: ({ channel }) => channel },
+      { title: 'integration', of: ({ integration }) => integration },
+      { title: 'breaker', of: ({ state }) => state },
+      { title: 'since', of: ({ since }) => `${since} (${ago(since, now)})` },
+      { title: 'held', of: ({ held }) => held },
+      { title: 'last error', of: ({ last_error }) => last_error },
+      { title: 'next probe', of: ({ next_probe_at }) => next_probe_at },
+    ],
+    breakers,
+    colors,
+  );
+  return `\n${colors.red('Providers that are down')}: their notifications are held and use up no retry\n${lines}\nTo see them: ${opsCommand(`list --status RETRY --channel ${first.channel}`, session)}\n`;
+}
+
+/** A table of the budgets that were used so far; empty if there are none. */
+function describeBudgets(budgets: readonly BudgetStatus[], { terminal }: Session, now: Date): string {
+  if (budgets.length === 0) return '';
+  const lines = table<BudgetStatus>(
+    [
+      { title: 'budget', of: ({ channel }) => channel },
+      { title: 'per second', of: ({ per_second, busy_receivers }) => per_second ?? `${busy_receivers} receivers busy` },
+      { title: 'allowed', of: ({ allowed_per_second }) => allowed_per_second ?? undefined },
+      { title: 'sent in 24 h', of: sentOf },
+      { title: 'account', of: accountOf },
+      { title: 'read', of: ({ read_at }) => read_at && ago(read_at, now) },
+      { title: 'paused', of: pausedOf },
+      { title: 'waiting until', of: ({ waiting_until }) => waiting_until.express ?? waiting_until.standard },
+    ],
+    budgets,
+    terminal.colors,
+  );
+  return `\n${lines}`;
+}
+
+function sentOf({ sent_24h, max_24h }: BudgetStatus): string | undefined {
+  if (sent_24h === null) return undefined;
+  return max_24h === null ? `${sent_24h}` : `${sent_24h} of ${max_24h}`;
+}
+
+function accountOf({ enforcement, sending, production }: BudgetStatus): string | undefined {
+  if (enforcement === null) return undefined;
+  return [enforcement, sending === false && 'sending paused', production === false && 'sandbox']
+    .filter(Boolean)
+    .join(', ');
+}
+
+function pausedOf({ paused }: BudgetStatus): string | undefined {
+  const [first] = paused;
+  return first && `${paused.map(({ use }) => use).join(', ')} until ${first.until}`;
 }

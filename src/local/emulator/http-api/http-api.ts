@@ -1,13 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { byFewerParameters, pathParameters } from '../../../adapters/routing/path-parameters.ts';
 import { sendJson } from '../../support/http-server.ts';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { InvokeByName } from '../lambda/invocation.ts';
-import type { HttpApiPlan } from '../template/http-apis.ts';
-import { createAuthorize } from './authorize.ts';
+import type { AuthorizerPlan, HttpApiPlan, HttpRoutePlan } from '../template/http-apis.ts';
 import { answerPreflight, corsHeaders } from './cors.ts';
-import { matchRoute, type RouteMatch } from './match-route.ts';
 
 /** Largest request body that API Gateway accepts, in bytes. */
 const MAX_BODY = 10 * 1024 * 1024;
@@ -96,5 +95,65 @@ function eventOf(request: IncomingMessage, url: URL, match: RouteMatch, body: Bu
     },
     ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
     isBase64Encoded: !isText,
+  };
+}
+
+interface RouteMatch {
+  readonly route: HttpRoutePlan;
+  readonly pathParameters: Readonly<Record<string, string>>;
+}
+
+/** The route for a request. As on API Gateway, a route with fewer parameters comes first and `$default` comes last. */
+export function matchRoute(routes: readonly HttpRoutePlan[], method: string, path: string): RouteMatch | undefined {
+  const matches = routes.flatMap((route): RouteMatch[] => {
+    const [wanted = '', pattern = ''] = route.routeKey.split(' ');
+    const found = wanted === method || wanted === 'ANY' ? pathParameters(pattern, path) : undefined;
+    return found === undefined ? [] : [{ route, pathParameters: found }];
+  });
+  const [match] = matches.sort((a, b) => byFewerParameters(a.pathParameters, b.pathParameters));
+  if (match !== undefined) {
+    const parameters = Object.entries(match.pathParameters).map(([name, segment]) => [name, decoded(segment)]);
+    return { route: match.route, pathParameters: Object.fromEntries(parameters) };
+  }
+  const rest = routes.find(({ routeKey }) => routeKey === '$default');
+  return rest && { route: rest, pathParameters: {} };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+type Authorization =
+  | { readonly allowed: true; readonly context: JsonObject }
+  | { readonly allowed: false; readonly status: 401 | 403 | 500 };
+
+/** Calls Lambda authorizers and caches their answers by the value of the identity source, as API Gateway does. */
+function createAuthorize(invoke: InvokeByName, now: () => number) {
+  const cache = new Map<string, { readonly until: number; readonly answer: Promise<Authorization> }>();
+
+  async function ask(plan: AuthorizerPlan, event: JsonObject): Promise<Authorization> {
+    const result = await invoke(plan.functionName, JSON.stringify(event));
+    if (result?.ok !== true) return { allowed: false, status: 500 };
+    const said: Json = JSON.parse(result.result);
+    if (!isObject(said) || said['isAuthorized'] !== true) return { allowed: false, status: 403 };
+    const { context = {} } = said;
+    return { allowed: true, context: isObject(context) ? context : {} };
+  }
+
+  /** @param event in payload format 2.0, as the route's function gets it */
+  return async (plan: AuthorizerPlan, identity: string | undefined, event: JsonObject): Promise<Authorization> => {
+    if (identity === undefined || identity === '') return { allowed: false, status: 401 };
+    const key = `${plan.functionName} ${identity}`;
+    const before = cache.get(key);
+    if (before !== undefined && before.until > now()) return before.answer;
+    const answer = ask(plan, { ...event, type: 'REQUEST', identitySource: [identity] });
+    cache.set(key, { until: now() + plan.ttlSeconds * 1000, answer });
+    const settled = await answer;
+    if (!settled.allowed && settled.status === 500) cache.delete(key);
+    return settled;
   };
 }

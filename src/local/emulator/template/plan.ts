@@ -1,5 +1,5 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import { type Json, type JsonObject, objectAt } from '../../support/json.ts';
+import { type Json, type JsonObject, listAt, objectAt } from '../../support/json.ts';
 import type { SynthesizedStack } from './assembly.ts';
 import { type EventRulePlan, eventRulesFrom } from './event-rules.ts';
 import { mappingFrom, type QueueMappingPlan, type StreamMappingPlan } from './event-sources.ts';
@@ -9,8 +9,6 @@ import { resolve } from './intrinsics.ts';
 import { type QueuePlan, queueFrom } from './queues.ts';
 import { localReferences, type Place, physicalName } from './references.ts';
 import { type SchedulePlan, schedulesOfRule, schedulesOfScheduler } from './schedules.ts';
-import { tableFrom } from './tables.ts';
-import { needsStandIn } from './topics.ts';
 
 /** The resources of a stack that run locally, with every reference resolved. */
 export interface LocalPlan {
@@ -100,5 +98,51 @@ export function planFrom(stack: SynthesizedStack, place: Place): LocalPlan {
         String(resolve(output['Value'] ?? null, references, id)),
       ]),
     ),
+  };
+}
+
+/** Protocols that reach persons. The runtime itself shows their messages. */
+const PERSONAL_PROTOCOLS = ['email', 'email-json', 'sms'];
+
+/** Whether a subscription would need a stand-in, because a program and not a person gets its messages. */
+function needsStandIn(properties: JsonObject): boolean {
+  return !PERSONAL_PROTOCOLS.includes(String(properties['Protocol']));
+}
+
+/**
+ * CreateTable's input for a table of the template. Encryption, backups, tags and TTL have no effect on a stand-in and
+ * are left out. Keys, indexes and stream are taken over unchanged.
+ */
+function tableFrom(name: string, properties: JsonObject): CreateTableCommandInput {
+  const at = (key: string) => `${name}.${key}`;
+  const stream = properties['StreamSpecification'];
+  const input = {
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: listAt(properties['AttributeDefinitions'], at('AttributeDefinitions')),
+    KeySchema: listAt(properties['KeySchema'], at('KeySchema')),
+    ...indexes('GlobalSecondaryIndexes', properties, at('GlobalSecondaryIndexes')),
+    ...indexes('LocalSecondaryIndexes', properties, at('LocalSecondaryIndexes')),
+    ...(stream === undefined
+      ? {}
+      : {
+          StreamSpecification: {
+            StreamEnabled: true,
+            StreamViewType: objectAt(stream, at('StreamSpecification'))['StreamViewType'],
+          },
+        }),
+  };
+  // The template uses the names and values of CreateTable; the service checks them.
+  return input as unknown as CreateTableCommandInput;
+}
+
+function indexes(key: string, properties: JsonObject, at: string): JsonObject {
+  const all = listAt(properties[key], at);
+  if (all.length === 0) return {};
+  return {
+    [key]: all.map((item) => {
+      const index = objectAt(item, at);
+      return { IndexName: index['IndexName'], KeySchema: index['KeySchema'], Projection: index['Projection'] };
+    }),
   };
 }
