@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createHttpApi } from '../../../../src/local/emulator/http-api/http-api.ts';
-import { matchRoute } from '../../../../src/local/emulator/http-api/http-api.ts';
+import { createHttpApi, matchRoute } from '../../../../src/local/emulator/http-api/http-api.ts';
 import { httpApiFrom, withOrigins } from '../../../../src/local/emulator/template/http-apis.ts';
 import { type HttpServer, serve } from '../../../../src/local/support/http-server.ts';
 import type { JsonObject } from '../../../../src/local/support/json.ts';
