@@ -137,6 +137,7 @@ describe('the commands', () => {
         "'', () => resolve()",
         // The log line of a library, in the form of JSON.
         "JSON.stringify({ level: 'WARN', message: 'spool file given up', ...given })",
+        "JSON.stringify({ level: 'WARN', message: 'spool is larger than expected', ...size })",
       ]),
     );
   });
