@@ -1,7 +1,7 @@
 import { LANES, type Lane } from '../model/channels.ts';
 import type { ErrorType } from '../model/error-types.ts';
 import { epochMs, isoAfter } from '../model/time.ts';
-import type { BreakerPolicy } from './breaker-policy.ts';
+import { type BreakerPolicy, DEFAULT_BREAKER_POLICY } from './breaker-policy.ts';
 
 /**
  * A line of held notifications: slot n is let go at `from` + n / rate. Each slot is given out once, and the next slot
@@ -151,6 +151,21 @@ export function closed(breaker: Breaker): Breaker {
 /** When a slot of the line is let go, in epoch milliseconds. */
 export function slotTime({ from }: Line, slot: number, per_second: number): number {
   return epochMs(from) + Math.ceil((slot * 1000) / per_second);
+}
+
+/** What is held comes back within this time after its slot, also by a sweep. */
+const COMES_BACK_MS = 3_600_000;
+
+/**
+ * The state as it is told to operators: an open breaker that nothing comes to is not down for anybody. It stays open for
+ * the next notification, which probes, but counted as open it would ring for two days.
+ */
+export function shownPhaseOf(breaker: Breaker, now: Date): Breaker['state'] {
+  const { lines, probe_at } = breaker;
+  const rate = lineRate(breaker, DEFAULT_BREAKER_POLICY);
+  const last = Math.max(epochMs(probe_at), ...LANES.map((lane) => slotTime(lines[lane], lines[lane].slots, rate)));
+  const phase = phaseOf(breaker, now);
+  return phase === 'open' && last + COMES_BACK_MS < now.getTime() ? 'closed' : phase;
 }
 
 /** Slots of each line per second. */

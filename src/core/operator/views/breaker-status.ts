@@ -1,4 +1,4 @@
-import { type Breaker, heldSince, phaseOf } from '../../breaker/breaker.ts';
+import { type Breaker, heldSince, shownPhaseOf } from '../../breaker/breaker.ts';
 import type { Channel } from '../../model/channels.ts';
 import type { ErrorType } from '../../model/error-types.ts';
 
@@ -21,7 +21,7 @@ export interface BreakerStatus {
 export function breakerStatus(breakers: readonly Breaker[], now: Date): BreakerStatus[] {
   return breakers
     .flatMap((breaker): BreakerStatus[] => {
-      const state = phaseOf(breaker, now);
+      const state = shownPhaseOf(breaker, now);
       if (state === 'closed') return [];
       const [channel = '', ...integration] = breaker.id.split('#');
       return [
