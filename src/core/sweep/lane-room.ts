@@ -80,6 +80,11 @@ export class LaneRooms {
     if (state) state.held = 0;
   }
 
+  /** All messages in the lane, with those that were sent since it was looked at. */
+  total(lane: string): number {
+    return this.#lanes.get(lane)?.messages ?? 0;
+  }
+
   /** The messages in the lane: those from before the sweep, and its own. */
   messages(lane: string): { readonly before: number; readonly own: number } {
     const { messages = 0, before = 0 } = this.#lanes.get(lane) ?? {};

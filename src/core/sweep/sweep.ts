@@ -139,7 +139,12 @@ async function refill(
   while (rooms.held > 0 && clock().getTime() < until) {
     if (deps.outOfTime?.()) return true;
     await short_lanes?.pause(REFILL_EVERY_MS);
-    for (const lane of rooms.waiting()) rooms.measure(lane, await messagesIn(lane, lanes), clock().getTime());
+    const still = new Map<string, number>();
+    for (const lane of rooms.waiting()) {
+      const earlier = rooms.total(lane);
+      rooms.measure(lane, await messagesIn(lane, lanes), clock().getTime());
+      if (rooms.total(lane) >= earlier) still.set(lane, rooms.total(lane));
+    }
     const open = new Set(rooms.refillable());
     const own = new Map([...open].map((lane) => [lane, rooms.messages(lane).own]));
     for (const lane of open) unmet.set(lane, rooms.messages(lane).before);
@@ -153,8 +158,10 @@ async function refill(
     for (const partitions of queues) {
       if (open.size > 0 && (await walk({ partitions, after: undefined, window, writes: false, each }, deps))) break;
     }
-    // An empty lane got everything that is still due.
-    if (!deps.outOfTime?.()) for (const lane of empty) if (open.has(lane)) rooms.releaseAll(lane);
+    // An empty lane got everything that is still due. One that takes nothing, and got nothing, has the index walked in vain:
+    // its messages stay as their receives fail, until the next sweep.
+    const isDone = (lane: string) => empty.includes(lane) || rooms.total(lane) === still.get(lane);
+    if (!deps.outOfTime?.()) for (const lane of open) if (isDone(lane)) rooms.releaseAll(lane);
   }
   return false;
 }

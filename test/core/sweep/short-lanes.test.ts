@@ -328,3 +328,29 @@ describe('a scheduled sweep', () => {
     expect((await sweep({}, { run_id: 'manual-1' }, deps)).result).toMatchObject({ due: 600, dispatched: 600 });
   });
 });
+
+it('is walked for no more than once while its messages stay, and nothing else is due', async () => {
+  let taken = 0;
+  const { run, deps, lane, tables } = setUp(rows('row', 130), 0);
+  let pages = 0;
+  const index: SweepDeps['index'] = {
+    ...deps.index,
+    page: (...args) => {
+      pages += 1;
+      return deps.index.page(...args);
+    },
+  };
+  // The workers take all but three, whose receives fail each time.
+  const pause = async () => {
+    await deps.short_lanes?.pause(5 * SECOND);
+    taken += lane.length;
+    for (const { message } of lane.splice(3)) tables.log.delete(message.log_id);
+  };
+  const short_lanes = { seconds: 60, least: 100, pause };
+  const { result } = await run({ ...deps, index, short_lanes });
+  expect(result.dispatched).toBe(130);
+  expect(lane).toHaveLength(3);
+  const walk = 4 * 8;
+  expect(pages).toBeLessThanOrEqual(5 * walk);
+  expect(taken).toBeGreaterThan(100);
+});
