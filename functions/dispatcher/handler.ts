@@ -72,13 +72,11 @@ export function createHandler(deps: DispatcherDeps, { logger, metrics }: Observa
       });
     logger.info('sweep', { ...result, continued: next !== undefined });
     const started_at = from?.started ?? started.toISOString();
-    const { express_minutes, ...part } = request;
-    if (express_minutes !== undefined && Object.keys(part).length === 0 && next === undefined && refused === 0) {
-      await deps.log
-        .recordExpress(started_at)
-        .catch((error: unknown) =>
-          logger.warn('the express run could not be recorded', { run_id, error: error as Error }),
-        );
+    const { express_minutes, ahead, ...part } = request;
+    if (isBetweenSweeps(request) && Object.keys(part).length === 0 && next === undefined && refused === 0) {
+      await (ahead ? deps.log.recordAhead(started_at) : deps.log.recordExpress(started_at)).catch((error: unknown) =>
+        logger.warn('the run between two sweeps could not be recorded', { run_id, error: error as Error }),
+      );
     }
     if (result.dry_run || isBetweenSweeps(request)) return result;
     const duration_ms = deps.clock().getTime() - started.getTime();

@@ -26,6 +26,7 @@ export class Dispatcher {
   readonly #world: World;
   #lastCompleted: string | undefined;
   #lastExpress: string | undefined;
+  #lastAhead: string | undefined;
   #runs = 0;
 
   constructor(world: World) {
@@ -69,6 +70,7 @@ export class Dispatcher {
         if (request.express_minutes !== undefined && next === undefined && refused === 0) {
           this.#lastExpress = from?.started ?? started;
         }
+        if (request.ahead && next === undefined && refused === 0) this.#lastAhead = from?.started ?? started;
         from = next;
       } while (from !== undefined);
     } catch (error) {
@@ -101,7 +103,11 @@ export class Dispatcher {
     return {
       index: world.index,
       lanes,
-      sweeps: { lastCompleted: async () => this.#lastCompleted, lastExpress: async () => this.#lastExpress },
+      sweeps: {
+        lastCompleted: async () => this.#lastCompleted,
+        lastExpress: async () => this.#lastExpress,
+        lastAhead: async () => this.#lastAhead,
+      },
       clock: time.clock,
       interval_ms: 60 * MINUTE,
       policy: DEFAULT_RETRY_POLICY,

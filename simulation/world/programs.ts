@@ -40,8 +40,10 @@ export function sweeper(run_id: string, event: SweepEvent = {}): Program {
     const log: SweepLog = {
       lastCompleted: async () => undefined,
       lastExpress: async () => undefined,
+      lastAhead: async () => undefined,
       record: async () => {},
       recordExpress: async () => {},
+      recordAhead: async () => {},
     };
     const handler = createDispatcher(
       {

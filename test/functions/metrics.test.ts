@@ -152,6 +152,8 @@ async function dispatcher(): Promise<Emitted[]> {
         log: {
           lastCompleted: async () => undefined,
           lastExpress: async () => undefined,
+          lastAhead: async () => undefined,
+          recordAhead: async () => {},
           recordExpress: async (started_at) => {
             expressRuns.push(started_at);
           },

@@ -142,7 +142,11 @@ export class HostileWorld {
       {
         index: createDueIndex(this.#client, this.#tables.notification_log, async () => BASE_SHARDS.work),
         malformed: createMalformedEntries(this.#client, this.#tables.notification_log, clock),
-        sweeps: { lastCompleted: async () => undefined, lastExpress: async () => undefined },
+        sweeps: {
+          lastCompleted: async () => undefined,
+          lastExpress: async () => undefined,
+          lastAhead: async () => undefined,
+        },
         lanes: {
           backlog: async () => 0,
           send: async (messages) => {

@@ -22,10 +22,13 @@ export interface SweepHistory {
   lastCompleted(): Promise<string | undefined>;
   /** When the last express run began that sent all it found; undefined when none is known. */
   lastExpress(): Promise<string | undefined>;
+  /** The same of the looks ahead. */
+  lastAhead(): Promise<string | undefined>;
 }
 
 export interface SweepLog extends SweepHistory {
   /** Adds the counts of one invocation to its sweep. */
   record(part: SweepRecord): Promise<void>;
   recordExpress(started_at: string): Promise<void>;
+  recordAhead(started_at: string): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { Dispatcher, type DispatcherDeps } from './sweep-dispatcher.ts';
 import type { SweepHistory } from './sweep-record.ts';
 import { isBetweenSweeps, type SweepRequest } from './sweep-request.ts';
 import { type SweepResult, Tally } from './sweep-result.ts';
-import { type SweepWindow, windowOf } from './sweep-window.ts';
+import { type RunHistory, type SweepWindow, windowOf } from './sweep-window.ts';
 
 /** Where a sweep that ran out of time continues, as the same sweep: what it sent itself must not count as a backlog. */
 export interface SweepCursor {
@@ -80,8 +80,7 @@ export async function sweep(
     ...(rooms && { rooms: rooms.state() }),
   });
   const queues = queuesOf(request, await deps.index.shards());
-  const last = request.express_minutes === undefined ? undefined : await lastKnown(deps.sweeps.lastExpress());
-  const window = windowOf(now, request, { last, interval_ms: deps.interval_ms });
+  const window = windowOf(now, request, { ...(await historyOf(request, deps)), interval_ms: deps.interval_ms });
   for (let queue = from?.queue ?? 0; queue < queues.length; queue++) {
     const after = queue === from?.queue ? from.after : undefined;
     const each = async (items: readonly DueItem[]) => {
@@ -164,6 +163,18 @@ async function refill(
     if (!deps.outOfTime?.()) for (const lane of open) if (isDone(lane)) rooms.releaseAll(lane);
   }
   return false;
+}
+
+/** The runs before one between two sweeps. */
+async function historyOf(
+  { ahead, express_minutes }: SweepRequest,
+  { sweeps }: SweepDeps,
+): Promise<Pick<RunHistory, 'last' | 'last_sweep'>> {
+  if (ahead) {
+    const [last, last_sweep] = await Promise.all([lastKnown(sweeps.lastAhead()), lastKnown(sweeps.lastCompleted())]);
+    return { last, last_sweep };
+  }
+  return express_minutes === undefined ? {} : { last: await lastKnown(sweeps.lastExpress()) };
 }
 
 /** Without this knowledge a lane gets more second messages, each of which costs a failed claim. */

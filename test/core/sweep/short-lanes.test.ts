@@ -44,7 +44,11 @@ function setUp(all: readonly NotificationRow[], per_second: number, more: Partia
     clock: () => new Date(now),
     interval_ms: HOUR,
     policy: DEFAULT_RETRY_POLICY,
-    sweeps: { lastCompleted: async () => at(-HOUR).toISOString(), lastExpress: async () => undefined },
+    sweeps: {
+      lastCompleted: async () => at(-HOUR).toISOString(),
+      lastExpress: async () => undefined,
+      lastAhead: async () => undefined,
+    },
     short_lanes: { seconds: 60, least: 100, pause },
     ...more,
   };

@@ -30,7 +30,7 @@ function setUp(
     },
   };
   const lastExpress = async () => at(-5 * MINUTE).toISOString();
-  const sweeps = { lastCompleted: async () => at(-HOUR).toISOString(), lastExpress };
+  const sweeps = { lastCompleted: async () => at(-HOUR).toISOString(), lastExpress, lastAhead: async () => undefined };
   const policy = DEFAULT_RETRY_POLICY;
   const deps = { index: tables.dueIndex, lanes, clock: () => T0, interval_ms: HOUR, policy, sweeps };
   const run = (request: SweepRequest = {}, more = {}) => sweep(request, { run_id: 'sweep-1', ...more }, deps);
@@ -98,11 +98,29 @@ describe('a sweep', () => {
     expect(ids().sort()).toEqual(['due', 'queued-for-another-time']);
   });
 
+  it.each([
+    ['begins where the last one ended, though it runs 130 s late', -15, 1],
+    ['begins where the sweep ended that was the last run', undefined, 1],
+    ['leaves to the sweep what is older than its interval', -600, 1],
+  ])('that only looks ahead %s', async (_, last, ahead) => {
+    const { deps } = setUp([row('between', { work_at: at(60_000).toISOString() })]);
+    const lastAhead = async () => (last === undefined ? undefined : at(last * MINUTE).toISOString());
+    const lastCompleted = async () => at(-15 * MINUTE).toISOString();
+    const sweeps = { ...deps.sweeps, lastAhead, lastCompleted };
+    const { result } = await sweep(
+      { ahead: true },
+      { run_id: 'sweep-1' },
+      { ...deps, sweeps, clock: () => at(130_000) },
+    );
+    expect(result.dispatched).toBe(ahead);
+  });
+
   it('that only looks ahead queues what is due until the next lookahead, from the end of the last one', async () => {
     const rows = [0, 1, 15 * MINUTE, 15 * MINUTE + 1].map((ms) => row(`at-${ms}`, { work_at: at(ms).toISOString() }));
     const { sent, deps } = setUp(rows, { backlog: { 'webhook-standard': 5 } });
     const clock = () => at(40_000);
-    const { result } = await sweep({ ahead: true }, { run_id: 'sweep-1' }, { ...deps, clock });
+    const sweeps = { ...deps.sweeps, lastAhead: async () => at(-15 * MINUTE).toISOString() };
+    const { result } = await sweep({ ahead: true }, { run_id: 'sweep-1' }, { ...deps, clock, sweeps });
     expect(sent.map(({ message, delay_seconds }) => [message.log_id, delay_seconds])).toEqual([
       ['at-1', 0],
       [`at-${15 * MINUTE}`, 860],
@@ -265,6 +283,7 @@ describe('a sweep', () => {
     const items = [row('missed', { work_at: at(-HOUR - 30 * MINUTE).toISOString() })];
     const at_start = (started: number | undefined) => ({
       lastExpress: async () => undefined,
+      lastAhead: async () => undefined,
       lastCompleted: async () => (started === undefined ? undefined : at(started).toISOString()),
     });
     for (const [started, expected] of [

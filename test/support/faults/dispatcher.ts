@@ -44,6 +44,7 @@ export class Dispatcher {
   readonly #world: Surroundings;
   #lastSweep: string | undefined;
   #lastExpress: string | undefined;
+  #lastAhead: string | undefined;
   #runs = 0;
 
   constructor(world: Surroundings) {
@@ -63,6 +64,7 @@ export class Dispatcher {
       const { next, refused } = await sweep(request, { run_id, ...(from && { from }) }, { ...deps, outOfTime });
       if (scheduled && isWalked(next)) this.#lastSweep = started;
       if (request.express_minutes !== undefined && next === undefined && refused === 0) this.#lastExpress = started;
+      if (request.ahead && next === undefined && refused === 0) this.#lastAhead = started;
       if (next === undefined) return;
       // The cursor is in the event of the next function.
       from = JSON.parse(JSON.stringify(next)) as SweepCursor;
@@ -97,7 +99,11 @@ export class Dispatcher {
       index: through(worker, 'index', tables.dueIndex),
       lanes: through(worker, 'lanes', lanes),
       malformed: through(worker, 'malformed', tables.malformed),
-      sweeps: { lastCompleted: async () => this.#lastSweep, lastExpress: async () => this.#lastExpress },
+      sweeps: {
+        lastCompleted: async () => this.#lastSweep,
+        lastExpress: async () => this.#lastExpress,
+        lastAhead: async () => this.#lastAhead,
+      },
       clock,
       interval_ms: SWEEP_INTERVAL_MS,
       policy: DEFAULT_RETRY_POLICY,

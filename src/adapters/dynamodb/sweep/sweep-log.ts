@@ -5,8 +5,9 @@ import type { SweepLog, SweepRecord } from '../../../core/sweep/sweep-record.ts'
 import { toValue } from '../table/item.ts';
 
 const KIND = 'sweep';
-/** The last express run: one item, as nobody asks for those before it. */
+/** The last express run and the last look ahead: one item each, as nobody asks for those before it. */
 const EXPRESS = 'express';
+const AHEAD = 'ahead';
 /** Days until the record of a sweep expires. */
 const KEPT_DAYS = 30;
 
@@ -15,6 +16,28 @@ const LOOKED_BACK = 20;
 
 /** SweepLog on PipelineState. The key begins with the time, so that one query finds the last sweeps. */
 export function createSweepLog(client: DynamoDBClient, table: string): SweepLog {
+  const note = async (kind: string, started_at: string) => {
+    await client.send(
+      new UpdateItemCommand({
+        TableName: table,
+        Key: { kind: { S: kind }, id: { S: 'last' } },
+        UpdateExpression: 'SET started_at = :started_at',
+        ExpressionAttributeValues: { ':started_at': toValue(started_at) },
+      }),
+    );
+  };
+  const noted = async (kind: string) => {
+    const { Items: [last] = [] } = await client.send(
+      new QueryCommand({
+        TableName: table,
+        KeyConditionExpression: 'kind = :kind',
+        ExpressionAttributeValues: { ':kind': { S: kind } },
+        ConsistentRead: true,
+        Limit: 1,
+      }),
+    );
+    return last?.['started_at']?.S;
+  };
   return {
     async record({ run_id, started_at, duration_ms, due, dispatched, skipped, complete, everything = false }) {
       await client.send(
@@ -54,29 +77,10 @@ export function createSweepLog(client: DynamoDBClient, table: string): SweepLog 
       return Items.find(({ complete, everything }) => complete?.BOOL && everything?.BOOL)?.['started_at']?.S;
     },
 
-    async recordExpress(started_at) {
-      await client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { kind: { S: EXPRESS }, id: { S: 'last' } },
-          UpdateExpression: 'SET started_at = :started_at',
-          ExpressionAttributeValues: { ':started_at': toValue(started_at) },
-        }),
-      );
-    },
-
-    async lastExpress() {
-      const { Items: [last] = [] } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: 'kind = :kind',
-          ExpressionAttributeValues: { ':kind': { S: EXPRESS } },
-          ConsistentRead: true,
-          Limit: 1,
-        }),
-      );
-      return last?.['started_at']?.S;
-    },
+    recordExpress: (started_at) => note(EXPRESS, started_at),
+    recordAhead: (started_at) => note(AHEAD, started_at),
+    lastExpress: () => noted(EXPRESS),
+    lastAhead: () => noted(AHEAD),
   };
 }
 
