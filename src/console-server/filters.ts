@@ -1,8 +1,5 @@
 import type { OperationFilter } from '../console-api/operations.ts';
-import type { Period, SearchFilter } from '../core/operator/search-filter.ts';
-
-/** A period without limits. */
-export const ALWAYS: Period = { from: '0000', to: '9999-12-31T23:59:59.999Z' };
+import { ALWAYS, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -12,12 +12,11 @@ import type { ForeignRow } from '../core/model/foreign-row.ts';
 import { SEND_STATUSES } from '../core/model/notification.ts';
 import { Problem } from '../core/model/problem.ts';
 import { isGone } from '../core/model/work/history-index.ts';
-import type { Period, SearchFilter } from '../core/operator/search-filter.ts';
-import { matches } from '../core/operator/search-filter.ts';
+import { ALWAYS, matches, type Period, type SearchFilter } from '../core/operator/search-filter.ts';
 import { datedView, type NotificationView } from '../core/operator/views/notification-view.ts';
 import { badCursor, fromCursor, toCursor } from './cursor.ts';
 import type { ConsoleDeps } from './deps.ts';
-import { ALWAYS, createdPeriod, searchFilter } from './filters.ts';
+import { createdPeriod, searchFilter } from './filters.ts';
 
 type ListInput = v.InferOutput<typeof notificationsQuery>;
 

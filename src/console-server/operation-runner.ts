@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { createOperationRows } from '../adapters/dynamodb/console/operation-rows.ts';
 import { runOperation } from '../core/operator/operations/run-operation.ts';
 import { isActive } from '../core/operator/operations/transitions.ts';
@@ -24,7 +25,8 @@ export function createOperationRunner(
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const isStopping = () => stopping.signal.aborted;
-  const pause = (ms: number) => pauseUnless(stopping.signal, ms);
+  // The end of the server ends the pause.
+  const pause = (ms: number) => setTimeout(ms, undefined, { signal: stopping.signal }).catch(() => {});
   const runDeps = {
     ...deps,
     send: deps.lanes.send,
@@ -68,17 +70,4 @@ export function createOperationRunner(
       await Promise.all(running.values());
     },
   };
-}
-
-function pauseUnless(signal: AbortSignal, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
-    function end() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    }
-  });
 }

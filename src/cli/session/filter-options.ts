@@ -3,7 +3,7 @@ import { recipientHash } from '../../adapters/recipient/recipient-hash.ts';
 import { CHANNELS, type Channel } from '../../core/model/channels.ts';
 import { ERROR_TYPES, type ErrorType } from '../../core/model/error-types.ts';
 import { PRIORITIES, type Priority } from '../../core/model/priorities.ts';
-import { NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
+import { ALWAYS, NONE, type Period, type SearchFilter } from '../../core/operator/search-filter.ts';
 import { EXIT_USAGE, OperatorError } from '../../terminal/errors.ts';
 import { parseId, parseMoment, parseRange } from '../../terminal/option-values.ts';
 import type { Session } from './session.ts';
@@ -21,9 +21,6 @@ export interface FilterOptions {
   readonly from?: string;
   readonly to?: string;
 }
-
-/** A period without limits. */
-export const ALWAYS: Period = { from: '0000', to: '9999-12-31T23:59:59.999Z' };
 
 /** The default is short because a search of the history reads every notification of the period. */
 const DEFAULT_PERIOD_MS = 24 * 3_600_000;

@@ -1,21 +1,20 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as v from 'valibot';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
-import type { SearchPosition } from '../../../adapters/dynamodb/operator/operator-search.ts';
 import {
   createOperatorSearch,
   ForeignPositionError,
   type Found,
   type OperatorSearch,
+  type SearchPosition,
 } from '../../../adapters/dynamodb/operator/operator-search.ts';
 import { SEND_STATUSES } from '../../../core/model/notification.ts';
-import type { Period, SearchFilter } from '../../../core/operator/search-filter.ts';
+import { ALWAYS, type Period, type SearchFilter } from '../../../core/operator/search-filter.ts';
 import { datedView, type NotificationView } from '../../../core/operator/views/notification-view.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { table } from '../../../terminal/table.ts';
 import {
-  ALWAYS,
   addFilterOptions,
   addLookupOptions,
   type FilterOptions,

@@ -10,9 +10,8 @@ import { printResult } from '../../../terminal/output.ts';
 import { addFilterOptions } from '../../session/filter-options.ts';
 import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
 import { describePreview, describeReplay, sampleOf } from './replay-report.ts';
-import { type ReplayOptions, replayRequest } from './replay-request.ts';
+import { type ReplayOptions, replayRequest, unfinishedReplay } from './replay-request.ts';
 import { type ReplayRun, replayRun } from './replay-run.ts';
-import { unfinishedReplay } from './unfinished-replay.ts';
 
 export function addReplay(program: Command, context: CliContext): void {
   const command = addFilterOptions(

@@ -1,6 +1,6 @@
 import type { ForeignRow } from '../../model/foreign-row.ts';
 import { epochMs } from '../../model/time.ts';
-import type { Period } from '../search-filter.ts';
+import { ALWAYS, type Period } from '../search-filter.ts';
 import { belongs, choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
 import {
@@ -32,8 +32,6 @@ const MOST_ROWS = 100;
 /** A page holds what the rate allows in so many seconds: the rate holds for every second, and a pause is followed soon. */
 const PAGE_SECONDS = 1;
 const SAMPLE = 5;
-const BEGINNING = '0000';
-const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 /** `ended`: nothing is left to do. `stopped`: it was interrupted, and goes on when it is run again. `busy`: elsewhere. */
 export type RunResult = 'ended' | 'stopped' | 'busy';
@@ -136,7 +134,7 @@ interface Page {
 async function readPage(operation: Operation, limit: number, { candidates }: RunDeps): Promise<Page> {
   const { checkpoint, filter, cut_off } = operation;
   const { source, after } = checkpoint;
-  const period: Period = { from: BEGINNING, to: source === 'due' ? END_OF_TIME : cut_off };
+  const period: Period = source === 'due' ? ALWAYS : { from: ALWAYS.from, to: cut_off };
   const asked = filter.created ?? { from: new Date(epochMs(cut_off) - 86_400_000).toISOString(), to: cut_off };
   const created = { from: asked.from, to: asked.to < cut_off ? asked.to : cut_off };
   const page = await candidates.page({
