@@ -68,7 +68,9 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
     // Before the row says that a message waits for it: a repeated event finds its mark there, and queues none.
     const queued = plan.due === undefined ? {} : await queue(subject.row, plan.due, plan.record?.run_id ?? '', deps);
-    const change = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
+    const planned = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
+    // Where only the record changes, too, the row says whether another event came in between, whose record it may be.
+    const change = planned ?? (plan.record === undefined ? undefined : { set: {} });
     if (change !== undefined && !(await deps.rows.change(subject.row, change))) continue;
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
     return {
@@ -100,8 +102,10 @@ async function read(
   { log_id, attempt }: DeliveryEvent,
   { rows, records }: DeliveryEventDeps,
 ): Promise<EventSubject | undefined> {
-  const [row, found] = await Promise.all([rows.read(log_id), records.find(log_id, attempt)]);
+  const row = await rows.read(log_id);
   if (row === undefined) return undefined;
+  // After the row: another event may come in between, and its change of the row stops this one's; its record does not.
+  const found = await records.find(log_id, attempt);
   const owed = owedRecord(row);
   const record = found ?? (owed?.retry_attempt === attempt ? owed : undefined);
   const newest = attempt === row.last_attempt ? record : ((await records.find(log_id, row.last_attempt)) ?? owed);

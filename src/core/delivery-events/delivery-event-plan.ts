@@ -72,6 +72,7 @@ export function planDeliveryEvent(event: DeliveryEvent, subject: EventSubject, c
   }
 }
 
+type Answer = Extract<Feedback, { kind: 'failed' }>['answer'];
 type Arrival = Exclude<Feedback['kind'], 'failed' | 'unclear'>;
 
 function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject, { now }: EventContext): EventPlan {
@@ -79,7 +80,8 @@ function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject,
   const known = row.delivery_by_attempt;
   const evidence = withEvidence(known, event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
   if (kind === 'delivered' && evidence[event.attempt] === 'bounced') {
-    return { do: 'ignore', because: 'the attempt came back after that' };
+    if (record?.retry_status !== 'SUCCESS') return { do: 'ignore', because: 'the attempt came back after that' };
+    return { do: 'note', record: failedRecord(event, returned(row), subject) };
   }
   const marks: Partial<NotificationRow> = {
     ...(evidence !== known && { delivery_by_attempt: evidence }),
@@ -129,7 +131,7 @@ function planFailure(
   const { row, newest } = subject;
   const known = row.delivery_by_attempt ?? {};
   const evidence = withEvidence(known, event.attempt, final ? 'bounced' : 'soft_bounced');
-  if (evidence === known) return { do: 'note' };
+  if (evidence === known) return { do: 'note', ...recordAsShown(event, answer, subject) };
   const isNewest = event.attempt === row.last_attempt;
   const attempt = underway(row, now);
   if (isNewest && attempt === 'live') return { do: 'note', again_at: row.claim_until ?? now.toISOString() };
@@ -191,6 +193,24 @@ function planFailure(
     due,
     change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } },
   };
+}
+
+/**
+ * The attempt's record where it contradicts what the row knows. Of two events at the same moment, the one whose change of
+ * the row comes second may have written its record over the other's: it decides anew, and finds its own record.
+ */
+function recordAsShown(event: DeliveryEvent, answer: Answer, subject: EventSubject): { readonly record?: RetryRecord } {
+  const { row, record } = subject;
+  const shown = row.delivery_by_attempt?.[event.attempt];
+  const expected = shown === 'delivered' || shown === 'seen' ? 'SUCCESS' : 'FAILED';
+  if (record === undefined || record.retry_status === expected) return {};
+  return { record: expected === 'SUCCESS' ? deliveredRecord(event, subject) : failedRecord(event, answer, subject) };
+}
+
+/** What the row says of a message that came back, where its event is another one. */
+function returned({ error_type, error_message = 'The message came back.' }: NotificationRow): Answer {
+  const known = error_type !== undefined && policyOf(error_type).class === 'permanent';
+  return { error_type: known ? (error_type as Answer['error_type']) : 'INVALID_RECIPIENT', message: error_message };
 }
 
 function underway(row: NotificationRow, now: Date): 'live' | 'abandoned' | undefined {

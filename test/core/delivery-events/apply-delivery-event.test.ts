@@ -191,3 +191,40 @@ function facts(row: NotificationRow | undefined) {
   const marks = { delivery_by_attempt, opened_at, complained_at, suppressed };
   return { send_status, arrived: arrived(delivery_by_attempt), ...marks };
 }
+
+describe('two events of an attempt at the same moment', () => {
+  const SEEN: Feedback = { kind: 'complained' };
+
+  /** Before the n-th call of one event, the other one is applied as a whole. */
+  async function told(first: Feedback, second: Feedback, before: number) {
+    const { deps, tell, row, tables } = accepted();
+    let calls = 0;
+    const through = <T extends object>(port: T): T => {
+      const call =
+        (run: (...args: unknown[]) => Promise<unknown>) =>
+        async (...args: unknown[]) => {
+          if (calls++ === before) await tell(eventOf(second));
+          return run(...args);
+        };
+      const methods = Object.entries(port).map(([name, run]) => [name, call(run)]);
+      return Object.fromEntries(methods) as T;
+    };
+    await applyDeliveryEvent(eventOf(first), { ...deps, rows: through(deps.rows), records: through(deps.records) });
+    return { calls, row: row(), record: tables.retryLog.get('log-1#2') };
+  }
+
+  it.each([
+    ['a complaint and a soft bounce', SEEN, TRANSIENT, 'SUCCESS'],
+    ['a soft bounce and a complaint', TRANSIENT, SEEN, 'SUCCESS'],
+    ['a delivery and a bounce', { kind: 'delivered' } as const, PERMANENT, 'FAILED'],
+    ['a bounce and a delivery', PERMANENT, { kind: 'delivered' } as const, 'FAILED'],
+  ])('%s lead to the record that the stronger one shows, wherever they meet', async (_, first, second, status) => {
+    for (let before = 0; ; before++) {
+      const { calls, row, record } = await told(first, second, before);
+      if (before >= calls) return expect(calls).toBeGreaterThan(2);
+      const meets = `before call ${before}`;
+      expect(record?.retry_status, meets).toBe(status);
+      expect(row?.send_status, meets).toBe(status === 'SUCCESS' ? 'SUCCESS' : 'RETRY');
+    }
+  });
+});
