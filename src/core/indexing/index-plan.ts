@@ -105,7 +105,8 @@ export function planIndex(
     remove: [
       ...moved.remove,
       ...host.remove,
-      ...(row['failure_reason'] === undefined ? [] : ['failure_reason']),
+      // The note of a message for its former time: within the same second it would pass for one of the new time.
+      ...['failure_reason', 'queued_for'].filter((column) => row[column] !== undefined),
       ...emptyColumns(row, moved.remove),
     ],
   };

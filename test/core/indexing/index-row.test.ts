@@ -202,6 +202,13 @@ describe('content that its writer puts into a row that was taken in', () => {
     });
   });
 
+  it('takes the note of a message for its former time away', () => {
+    const waiting = { send_status: 'RETRY', queued_for: '10:40:00' };
+    expect(index({ ...taken, ...waiting, ...content })).toMatchObject({
+      remove: expect.arrayContaining(['queued_for']),
+    });
+  });
+
   it('waits while a worker has the row: what becomes of the attempt shows it again', () => {
     const claimed = { send_status: 'SENDING', work_queue: 'due#important#1', work_at: T0.toISOString() };
     expect(index({ ...taken, ...claimed, ...content })).toEqual({ do: 'ignore' });
