@@ -7,8 +7,8 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'source files': 1_090,
-  'lines without simulation/': 70_450,
+  'source files': 1_046,
+  'lines without simulation/': 70_553,
   'files that functions/send-webhook loads': 138,
   'files that functions/console-api loads': 205,
 };
