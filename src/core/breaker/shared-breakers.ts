@@ -1,5 +1,5 @@
 import type { Lane } from '../model/channels.ts';
-import type { Clock } from '../model/time.ts';
+import { type Clock, epochMs } from '../model/time.ts';
 import { type Breaker, closed, draining, opened, phaseOf } from './breaker.ts';
 import type { BreakerPolicy } from './breaker-policy.ts';
 
@@ -36,6 +36,8 @@ export interface SharedBreakersDeps {
  */
 const READ_TOGETHER = 100;
 
+/** Clocks differ by seconds; a closed breaker's item is kept for two days. */
+const ANEW_MS = 86_400_000;
 /** Most providers of which a worker keeps the time of the last read, to bound its memory. */
 const MAX_TIMES = 2_000;
 
@@ -60,10 +62,15 @@ export class SharedBreakers {
     return phaseOf(this.#known.get(id), this.#deps.clock());
   }
 
-  /** Of two views of a breaker, the one with the later transition counts, in whatever order they come. */
+  /**
+   * Of two views of a breaker, the one with the later transition counts, in whatever order they come. Versions start anew
+   * once the item of a closed breaker has expired: what opened more than its time later is the later one.
+   */
   learn(breaker: Breaker): void {
     const known = this.#known.get(breaker.id);
-    if (known === undefined || known.version <= breaker.version) this.#known.set(breaker.id, breaker);
+    const lead = known === undefined ? Number.POSITIVE_INFINITY : epochMs(breaker.since) - epochMs(known.since);
+    const isLater = Math.abs(lead) > ANEW_MS ? lead > 0 : (known?.version ?? 0) <= breaker.version;
+    if (isLater) this.#known.set(breaker.id, breaker);
   }
 
   forget(id: string): void {

@@ -46,6 +46,19 @@ const crowd = (memory: MemoryBreakers) => {
 };
 
 describe('what a worker knows of the breakers', () => {
+  it('gives way to a breaker that opened after the item of the one before had expired, though its versions start anew', async () => {
+    const { breakers, pass, memory } = setUp();
+    memory.breakers.set(ID, open({ state: 'closed', version: 7 }));
+    await breakers.refresh(ID, 5_000);
+    pass(3 * 86_400_000);
+    const since = new Date(T0.getTime() + 3 * 86_400_000).toISOString();
+    memory.breakers.set(ID, open({ version: 1, since }));
+    await breakers.refresh(ID, 5_000);
+    expect(breakers.phase(ID)).toBe('open');
+    breakers.learn(open({ state: 'closed', version: 7 }));
+    expect(breakers.phase(ID)).toBe('open');
+  });
+
   it('is read together while they are few, and once within the time that it is trusted', async () => {
     const { breakers, reads, pass, memory } = setUp();
     memory.breakers.set(ID, open());
