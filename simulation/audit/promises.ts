@@ -22,11 +22,33 @@ export interface Memory {
   readonly redriven: Readonly<Record<string, number>>;
   /** The attempts that had been claimed when the writer of a notification changed its recipient. */
   readonly corrected: Readonly<Record<string, number>>;
+  /** The attempts that had been claimed when a notification was cancelled, or deleted by its writer. */
+  readonly deleted: Readonly<Record<string, number>>;
   /** Notifications whose producer was told that they are accepted. */
   readonly handedOver: readonly string[];
+  /** By worker: how often a table refused to note an outcome. */
+  readonly refused: Readonly<Record<string, number>>;
 }
 
-export const NOTHING_YET: Memory = { accepted: {}, knownArrived: [], redriven: {}, corrected: {}, handedOver: [] };
+export const NOTHING_YET: Memory = {
+  accepted: {},
+  knownArrived: [],
+  redriven: {},
+  corrected: {},
+  deleted: {},
+  handedOver: [],
+  refused: {},
+};
+
+/** A column that should be a text, of a row that may hold anything. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Somebody has put it into the work index, and any value into any of its columns: only what comes of it counts. */
+export function isIntruder({ log_id }: Stored): boolean {
+  return String(log_id).startsWith('hostile-');
+}
 
 /** What came of an observation. */
 export interface Judged {
@@ -56,6 +78,21 @@ export function died(memory: Memory, by: string): Memory {
   return marked(memory, 'excused', (one) => one.by === by);
 }
 
+/** So often a worker asks RetryLog, and then the row, to keep an accepted attempt. */
+const TRIES_OF_BOTH = 6 + 5;
+
+export function refused(memory: Memory, by: string, port: string): Memory {
+  if (!/^(records\.put|rows\.settle)/.test(port)) return memory;
+  return { ...memory, refused: { ...memory.refused, [by]: (memory.refused[by] ?? 0) + 1 } };
+}
+
+/** A worker ends. What neither of the two tables has taken in all of its tries nobody can know. */
+export function ceased(memory: Memory, by: string): Memory {
+  const { [by]: times = 0, ...others } = memory.refused;
+  const known = times >= TRIES_OF_BOTH ? marked(memory, 'excused', (one) => one.by === by) : memory;
+  return times === 0 ? memory : { ...known, refused: others };
+}
+
 /** The provider takes the acceptance back, so that another send is no duplicate. */
 export function bounced(memory: Memory, log_id: string): Memory {
   return marked(memory, 'excused', (_, id) => id === log_id, ['open', 'recorded']);
@@ -70,6 +107,10 @@ export function redriven(memory: Memory, log_ids: readonly string[]): Memory {
 /** Its writer puts another recipient into a row: the attempts that are claimed from now on go there. */
 export function corrected(memory: Memory, { log_id, last_attempt }: Stored): Memory {
   return { ...memory, corrected: { ...memory.corrected, [String(log_id)]: Number(last_attempt ?? -1) } };
+}
+
+export function deleted(memory: Memory, { log_id, last_attempt }: Stored): Memory {
+  return { ...memory, deleted: { ...memory.deleted, [String(log_id)]: Number(last_attempt ?? -1) } };
 }
 
 export function handedOver(memory: Memory, log_id: string): Memory {
@@ -106,7 +147,8 @@ export function sent(memory: Memory, send: Send, row: Stored | undefined, record
   if (send.left_ms < SEND_AND_RECORD_MS) violations.push('13: sent by a function whose time may end before the record');
   if (row?.['send_status'] !== 'SENDING') violations.push(`2: sent while its row is ${row?.['send_status']}`);
   else if (row['last_attempt'] !== attempt) violations.push('2: sent by a claim that another one has followed');
-  if (row?.['is_deleted'] === true) violations.push('5: sent although it was cancelled before its claim');
+  if (attempt > (memory.deleted[log_id] ?? attempt))
+    violations.push('5: sent although it was cancelled before its claim');
   if (memory.knownArrived.includes(`${log_id}#${attempt}`))
     violations.push('5: sent although its claim knew that it had arrived');
   const last = records
@@ -151,9 +193,11 @@ export function recorded(memory: Memory, record: Stored, by: string): Judged {
 /** A row that is stored has changed. @param by who wrote it */
 export function written(memory: Memory, was: Stored, row: Stored, { by, now }: { by: string; now: number }): Judged {
   const { log_id, send_status, last_attempt, claim_id } = row as Record<string, string>;
+  if (isIntruder(row)) return { memory, violations: [] };
   const violations: string[] = [];
   let next = memory;
   const claims = send_status === 'SENDING' && claim_id !== was['claim_id'];
+  if (row['is_deleted'] === true && was['is_deleted'] !== true) next = deleted(next, was);
   const held = was['send_status'] === 'SENDING' && Date.parse(String(was['claim_until'])) > now;
   if (claims && held) violations.push('2: two unexpired claims');
   const hasArrived = Object.values(row['delivery_by_attempt'] ?? {}).some((it) => it === 'delivered' || it === 'seen');
@@ -173,55 +217,4 @@ export function written(memory: Memory, was: Stored, row: Stored, { by, now }: {
 /** A message as it goes into a queue. */
 export function queued(text: string): readonly string[] {
   return /@|words/.test(text) ? ['9: a queue holds an address or a body'] : [];
-}
-
-/** A world in which nothing is left to do. */
-export interface End {
-  readonly rows: readonly Stored[];
-  readonly records: readonly Stored[];
-  /** The log_ids of the dead letters. */
-  readonly letters: readonly unknown[];
-}
-
-export function ended(memory: Memory, end: End): readonly string[] {
-  const missing = memory.handedOver.filter((accepted) => !end.rows.some(({ log_id }) => log_id === accepted));
-  return [...missing.map(() => '1: accepted from its producer, and no row'), ...rowsEnded(memory, end)];
-}
-
-/** What the table's document has in a row, and must leave it. */
-const CONTENT = ['recipient_address', 'subject', 'message_body', 'fallback_recipient'];
-/** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
-const FAILED_OVER: ReadonlySet<unknown> = new Set(['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT']);
-
-function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly string[] {
-  return rows.flatMap((row) => {
-    const { log_id, send_status, failure_reason, work_queue = '', last_attempt } = row;
-    const [violations, queue] = [[] as string[], String(work_queue)];
-    const finished = send_status === 'SUCCESS' || (send_status === 'FAILED' && failure_reason !== undefined);
-    if (!finished || queue.startsWith('due'))
-      violations.push(`1: lost: ${send_status} ${failure_reason ?? ''} ${queue} at the end`);
-    if (row['record_due'] !== undefined) violations.push('6: it owes its record at the end');
-    if (CONTENT.some((column) => (row[column] ?? null) !== null)) violations.push('14: content is left in the clear');
-    const its = records.filter(({ original_log_id }) => original_log_id === log_id);
-    const told = its.some(({ retry_status }) => retry_status === 'SUCCESS') && memory.accepted[String(log_id)];
-    if (send_status === 'SUCCESS' && !told) violations.push('1: SUCCESS without an acceptance and its record');
-    // The first send was its writer's, unless the row began here.
-    const first = row['predecessor_log_id'] !== undefined || row['created_by'] === 'intake-api' ? 0 : 1;
-    const numbers = its.map(({ retry_attempt }) => Number(retry_attempt)).filter((number) => number >= first);
-    if (numbers.length !== Number(last_attempt) + 1 - first) violations.push('6: an attempt has no record');
-    if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
-    const goesOn = row['fallback_channel'] !== undefined && FAILED_OVER.has(failure_reason);
-    const successors = rows.filter(({ predecessor_log_id }) => predecessor_log_id === log_id);
-    if (successors.length !== (goesOn ? 1 : 0)) violations.push(`1: ${successors.length} successors`);
-    return violations;
-  });
-}
-
-/** @param dead the rows that were dead when all letters were redriven @param rows as they are after that */
-export function answeredRedrive(dead: readonly Stored[], rows: readonly Stored[]): readonly string[] {
-  return dead.flatMap(({ log_id, last_attempt }) => {
-    const row = rows.find((one) => one['log_id'] === log_id);
-    const attempted = Number(row?.['last_attempt']) > Number(last_attempt);
-    return attempted || row?.['send_status'] === 'SUCCESS' ? [] : ['11: a redrive of its letters sends it no more'];
-  });
 }

@@ -1,6 +1,5 @@
 import { Troupe } from '../world/actor.ts';
-import type { Scope } from '../world/scope.ts';
-import type { Saved } from '../world/state.ts';
+import type { Saved, Scope } from '../world/state.ts';
 import { type Choice, World } from '../world/world.ts';
 
 export interface Terms {

@@ -1,5 +1,6 @@
 import type { Feedback } from '../../src/core/delivery-events/delivery-event.ts';
-import type { Scope } from '../world/scope.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import { type Given, ONE, type Scope } from '../world/state.ts';
 
 interface NamedScope extends Omit<Scope, 'faults'> {
   /** What meets in it. */
@@ -8,11 +9,13 @@ interface NamedScope extends Omit<Scope, 'faults'> {
   readonly everyday?: 0;
 }
 
+const refused = (...script: ProviderErrorType[]): Given => ({ ...ONE, script });
 /**
  * Refused for good. As deployed, a message has more receives than two faults and a claim can use up: else it would be in
  * the dead-letter queue before its notification is dead.
  */
-const dead = { script: ['AUTH_FAILED'], receives: 3 } as const;
+const dead = { given: [refused('AUTH_FAILED')], receives: 3 };
+const downOnce = { given: [refused('SERVER_OVERLOAD'), refused('SERVER_OVERLOAD')], breakers: true } as const;
 const BOUNCE: Feedback = {
   kind: 'failed',
   answer: { error_type: 'INVALID_RECIPIENT', message: 'bounced' },
@@ -22,10 +25,10 @@ const BOUNCE: Feedback = {
 /** Small worlds by name; in each, rooms meet on one subject. */
 export const SCOPES: Readonly<Record<string, NamedScope>> = {
   one: { about: 'one message, two workers', workers: 2 },
-  retried: { about: 'a time-out, then a retry', workers: 3, script: ['NETWORK_TIMEOUT'] },
+  retried: { about: 'a time-out, then a retry', workers: 3, given: [refused('NETWORK_TIMEOUT')] },
   copies: { about: 'two messages for one row', workers: 2, messages: 2 },
   swept: { about: 'a sweep beside the message of an earlier one', workers: 3, sweeps: 1 },
-  pair: { about: 'two rows', workers: 2, rows: 2 },
+  pair: { about: 'two rows', workers: 2, given: [ONE, ONE] },
   delivered: {
     about: 'two workers, and the event of a delivery',
     workers: 2,
@@ -33,77 +36,66 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     feedback: { kind: 'delivered' },
   },
   bounced: { about: 'two workers, and the event of a bounce', workers: 2, tells: 1, feedback: BOUNCE },
+  poisonous: {
+    about: 'a message that kills each worker that sends it, in a batch with another',
+    ...{ workers: 3, given: [{ ...ONE, poison: true }, ONE], batch: 2, everyday: 0 },
+  },
   cancelled: { about: 'two workers, and an operator who cancels', workers: 2, cancels: 1 },
+  'cancelled-told': {
+    about: 'two workers, an operator who cancels, and the event of a bounce',
+    ...{ workers: 2, cancels: 1, tells: 1, feedback: BOUNCE, everyday: 0 },
+  },
   'retried-now': { about: 'workers, and an operator who retries at once', workers: 3, retries: 1 },
   dead: { about: 'a death, and a redrive', ...dead, workers: 3, redrives: 1 },
   'dead-swept': { about: 'a sweep, and a death', ...dead, workers: 2, messages: 0, sweeps: 1 },
-  forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1 },
+  forced: { about: 'a death, and a forced run', ...dead, workers: 3, forces: 1, everyday: 0 },
   'redriven-paced': {
     about: 'a death, a redrive, and a budget that grants nothing',
-    ...{ ...dead, workers: 5, redrives: 1, pacing: 'account' as const, postpones: 2 },
+    ...{ ...dead, workers: 5, redrives: 1, pacing: 'account', postpones: 2 },
   },
   gathered: {
-    everyday: 0,
     about: 'two rows in a batch, whose outcomes share calls',
-    workers: 2,
-    rows: 2,
-    batch: 2,
-    gathering: true,
+    ...{ workers: 2, given: [ONE, ONE], batch: 2, gathering: true, everyday: 0 },
   },
   'failed-over': {
     about: 'a wrong recipient, and a fallback channel',
-    ...{ workers: 3, script: ['INVALID_RECIPIENT'] as const, fallback: true as const },
+    ...{ workers: 3, given: [{ ...refused('INVALID_RECIPIENT'), fallback: true }] },
   },
-  breaker: {
-    about: 'two rows of a provider that is down once',
-    ...{ workers: 2, rows: 2, breakers: true as const, script: ['SERVER_OVERLOAD'] as const },
-  },
+  breaker: { about: 'two rows of a provider that is down once', ...downOnce, workers: 2, everyday: 0 },
   'breaker-kept': {
-    everyday: 0,
     about: 'the same, and an instance that keeps what it knows',
-    ...{
-      workers: 2,
-      rows: 2,
-      breakers: true as const,
-      script: ['SERVER_OVERLOAD'] as const,
-      instances: 'kept' as const,
-    },
+    ...{ ...downOnce, workers: 2, instances: 'kept', everyday: 0 },
   },
   hanging: {
     about: 'a breaker, a budget, and any call that hangs',
-    ...{ workers: 2, breakers: true as const, pacing: 'receiver' as const },
+    ...{ workers: 2, breakers: true, pacing: 'receiver' },
     hangs: ['rows.', 'records.', 'breakers.', 'budget.', 'retries.', 'provider.'],
   },
   silent: {
     about: 'budgets and breakers of which no call is answered',
-    ...{ workers: 2, breakers: true as const, pacing: 'receiver' as const, script: ['SERVER_OVERLOAD'] as const },
-    silences: ['breakers.', 'budget.'],
+    ...{ workers: 2, breakers: true, pacing: 'receiver', given: [refused('SERVER_OVERLOAD')] },
+    breakdowns: ['breakers. answers no call', 'budget. answers no call'],
+  },
+  unrecorded: {
+    about: 'a RetryLog that answers or takes nothing',
+    ...{ workers: 2, sweeps: 1 },
+    breakdowns: ['records. answers no call', 'records. refuses every call'],
   },
   'taken-in': {
     about: 'a row of another writer, the indexer, a sweep',
-    foreign: true,
-    indexings: 2,
-    sweeps: 1,
-    workers: 1,
+    ...{ given: [{ ...ONE, foreign: true }], indexings: 2, sweeps: 1, workers: 1 },
   },
   corrected: {
     about: 'a worker, the indexer, and a writer who corrects the recipient',
-    edits: 1,
-    indexings: 2,
-    workers: 2,
+    ...{ edits: 1, indexings: 2, workers: 2 },
   },
   'corrected-dead': {
-    everyday: 0,
     about: 'a death, a redrive, and a writer who corrects the recipient',
-    ...{ ...dead, workers: 3, redrives: 1, edits: 1, indexings: 1 },
+    ...{ ...dead, workers: 3, redrives: 1, edits: 1, indexings: 1, everyday: 0 },
   },
   'handed-over': {
-    everyday: 0,
     about: 'two requests of a producer with one key',
-    messages: 0,
-    rows: 0,
-    requests: 2,
-    workers: 2,
+    ...{ given: [], requests: 2, workers: 2, everyday: 0 },
   },
 };
 

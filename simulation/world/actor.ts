@@ -40,7 +40,8 @@ export class Numbers {
   }
 
   /** Objects are never changed here, so that each is written as JSON once. */
-  of(value: object): number {
+  of(value: unknown): number {
+    if (typeof value !== 'object' || value === null) return this.ofText(String(value));
     const known = this.#objects.get(value) ?? this.ofText(JSON.stringify(value));
     this.#objects.set(value, known);
     return known;

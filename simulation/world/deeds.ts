@@ -1,6 +1,6 @@
-import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
+import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
-import { workQueueOf } from '../../src/core/model/work-index.ts';
+import * as ends from '../audit/end-promises.ts';
 import * as promises from '../audit/promises.ts';
 import { type Call, Moment, type Outcome, type Program, type Troupe } from './actor.ts';
 import { worker } from './channel-program.ts';
@@ -15,11 +15,13 @@ import {
   silenceOf,
 } from './endings.ts';
 import type { Ground } from './ground.ts';
-import { indexer, operator, producer, teller } from './programs.ts';
-import type { Limit } from './scope.ts';
-import { type Actor, type Image, isIdle, type LateCall, type Message, received, START_MS } from './state.ts';
+import { indexer, operator, producer, sweeper, teller } from './programs.ts';
+import type { Limit } from './state.ts';
+import { type Actor, deadlineOf, type Image, isIdle, type LateCall, type Message, received } from './state.ts';
 
 const VISIBILITY_MS = 360_000;
+/** As deployed (lib/constructs/lanes). */
+const MAX_RECEIVES = 5;
 
 /** What happens when something takes its course: who begins, what a call is answered, how time passes. */
 export class Deeds {
@@ -29,43 +31,6 @@ export class Deeds {
   constructor(ground: Ground, troupe: Troupe) {
     this.#ground = ground;
     this.#troupe = troupe;
-  }
-
-  give(log_id: string): void {
-    const ground = this.#ground;
-    const { tables, scope } = ground;
-    const due = new Date(START_MS - 60_000).toISOString();
-    const fallback = scope.fallback && { fallback_channel: 'slack' };
-    if (scope.foreign) {
-      const names = { log_id, tenant_id: 'tenant-1', notification_type: 'EMAIL', priority_level: 'LOW' };
-      const row = { ...names, ...fallback, send_status: 'FAILED', ...writtenContent(`${log_id}@example.com`) };
-      tables.log.set(log_id, row);
-      ground.show(row);
-      return;
-    }
-    const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority: 'info' } as const;
-    tables.log.set(log_id, {
-      ...routing,
-      ...fallback,
-      ...{ send_attempts: 1, attempts_left: 3, retry_count: 0, last_attempt: 0, first_attempt_at: due },
-      ...{ send_status: 'FAILED', work_queue: workQueueOf('due', 'info', log_id, 1), work_at: due },
-      ...{ history_bucket: 'tenant-1#0', updated_by: 'notification-retry' },
-    });
-    const content = { recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' } as const;
-    const other = fallback && { fallback: { recipient: `${log_id}-fallback@example.com` } };
-    tables.content.set(log_id, { ...content, ...other, tenant_id: 'tenant-1', sequence: '0' });
-    for (let i = 1; i <= (scope.messages ?? 1); i++)
-      ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);
-  }
-
-  /** The writer of a row corrects its recipient and its body, and nothing else. */
-  edit(log_id: string): void {
-    const ground = this.#ground;
-    const was = ground.tables.log.get(log_id) ?? {};
-    const row = { ...was, ...writtenContent(`new-${log_id}@example.com`) };
-    ground.tables.log.set(log_id, row);
-    ground.set({ memory: promises.corrected(ground.state.memory, was) });
-    ground.show(row);
   }
 
   index(images: readonly Image[]): Promise<void> {
@@ -91,16 +56,14 @@ export class Deeds {
     const next = { name, moment, begun, ...(slow && begun === actor.begun && { slow }) };
     ground.set({ actors: moment.ended ? others : [...others, next] });
     const { fault } = moment;
+    if (moment.ended) ground.set({ memory: promises.ceased(ground.state.memory, name) });
     if (fault && !INJECTED.test(String(fault))) ground.violated(`an actor failed: ${(fault as Error).stack}`);
   }
 
   #die({ name: dead }: Actor): void {
     const { actors, hung, memory } = this.#ground.state;
-    this.#ground.set({
-      actors: actors.filter(({ name }) => name !== dead),
-      hung: hung.filter(({ by }) => by !== dead),
-      memory: promises.died(memory, dead),
-    });
+    const left = { actors: actors.filter(({ name }) => name !== dead), hung: hung.filter(({ by }) => by !== dead) };
+    this.#ground.set({ ...left, memory: promises.died(memory, dead) });
   }
 
   applyLate(late: LateCall): Promise<Outcome> {
@@ -121,9 +84,18 @@ export class Deeds {
     return this.begin(`worker of ${name}`, worker(batch, ground.scope), batch);
   }
 
-  retry(log_id: string): Promise<void> {
-    this.#ground.set({ memory: promises.redriven(this.#ground.state.memory, [log_id]) });
-    return this.begin('the retry', operator('retry', log_id));
+  /** @param request the sweep's options */
+  sweep(request: SweepEvent): Promise<void> {
+    const run_id = `${request.force_retry ? 'manual' : 'sweep'}-${8 + this.#ground.count('sweeps')}`;
+    return this.begin(run_id, sweeper(run_id, request, this.#ground.scope.lanes ?? false));
+  }
+
+  operate(command: 'cancel' | 'retry', log_id: string): Promise<void> {
+    const ground = this.#ground;
+    if (command === 'retry') ground.set({ memory: promises.redriven(ground.state.memory, [log_id]) });
+    const name = command === 'retry' ? `the retry of ${log_id}` : `the cancellation of ${log_id}`;
+    const times = ground.count(name);
+    return this.begin(times > 1 ? `${name} (time ${times})` : name, operator(command, log_id, `manual-${times}`));
   }
 
   /** SQS sends each letter anew, with its body. */
@@ -136,6 +108,7 @@ export class Deeds {
 
   tell(event: DeliveryEvent): Promise<void> {
     const ground = this.#ground;
+    if (!ground.isOwed(event)) ground.set({ events: [...ground.state.events, { event, at: null }] });
     ground.tellAt(event, ground.state.now + VISIBILITY_MS);
     if (event.feedback.kind === 'failed') ground.set({ memory: promises.bounced(ground.state.memory, event.log_id) });
     const name = `event of attempt ${event.attempt} of ${event.log_id}`;
@@ -153,6 +126,7 @@ export class Deeds {
       case 'repeated':
         return ground.perform(name, inAnotherRound(call, ground.count(`rounds of ${name}`)) ?? call);
       case 'refused':
+        ground.set({ memory: promises.refused(ground.state.memory, name, call.port) });
         return this.#answer(actor, call, refusalOf(call));
       case 'postponed':
         this.use('postpones');
@@ -180,17 +154,17 @@ export class Deeds {
 
   firstDeadline(): number {
     const working = this.#ground.state.actors.filter((actor) => !isIdle(actor));
-    return Math.min(...working.map(({ begun }) => begun + FUNCTION_MS));
+    return Math.min(...working.map(deadlineOf));
   }
 
   /** @param sweep_at of a scheduled sweep, which finds what is due */
   nextTime(sweep_at?: number): number | undefined {
     const { now, left, queue, events, hung, actors } = this.#ground.state;
     const sweeps = (left['sweeps'] ?? 0) > 0;
-    const due = [...this.#ground.tables.log.values()].filter(({ work_queue }) => String(work_queue).startsWith('due'));
+    const due = this.#ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('due'));
     const ofRow = (row: promises.Stored) =>
       sweeps
-        ? [Date.parse(String(row['work_at'])), Date.parse(String(row['claim_until']))]
+        ? [Date.parse(promises.textOf(row['work_at'])), Date.parse(promises.textOf(row['claim_until']))]
         : sweep_at
           ? [sweep_at]
           : [];
@@ -207,20 +181,42 @@ export class Deeds {
     return later.length > 0 ? Math.min(...later) : undefined;
   }
 
-  /** Calls that hang end at their limit; Lambda ends what takes too long. */
-  async passTo(time: number, { busy = false } = {}): Promise<void> {
-    const ground = this.#ground;
+  passTo(time: number, { busy = false } = {}): void {
     const slowed = (actor: Actor): Actor => (busy && !isIdle(actor) ? { ...actor, slow: true } : actor);
-    ground.set({ now: time, actors: ground.state.actors.map(slowed) });
-    for (const one of ground.state.hung.filter(({ until }) => until <= time)) {
+    this.#ground.set({ now: time, actors: this.#ground.state.actors.map(slowed) });
+  }
+
+  /** What comes by itself after a step: calls end at their limit, Lambda ends invocations, SQS moves letters. */
+  async comeDue(): Promise<void> {
+    const ground = this.#ground;
+    const { now } = ground.state;
+    for (const one of ground.state.hung.filter(({ until }) => until <= now)) {
       ground.set({ hung: ground.state.hung.filter((other) => other !== one) });
       const actor = ground.state.actors.find(({ name }) => name === one.by);
       const call = actor?.moment.calls.find(({ id }) => id === one.id);
-      if (actor && call) await this.#answer(actor, call, silenceOf(call, time));
+      if (actor && call) await this.#answer(actor, call, silenceOf(call, now));
     }
-    const over = ground.state.actors.filter((actor) => !isIdle(actor) && actor.begun + FUNCTION_MS <= time);
+    const over = ground.state.actors.filter((actor) => !isIdle(actor) && deadlineOf(actor) <= now);
     for (const actor of over) this.#die(actor);
     if (over.some(({ slow }) => !slow)) ground.violated(promises.OUT_OF_TIME);
+    const { queue, letters } = ground.state;
+    const most = ground.scope.receives ?? MAX_RECEIVES;
+    const moved = queue.filter(({ visible_at, receives }) => visible_at <= now && receives >= most);
+    if (moved.length === 0) return;
+    ground.set({ queue: queue.filter((one) => !moved.includes(one)), letters: [...letters, ...moved] });
+  }
+
+  pass(time: number): Promise<void> {
+    this.#ground.checkWaiting();
+    this.passTo(time);
+    return this.comeDue();
+  }
+
+  /** From now on nothing fails. */
+  calm(): void {
+    const { now, counts } = this.#ground.state;
+    const waiting = { log_ids: ends.inTime(this.#ground.rows(), now), counts };
+    this.#ground.set({ faults: 0, broken: [], down: false, waiting });
   }
 
   /** Nothing is left to do: the letters of what is dead go back once, which has to send it again. @returns whether any */
@@ -228,7 +224,7 @@ export class Deeds {
     const ground = this.#ground;
     this.#checkEnd();
     if (ground.state.dead !== undefined) return false;
-    const dead = this.#ground.rows().filter(({ work_queue }) => String(work_queue).startsWith('dead'));
+    const dead = this.#ground.rows().filter(({ work_queue }) => promises.textOf(work_queue).startsWith('dead'));
     ground.set({ dead });
     if (dead.length === 0) return false;
     this.redrive();
@@ -239,12 +235,10 @@ export class Deeds {
     const { tables, state } = this.#ground;
     const letters = state.letters.map(({ message }) => message.log_id);
     const records = [...tables.retryLog.values()] as unknown as promises.Stored[];
-    this.#ground.violated(...promises.ended(state.memory, { rows: this.#ground.rows(), records, letters }));
-    if (state.dead) this.#ground.violated(...promises.answeredRedrive(state.dead, this.#ground.rows()));
+    this.#ground.violated(...ends.ended(state.memory, { rows: this.#ground.rows(), records, letters }));
+    const { counts = {}, log_ids = [] } = state.waiting ?? {};
+    const isSent = (log_id: string) => state.counts[`sends of ${log_id}`] !== counts[`sends of ${log_id}`];
+    this.#ground.violated(...ends.expired(log_ids, this.#ground.rows(), isSent));
+    if (state.dead) this.#ground.violated(...ends.answeredRedrive(state.dead, this.#ground.rows()));
   }
-}
-
-/** As the columns of the table document have it. */
-function writtenContent(recipient_address: string) {
-  return { recipient_address, message_body: 'words', message_format: 'PLAIN' };
 }

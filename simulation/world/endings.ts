@@ -1,4 +1,5 @@
 import * as times from '../../src/core/delivery/policy/attempt-times.ts';
+import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import { type QueueMessage, withToken } from '../../src/core/model/queue-message.ts';
@@ -7,7 +8,7 @@ import type { Call, Outcome } from './actor.ts';
 /** How a call may end, as data. */
 
 const READS =
-  /^(rows|eventRows|operatorRows)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^indexing\.hasContent$/;
+  /^(rows|eventRows|operatorRows)\.read$|^(records|intake)\.find|^contents\.read$|^index\.page$|^breakers\.(list|first|read)$|^log\.last|^lanes\.backlog$|^indexing\.hasContent$/;
 /** Ours, Lambda's, or a port that never rejects: it ends well, or its actor dies. */
 const SURE = /^(queue|event|time|instance|budget|stream|producer)\./;
 /** Touches nothing that another actor may change: no order of it with their calls matters. */
@@ -15,7 +16,7 @@ const INVISIBLE = /^contents\.read$|^budget\.reserve$/;
 /** A pause so short that no other event's time falls into it. */
 const SHORT_MS = 1_000;
 
-const isSend = ({ port }: Call) => port === 'provider.send';
+export const isSend = ({ port }: Call) => port === 'provider.send';
 
 /** How a call ends. `unanswered`: it may be applied later, or never; its caller goes on, or dies meanwhile. */
 export type Ending =
@@ -32,21 +33,26 @@ export interface EndingTerms {
   /** Of the calls that its actor waits for. */
   readonly first: boolean;
   readonly postpones: boolean;
-  readonly hangs: 'never' | 'perhaps' | 'always';
+  readonly hangs: boolean;
+  /** Its effect kills its actor. */
+  readonly kills: boolean;
+  /** Its service is broken. */
+  readonly broken?: 'hangs' | 'refused' | undefined;
 }
 
-export function endingsOf(call: Call, { first, postpones, hangs }: EndingTerms): Ending[] {
+export function endingsOf(call: Call, { first, postpones, hangs, broken, kills }: EndingTerms): Ending[] {
   const { port } = call;
   const sure = SURE.test(port);
   const writes = !sure && !READS.test(port);
-  if (hangs === 'always') return first && !isInvisible(call) ? ['hangs', 'dies before'] : ['hangs'];
+  if (kills) return ['dies during'];
+  if (broken !== undefined) return first && !isInvisible(call) ? [broken, 'dies before'] : [broken];
   return [
     'ok',
     ...(port === 'budget.reserve' && postpones ? (['postponed'] as const) : []),
     ...(!sure || port === 'queue.giveBack' ? (['refused'] as const) : []),
     // One that dies right after a call makes no use of its answer: the next call stands for that, too.
     ...(first && !isInvisible(call) ? (['dies before'] as const) : []),
-    ...(hangs === 'perhaps' ? (['hangs'] as const) : []),
+    ...(hangs ? (['hangs'] as const) : []),
     ...(writes ? (['unanswered', 'dies during'] as const) : []),
     ...(writes && !isSend(call) && inAnotherRound(call) ? (['repeated'] as const) : []),
   ];
@@ -157,6 +163,7 @@ const WORDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   'retries.send': ([message, seconds]) => `queues ${rowOf([message])} for in ${seconds} s`,
   'lanes.send': ([messages]) =>
     `queues ${(messages as QueuedMessage[]).map(({ message }) => message.log_id).join(', ')}`,
+  'lanes.backlog': ([channel, lane]) => `looks at the lane ${channel}-${lane}`,
   'index.page': ([queue]) => `reads ${queue} of the work index`,
   'queue.delete': ([ids]) => `ends; deleted: ${(ids as string[]).join(', ')}`,
   'queue.giveBack': ([back]) =>
@@ -195,4 +202,9 @@ export function labelOf(name: string, call: Call, ending: Ending): string {
   if (ending === 'dies before') return `${name} dies: it no longer ${wordsOf(call)}`;
   if (ending === 'dies during') return `${name} dies while it ${wordsOf(call)}`;
   return `${name} ${wordsOf(call)}${ADDED[ending]}`;
+}
+
+/** What an event says, in words. */
+export function kindOf({ feedback }: DeliveryEvent): string {
+  return `: ${feedback.kind}${feedback.kind === 'failed' ? ` ${feedback.answer.error_type}` : ''}`;
 }

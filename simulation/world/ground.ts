@@ -1,47 +1,42 @@
-import { STATE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
-import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
-import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
-import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
 import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
-import type { IntakeRecord } from '../../src/core/intake/ports.ts';
+import type { Channel, Lane } from '../../src/core/model/channels.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
-import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { type QueueMessage, runOf } from '../../src/core/model/queue-message.ts';
-import type { RowChange } from '../../src/core/model/row-change.ts';
+import { PRIORITY_POLICY } from '../../src/core/model/retry-policy.ts';
+import * as ends from '../audit/end-promises.ts';
 import * as promises from '../audit/promises.ts';
 import type { Call, Numbers, Outcome } from './actor.ts';
 import { grantOf } from './endings.ts';
-import type { Scope } from './scope.ts';
 import type { Image, Message, Saved, State } from './state.ts';
-import { passesFilter } from './stream.ts';
+import { type Given, isIdle, ONE, type Scope } from './state.ts';
+import { passesFilter, Stores } from './stores.ts';
+
+/** Workers that may work at the same time. */
+const AT_ONCE = 2;
 
 /** What all actors share: tables, lane, provider, clock; and the promises, which watch each effect on them. */
 export class Ground {
   readonly scope: Scope;
-  readonly tables = new MemoryTables(() => new Date(this.state.now));
-  readonly breakers = new MemoryBreakers();
-  readonly #requests = new Map<string, IntakeRecord>();
-  readonly #intake = createMemoryIntake(this.tables, this.#requests);
+  /** By notification. The provider takes a successor, and what comes from a producer. */
+  readonly given: ReadonlyMap<string, Given>;
+  readonly #stores = new Stores(() => new Date(this.state.now));
+  readonly tables = this.#stores.tables;
   state: State;
 
   constructor(scope: Scope, state: State) {
     this.scope = scope;
+    this.given = new Map((scope.given ?? [ONE]).map((given, i) => [`n${i + 1}`, given]));
     this.state = state;
   }
 
-  get #maps(): Map<string, unknown>[] {
-    const { log, retryLog, content } = this.tables;
-    return [log, retryLog, content, this.breakers.breakers, this.#requests] as Map<string, unknown>[];
-  }
-
   save(): Saved {
-    return { state: this.state, tables: this.#maps.map((table) => [...table]) };
+    return { state: this.state, tables: this.#stores.maps.map((table) => [...table]) };
   }
 
   restore({ state, tables }: Saved): void {
     this.state = state;
-    this.#maps.forEach((table, i) => {
+    this.#stores.maps.forEach((table, i) => {
       table.clear();
       for (const [key, value] of tables[i] ?? []) table.set(key, value);
     });
@@ -49,30 +44,24 @@ export class Ground {
 
   /** All that decides what can still happen, except how many faults may. */
   key(numbers: Numbers): string {
-    const {
-      now,
+    const { now, queue, letters, actors, late, hung, events, stream, left, memory, counts, dead = [] } = this.state;
+    const { broken, down } = this.state;
+    const all = (values: Iterable<unknown>) =>
+      Array.from(values, (one) => numbers.of(one))
+        .sort(ascending)
+        .join();
+    const who = actors.map(({ name, moment, begun, slow }) => `${name} ${moment.id} ${begun} ${slow}`).sort();
+    const data = [
+      ...this.#stores.maps.map((table) => table.values()),
       queue,
       letters,
-      actors,
       late,
       hung,
       events,
       stream,
-      left,
-      memory,
-      counts,
-      silent,
-      dead = [],
-    } = this.state;
-    const all = (values: Iterable<unknown>) =>
-      Array.from(values, (one) => numbers.of(one as object))
-        .sort(ascending)
-        .join();
-    const who = actors.map(({ name, moment, begun, slow }) => `${name} ${moment.id} ${begun} ${slow}`).sort();
-    const data = [...this.#maps.map((table) => table.values()), queue, letters, late, hung, events, stream, dead].map(
-      all,
-    );
-    return `${now} ${data.join('|')}|${who}|${[left, memory, counts, silent].map((one) => numbers.of(one))}`;
+      dead,
+    ].map(all);
+    return `${now} ${data.join('|')}|${who}|${[left, memory, counts].map((one) => numbers.of(one))}|${broken}${down}`;
   }
 
   set(change: Partial<State>): void {
@@ -107,18 +96,27 @@ export class Ground {
     this.set({ queue: this.state.queue.map((one) => (one.id === id ? { ...one, ...change } : one)) });
   }
 
+  drop(id: string): void {
+    this.set({ queue: this.state.queue.filter((one) => one.id !== id) });
+  }
+
+  isOwed(told: DeliveryEvent): boolean {
+    return this.state.events.some(({ event }) => isSameEvent(event, told));
+  }
+
   tellAt(told: DeliveryEvent, at: number | null): void {
-    const same = (one: DeliveryEvent) =>
-      one.log_id === told.log_id && one.attempt === told.attempt && one.at === told.at;
-    this.set({ events: this.state.events.map((one) => (same(one.event) ? { ...one, at } : one)) });
+    this.set({ events: this.state.events.map((one) => (isSameEvent(one.event, told) ? { ...one, at } : one)) });
   }
 
   /** Applies a call. @param late its caller waits no longer */
   async perform(by: string, { port, args }: Call, late = false): Promise<Outcome> {
     const before = new Map(this.tables.log);
+    if (this.scope.ticks) this.set({ now: this.state.now + 1 });
     try {
       return { ok: await this.#effect(by, port, args, late) };
     } catch (error) {
+      // Of ours, and not an answer of a table.
+      if (error instanceof TypeError) this.violated(`the world failed: ${error.stack}`);
       return { error: error as Error };
     } finally {
       this.#watch(by, port, args, before);
@@ -128,14 +126,6 @@ export class Ground {
   async #effect(by: string, port: string, args: readonly unknown[], late: boolean): Promise<unknown> {
     const { now } = this.state;
     switch (port) {
-      case 'operatorRows.read':
-        return this.tables.row(args[0] as string);
-      case 'operatorRows.change': {
-        const [was, change] = args as [NotificationRow, RowChange];
-        // An operator's command compares the state alone.
-        const seen = Object.fromEntries(STATE_COLUMNS.map((name) => [name, was[name]]));
-        return this.tables.rows.change({ ...(this.tables.row(was.log_id) ?? was), ...seen }, change);
-      }
       case 'retries.send':
         return this.send(args[0] as QueueMessage, args[1] as number);
       case 'lanes.send':
@@ -157,38 +147,16 @@ export class Ground {
         const done = (args[0] as Image[]).map(({ sequence }) => sequence);
         return this.set({ stream: this.state.stream.filter(({ sequence }) => !done.includes(sequence)) });
       }
+      case 'lanes.backlog':
+        return this.#messages(args[0] as Channel, args[1] as Lane);
       case 'producer.accepted':
         return this.set({ memory: promises.handedOver(this.state.memory, String(args[0])) });
       case 'time.pause':
       case 'time.timer':
         return undefined;
       default:
-        return this.#stored(port, args);
+        return this.#stores.call(port, args);
     }
-  }
-
-  #stored(port: string, args: readonly unknown[]): Promise<unknown> {
-    const [room = '', method = ''] = port.split('.');
-    const { tables, breakers } = this;
-    const rooms: Record<string, object> = {
-      rows: tables.rows,
-      eventRows: tables.eventRows,
-      records: tables.records,
-      contents: tables.contents,
-      successors: tables.successors,
-      index: tables.dueIndex,
-      malformed: tables.malformed,
-      breakers: breakers.store,
-      intake: this.#intake,
-    };
-    if (port === 'indexing.index') return tables.index(...(args as Parameters<MemoryTables['index']>));
-    if (port === 'indexing.putContent') return tables.putContent(...(args as Parameters<MemoryTables['putContent']>));
-    if (port === 'indexing.hasContent') return tables.hasContent(String(args[0]));
-    const found = (rooms[room] as Record<string, (...args: readonly unknown[]) => Promise<unknown>> | undefined)?.[
-      method
-    ];
-    if (found === undefined) throw new Error(`The world has no ${port}.`);
-    return found(...args);
   }
 
   #provider(by: string, [log_id, attempt, recipient]: [string, number, string], late: boolean): unknown {
@@ -200,9 +168,10 @@ export class Ground {
     const send = { log_id, attempt, by, recipient, now, late, left_ms };
     this.#judge(promises.sent(this.state.memory, send, this.tables.log.get(log_id), this.recordsOf(log_id)));
     const number = this.count(`sends of ${log_id}`);
-    // A successor's channel works.
-    const error_type = log_id.includes('fallback') ? undefined : this.scope.script?.[number - 1];
-    if (error_type !== undefined) return { ok: false, error_type, message: 'refused' };
+    if (this.state.down) return { ok: false, error_type: 'SERVER_OVERLOAD', response_code: '503', message: 'down' };
+    const answer = this.given.get(log_id)?.script[number - 1];
+    if (typeof answer === 'string') return { ok: false, error_type: answer, message: 'refused' };
+    if (answer !== undefined) return answer;
     this.#judge(promises.accepted(this.state.memory, send));
     const provider_message_id = `p${attempt}`;
     const { feedback } = this.scope;
@@ -213,8 +182,35 @@ export class Ground {
     return { ok: true, response_code: '200', provider_message_id };
   }
 
+  /** What a lane holds that can be received. */
+  #messages(channel: Channel, lane: Lane): number {
+    const { now, queue } = this.state;
+    const isIn = ({ message, visible_at }: Message) =>
+      visible_at <= now && message.channel === channel && PRIORITY_POLICY[message.priority].lane === lane;
+    return queue.filter(isIn).length;
+  }
+
   rows(): promises.Stored[] {
     return [...this.tables.log.values()];
+  }
+
+  /** One message, or with batches all that can be received together. */
+  batches(): (readonly Message[])[] {
+    const { actors, queue, now } = this.state;
+    const working = actors.filter((actor) => actor.name.startsWith('worker') && !isIdle(actor));
+    if (working.length >= AT_ONCE) return [];
+    const visible = queue.filter(({ visible_at }) => visible_at <= now);
+    const together = visible.slice(0, this.scope.batch ?? 1);
+    return [...visible.map((one) => [one]), ...(together.length > 1 ? [together] : [])];
+  }
+
+  /** Nobody works any more: what waits, waits for something that is there. */
+  checkWaiting(): void {
+    const { queue, actors, late } = this.state;
+    const { losses = 0 } = this.scope;
+    if (actors.some((actor) => !isIdle(actor)) || late.length > 0 || losses > 0) return;
+    const messages = queue.map(({ message }) => message);
+    this.violated(...ends.waitingForNothing(this.rows(), messages));
   }
 
   recordsOf(log_id: string): promises.Stored[] {
@@ -235,11 +231,16 @@ export class Ground {
 
   /** The stream shows the row to the indexer, unless its filter leaves it out. */
   show(row: promises.Stored): void {
-    const { foreign, edits } = this.scope;
-    if ((foreign === undefined && edits === undefined) || !passesFilter(row)) return;
+    const { indexings = 0 } = this.scope;
+    if (indexings === 0 || !passesFilter(row)) return;
     const sequence = String(this.count('images'));
     this.set({ stream: [...this.state.stream, { row, sequence }] });
   }
+}
+
+function isSameEvent(a: DeliveryEvent, b: DeliveryEvent): boolean {
+  const same = a.log_id === b.log_id && a.attempt === b.attempt && a.at === b.at;
+  return same && JSON.stringify(a.feedback) === JSON.stringify(b.feedback);
 }
 
 function ascending(a: number, b: number): number {

@@ -7,7 +7,7 @@ import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-even
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import { accept } from '../../src/core/intake/accept.ts';
 import type { IntakeStore } from '../../src/core/intake/ports.ts';
-import type { QueuedMessage } from '../../src/core/model/lanes.ts';
+import type { QueuedMessage, SweepLanes } from '../../src/core/model/lanes.ts';
 import { Problem } from '../../src/core/model/problem.ts';
 import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
 import type { DueIndex } from '../../src/core/model/work-index.ts';
@@ -17,8 +17,36 @@ import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts
 import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
 import type { Env, Program } from './actor.ts';
 import { observed, portOf } from './channel-program.ts';
-import { createDispatcher, createIndexer } from './deployed.ts';
 import type { Image } from './state.ts';
+
+/** These handlers bind themselves to their environment on import, as Lambda loads them. */
+const LANE = { express: 'https://sqs/1/express', standard: 'https://sqs/1/standard' };
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  AWS_REGION: 'us-east-1',
+  NOTIFICATION_LOG_TABLE: 'log',
+  NOTIFICATION_CONTENT_TABLE: 'content',
+  DATA_KEYS_TABLE: 'keys',
+  PIPELINE_STATE_TABLE: 'state',
+  INDEX_SHARDS: '{"work":8,"history":4}',
+  LOCAL_SECRETS_FILE: '/none',
+  SWEEP_INTERVAL_SECONDS: '3600',
+  LANE_SECONDS: '300',
+  LANE_QUEUES: JSON.stringify({ email: LANE, slack: LANE, teams: LANE, webhook: LANE }),
+  RETRY_POLICY: JSON.stringify({
+    base_interval_seconds: 300,
+    max_retries: { urgent: 10, important: 7, normal: 5, info: 3 },
+    retention_hours: { urgent: 24, important: 12, normal: 6, info: 3 },
+  }),
+};
+
+const own = { ...process.env };
+Object.assign(process.env, ENVIRONMENT);
+const { createHandler: createDispatcher } = await import('../../functions/dispatcher/handler.ts');
+const { createHandler: createIndexer } = await import('../../functions/due-indexer/handler.ts');
+for (const name of Object.keys(ENVIRONMENT)) {
+  if (own[name] === undefined) delete process.env[name];
+  else process.env[name] = own[name];
+}
 
 const HOUR = 3_600_000;
 /** An event comes back after so many seconds when storage failed (functions/delivery-events). */
@@ -33,31 +61,32 @@ const send = (env: Env) => async (messages: readonly QueuedMessage[]) => {
   return (await env.call('lanes.send', messages)) === 'refused' ? [...messages] : [];
 };
 
-/** It reads one page per partition that may have entries; of lanes and of earlier sweeps it knows nothing. */
-export function sweeper(run_id: string, event: SweepEvent = {}): Program {
+/**
+ * One invocation of the dispatcher. It reads one page per partition that may have entries.
+ * @param lanes whether it sees the lanes, keeps them short, and remembers the sweeps before it
+ */
+export function sweeper(run_id: string, event: SweepEvent, lanes: boolean): Program {
   return (env) => {
     const page: DueIndex['page'] = (queue, query) => env.call('index.page', queue, query);
-    const log: SweepLog = {
-      lastCompleted: async () => undefined,
-      lastExpress: async () => undefined,
-      lastAhead: async () => undefined,
-      record: async () => {},
-      recordExpress: async () => {},
-      recordAhead: async () => {},
-    };
+    const nothing = async () => undefined;
+    const past = ['lastCompleted', 'lastExpress', 'lastAhead', 'record', 'recordExpress', 'recordAhead'] as const;
+    const log = lanes
+      ? portOf<SweepLog>(env, 'log', ...past)
+      : (Object.fromEntries(past.map((name) => [name, nothing])) as unknown as SweepLog);
+    const backlog: SweepLanes['backlog'] = async (...lane) => (lanes ? env.call('lanes.backlog', ...lane) : 0);
     const handler = createDispatcher(
       {
         index: { shards: async () => 1, page },
         malformed: portOf<MalformedEntries>(env, 'malformed', 'setAside'),
-        lanes: { backlog: async () => 0, send: send(env) },
-        short_lanes: { seconds: 300, least: 500, pause: (ms) => env.call('time.pause', ms) },
+        lanes: { backlog, send: send(env) },
+        short_lanes: { seconds: 10, least: 2, pause: (ms) => env.call('time.pause', ms) },
         continueWith: async () => {},
         newId: () => run_id,
         ...{ interval_ms: HOUR, log, clock: env.clock, policy },
       },
       observed(env),
     );
-    return handler({ priority: 'info', run_id, ...event }, PATIENT);
+    return handler({ run_id, ...event }, PATIENT);
   };
 }
 
@@ -123,12 +152,12 @@ export function producer(log_id: string, request: string): Program {
   };
 }
 
-export function operator(command: 'cancel' | 'retry', log_id: string): Program {
+export function operator(command: 'cancel' | 'retry', log_id: string, run_id: string): Program {
   return (env) => {
     const { clock } = env;
     const rows = portOf<RowStore>(env, 'operatorRows', 'read', 'change');
-    if (command === 'retry') return retryNow([log_id], 'manual-1', { rows, send: send(env), policy, clock });
+    if (command === 'retry') return retryNow([log_id], run_id, { rows, send: send(env), policy, clock });
     const records = portOf<RecordStore>(env, 'records', 'put', 'putIfAbsent', 'find');
-    return cancel([log_id], 'manual-1', { rows, records, clock });
+    return cancel([log_id], run_id, { rows, records, clock });
   };
 }

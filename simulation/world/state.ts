@@ -1,7 +1,81 @@
-import type { DeliveryEvent } from '../../src/core/delivery-events/delivery-event.ts';
+import type { SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
+import { FUNCTION_MS } from '../../src/core/delivery/policy/attempt-times.ts';
+import type { Refused } from '../../src/core/delivery/sender.ts';
+import type { DeliveryEvent, Feedback } from '../../src/core/delivery-events/delivery-event.ts';
+import type { ProviderErrorType } from '../../src/core/model/error-types.ts';
+import type { Priority } from '../../src/core/model/priorities.ts';
 import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
 import { type Memory, NOTHING_YET, type Stored } from '../audit/promises.ts';
 import type { Call, Moment } from './actor.ts';
+import type { Composition } from './channel-program.ts';
+
+/** What may begin, or happen, in the drawn or explored part of a history. */
+export const LIMITS = [
+  'workers',
+  'sweeps',
+  'forces',
+  'redrives',
+  'tells',
+  'reports',
+  'cancels',
+  'retries',
+  'postpones',
+  'indexings',
+  'edits',
+  'deletions',
+  'requests',
+  'outages',
+  'losses',
+  'intrusions',
+] as const;
+export type Limit = (typeof LIMITS)[number];
+
+/** A notification that is there at the start. */
+export interface Given {
+  readonly priority: Priority;
+  /** The provider's first answers; it accepts after them. */
+  readonly script: readonly (ProviderErrorType | Refused)[];
+  /** Each send of it kills its worker, once the provider has it. */
+  readonly poison?: boolean;
+  /** It names a fallback channel. */
+  readonly fallback?: boolean;
+  /** Written by another program, in the clear and without index keys: the indexer takes it in. */
+  readonly foreign?: boolean;
+}
+
+/** A small world: what there is at its start, what may happen in it, and how often. */
+export interface Scope extends Composition, Partial<Readonly<Record<Limit, number>>> {
+  /** Beside what ends well: refusals, lost answers, deaths, repeats, a second delivery, time that passes meanwhile. */
+  readonly faults: number;
+  /** Notifications n1, n2, …; one of priority info unless given. */
+  readonly given?: readonly Given[];
+  /** Messages per row in the lane at the start, of different sweeps; 1 unless given. */
+  readonly messages?: number;
+  /** Messages that an invocation may take together; 1 unless given. */
+  readonly batch?: number;
+  /** What the provider reports of each acceptance, and what it may report at any time. */
+  readonly feedback?: Feedback;
+  readonly feedbacks?: readonly Feedback[];
+  /** Before SQS moves a message to the dead-letter queue; as deployed unless given. */
+  readonly receives?: number;
+  /** Beginnings of the ports whose calls may hang, each call by itself. */
+  readonly hangs?: readonly string[];
+  /** Those that may fail every call, until they work again. */
+  readonly breakdowns?: readonly Breakdown[];
+  /** The sweeps that may begin; only one over the priority info unless given. */
+  readonly sweepers?: readonly SweepEvent[];
+  /** Sweeps see the lanes, keep them short, and remember the sweeps before them. */
+  readonly lanes?: boolean;
+  /** Each call takes a millisecond; else time stands still, so that histories that only differ in it are one. */
+  readonly ticks?: boolean;
+  /** Rows that somebody may put into the table, with index keys of their own. */
+  readonly intruders?: readonly Stored[];
+}
+
+export type Breakdown = `${string} answers no call` | `${string} refuses every call`;
+
+export const ONE: Given = { priority: 'info', script: [] };
+export const INFO: SweepEvent = { priority: 'info' };
 
 export const START_MS = Date.parse('2026-03-01T10:30:00.000Z');
 
@@ -56,8 +130,9 @@ export interface State {
   readonly actors: readonly Actor[];
   readonly late: readonly LateCall[];
   readonly hung: readonly HungCall[];
-  /** Beginnings of the ports that answer no call now. */
-  readonly silent: readonly string[];
+  readonly broken: readonly Breakdown[];
+  /** The provider refuses every send. */
+  readonly down: boolean;
   readonly events: readonly OwedEvent[];
   /** Of rows that others wrote, until the indexer has dealt with them. */
   readonly stream: readonly Image[];
@@ -65,6 +140,8 @@ export interface State {
   readonly left: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<string, number>>;
   readonly memory: Memory;
+  /** The rows that must not expire unsent, since the faults ended, and the sends of each by then. */
+  readonly waiting?: { readonly log_ids: readonly unknown[]; readonly counts: Readonly<Record<string, number>> };
   /** The rows that were dead when nothing was left to do, and all letters were redriven. */
   readonly dead?: readonly Stored[];
   readonly violations: readonly string[];
@@ -73,9 +150,8 @@ export interface State {
 /** A world before anything is in it. */
 export const NOTHING: Omit<State, 'faults' | 'left'> = {
   now: START_MS,
-  ...{ queue: [], letters: [], actors: [], late: [], hung: [], silent: [], events: [], stream: [], violations: [] },
-  counts: {},
-  memory: NOTHING_YET,
+  ...{ queue: [], letters: [], actors: [], late: [], hung: [], broken: [], events: [], stream: [], violations: [] },
+  ...{ down: false, counts: {}, memory: NOTHING_YET },
 };
 
 export type Saved = { readonly state: State; readonly tables: readonly (readonly (readonly [string, unknown])[])[] };
@@ -84,7 +160,12 @@ export function received({ id, message, sent_at, receives }: Message): ReceivedM
   return { message, message_id: id, sent_at: new Date(sent_at), receive_count: receives };
 }
 
+/** When Lambda ends the actor's invocation. The dispatcher goes on in another one, which is left out here. */
+export function deadlineOf({ name, begun }: Actor): number {
+  return /^(sweep|manual)/.test(name) ? Number.POSITIVE_INFINITY : begun + FUNCTION_MS;
+}
+
 /** An instance between two invocations. */
 export function isIdle({ moment }: Actor): boolean {
-  return moment.calls.length === 1 && moment.calls[0]?.port === 'instance.next';
+  return moment.calls.some(({ port }) => port === 'instance.next');
 }

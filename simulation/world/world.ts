@@ -1,10 +1,20 @@
+import { type Stored, textOf } from '../audit/promises.ts';
 import type { Call, Troupe } from './actor.ts';
 import { Deeds } from './deeds.ts';
-import { type EndingTerms, endingsOf, isFault, isInvisible, labelOf, pauseEnd, wordsOf } from './endings.ts';
+import {
+  type EndingTerms,
+  endingsOf,
+  isFault,
+  isInvisible,
+  isSend,
+  kindOf,
+  labelOf,
+  pauseEnd,
+  wordsOf,
+} from './endings.ts';
 import { Ground } from './ground.ts';
-import { operator, sweeper } from './programs.ts';
-import { LIMITS, type Limit, type Scope } from './scope.ts';
-import { type Actor, isIdle, type Message, NOTHING, type Saved } from './state.ts';
+import { type Actor, INFO, isIdle, LIMITS, type Limit, NOTHING, type Saved, type Scope } from './state.ts';
+import { edit, give, put, remove } from './writers.ts';
 
 /** Something that may happen next. */
 export interface Choice {
@@ -12,17 +22,20 @@ export interface Choice {
   readonly label: string;
   /** What it costs of the faults that are left. */
   readonly faults: number;
+  /** What kind of fault it is, or of beginning. */
+  readonly kind: string;
   readonly run: () => unknown;
 }
 
-type Add = (label: string, run: () => unknown, faults?: number) => void;
+type Begin = (limit: Limit, label: string, run: () => unknown, faults?: number) => void;
+type Add = (kind: string, label: string, run: () => unknown, faults?: number) => void;
 
-/** As deployed (lib/constructs/lanes). */
-const MAX_RECEIVES = 5;
 const HOUR = 3_600_000;
-/** Workers that may work at the same time. */
-const AT_ONCE = 2;
+/** To the end of a history without faults. */
+const MOST_STEPS = 20_000;
 const ALWAYS = { workers: 1, tells: 1, indexings: 1 };
+/** What does not wait for time to pass. */
+const TIMELESS: readonly Limit[] = ['redrives', 'postpones', 'reports', 'outages', 'losses'];
 
 /** A small world on the deployed code: all that may happen next, and its taking place. */
 export class World {
@@ -35,7 +48,7 @@ export class World {
     const left = Object.fromEntries(LIMITS.map((limit) => [limit, scope[limit] ?? 0]));
     this.#ground = new Ground(scope, { ...NOTHING, faults: scope.faults, left });
     this.#deeds = new Deeds(this.#ground, troupe);
-    for (let row = 1; row <= (scope.rows ?? 1); row++) this.#deeds.give(`n${row}`);
+    for (const [log_id, given] of this.#ground.given) give(this.#ground, log_id, given);
   }
 
   get faults(): number {
@@ -44,6 +57,10 @@ export class World {
 
   get violations(): readonly string[] {
     return this.#ground.state.violations;
+  }
+
+  get rows(): readonly Stored[] {
+    return this.#ground.rows();
   }
 
   key(): string {
@@ -62,25 +79,21 @@ export class World {
     const ground = this.#ground;
     ground.set({ faults: ground.state.faults - faults });
     await run();
-    const { now, queue, letters } = ground.state;
-    const most = ground.scope.receives ?? MAX_RECEIVES;
-    const over = queue.filter(({ visible_at, receives }) => visible_at <= now && receives >= most);
-    if (over.length === 0) return;
-    ground.set({ queue: queue.filter((one) => !over.includes(one)), letters: [...letters, ...over] });
+    await this.#deeds.comeDue();
   }
 
   choices(): Choice[] {
     const { actors, late, faults } = this.#ground.state;
     const all: Choice[] = [];
-    const add: Add = (label, run, cost = 0) => cost <= faults && all.push({ label, faults: cost, run });
+    const add: Add = (kind, label, run, cost = 0) => cost <= faults && all.push({ kind, label, faults: cost, run });
     const pending = actors.flatMap((actor) => actor.moment.calls.map((call) => ({ actor, call })));
     const waiting = pending.filter(({ actor, call }) => this.#isWaiting(actor, call));
     const invisible = waiting.find(({ call }) => isInvisible(call));
     for (const { actor, call } of invisible ? [invisible] : waiting) this.#endings(actor, call, add);
     if (invisible) return all;
-    for (const one of late) add(`late: ${one.by} ${wordsOf(one.call)}`, () => this.#deeds.applyLate(one));
+    for (const one of late) add('late', `late: ${one.by} ${wordsOf(one.call)}`, () => this.#deeds.applyLate(one));
     this.#beginnings(add);
-    this.#silences(add);
+    this.#breakdowns(add);
     this.#passing(waiting.length > 0, add);
     return all;
   }
@@ -88,18 +101,18 @@ export class World {
   /** Goes on without faults until nothing is left to do, then checks. @param isKnown whether a state was here before */
   async quiet(isKnown: (key: string) => boolean): Promise<void> {
     const ground = this.#ground;
-    ground.set({ faults: 0, silent: [] });
+    this.#deeds.calm();
     for (let steps = 0, sweep_at = ground.state.now + HOUR; this.violations.length === 0; steps++) {
-      if (steps > 2_000) ground.violated('1: it never becomes quiet');
+      if (steps > MOST_STEPS) ground.violated('1: it never becomes quiet');
       ground.set({ left: ALWAYS });
       const [first] = this.choices();
       if (isKnown(`${this.key()} ${sweep_at}`)) return;
       const next = this.#deeds.nextTime(sweep_at);
       if (first && !first.label.startsWith('time')) await this.step(first);
-      else if (next !== undefined) await this.step({ label: '', faults: 0, run: () => this.#deeds.passTo(next) });
+      else if (next !== undefined) await this.#deeds.pass(next);
       else if (!this.#deeds.redriveAll()) return;
       if (ground.state.now < sweep_at) continue;
-      await this.#deeds.begin('sweep-8', sweeper('sweep-8'));
+      await this.#deeds.sweep(ground.scope.sweepers?.[0] ?? INFO);
       sweep_at += HOUR;
     }
   }
@@ -109,85 +122,110 @@ export class World {
     const terms = {
       first: call === actor.moment.calls[0],
       postpones: (left['postpones'] ?? 0) > 0,
-      hangs: this.#hangs(call),
+      hangs: this.#ground.scope.hangs?.some((port) => call.port.startsWith(port)) ?? false,
+      broken: this.#brokenAs(call),
+      kills: isSend(call) && this.#ground.given.get(String(call.args[0]))?.poison === true,
     };
     for (const ending of endingsOf(call, terms)) {
-      const free = !isFault(ending) || (ending === 'hangs' && terms.hangs === 'always');
-      add(labelOf(actor.name, call, ending), () => this.#deeds.end(actor, call, ending), free ? 0 : 1);
+      const free = !isFault(ending) || ending === terms.broken || terms.kills;
+      const run = () => this.#deeds.end(actor, call, ending);
+      add(free ? 'ok' : ending, labelOf(actor.name, call, ending), run, free ? 0 : 1);
     }
   }
 
-  #hangs({ port }: Call): EndingTerms['hangs'] {
-    const { scope, state } = this.#ground;
-    const isOf = (beginning: string) => port.startsWith(beginning);
-    if (state.silent.some(isOf)) return 'always';
-    return scope.hangs?.some(isOf) ? 'perhaps' : 'never';
+  #brokenAs({ port }: Call): EndingTerms['broken'] {
+    const broken = this.#ground.state.broken.find((one) => port.startsWith(one.split(' ')[0] ?? ''));
+    if (broken === undefined) return undefined;
+    return broken.endsWith('refuses every call') ? 'refused' : 'hangs';
   }
 
-  /** Services that answer nobody, and then do again. */
-  #silences(add: Add): void {
+  /** Services that fail every call, and then work again. */
+  #breakdowns(add: Add): void {
     const { scope, state } = this.#ground;
-    for (const port of scope.silences ?? []) {
-      const silent = state.silent.filter((other) => other !== port);
-      if (silent.length < state.silent.length) add(`${port} answers again`, () => this.#ground.set({ silent }));
-      else add(`${port} answers no more`, () => this.#ground.set({ silent: [...silent, port] }), 1);
+    for (const one of scope.breakdowns ?? []) {
+      const others = state.broken.filter((other) => other !== one);
+      const change = (broken: typeof others) => () => this.#ground.set({ broken });
+      if (others.length < state.broken.length) add('repair', `no more: ${one}`, change(others));
+      else add('breakdown', one, change([...others, one]), 1);
     }
+    if (state.down) add('repair', 'the provider is back', () => this.#ground.set({ down: false }));
   }
 
   /** What producers, operators, schedules, queues and events may do. */
   #beginnings(add: Add): void {
-    const { now, left, queue, letters, events, stream } = this.#ground.state;
-    const begin = (limit: Limit, label: string, run: () => unknown) => {
-      if ((left[limit] ?? 0) > 0) add(label, () => this.#deeds.use(limit, run));
+    const { state, scope } = this.#ground;
+    const [ground, deeds] = [this.#ground, this.#deeds];
+    const begin = (limit: Limit, label: string, run: () => unknown, faults = 0) => {
+      if ((state.left[limit] ?? 0) > 0) add(limit, label, () => deeds.use(limit, run), faults);
     };
-    for (const batch of this.#batches())
-      begin('workers', `a worker receives ${batch.map(({ id }) => id).join(' and ')}`, () =>
-        this.#deeds.receive(batch),
-      );
-    begin('sweeps', 'a sweep begins', () => this.#deeds.begin('sweep-9', sweeper('sweep-9')));
-    begin('forces', 'a forced sweep begins', () =>
-      this.#deeds.begin('manual-9', sweeper('manual-9', { force_retry: true })),
-    );
-    begin('cancels', 'an operator cancels n1', () => this.#deeds.begin('the cancellation', operator('cancel', 'n1')));
-    begin('retries', 'an operator retries n1', () => this.#deeds.retry('n1'));
-    begin('edits', "n1's writer corrects its recipient", () => this.#deeds.edit('n1'));
-    begin('requests', 'a producer hands over h1', () => this.#deeds.request('h1'));
-    if (stream.length > 0 && !this.#isIndexed())
-      begin('indexings', 'the indexer is called', () => this.#deeds.index(stream));
-    if (letters.length > 0) begin('redrives', 'an operator redrives all letters', () => this.#deeds.redrive());
-    for (const { event, at } of events)
-      if (at !== null && at <= now)
-        begin('tells', `the event of attempt ${event.attempt} of ${event.log_id} comes`, () => this.#deeds.tell(event));
-    if ((left['workers'] ?? 0) <= 0) return;
-    for (const { id, visible_at, receives } of queue)
-      if (receives > 0 && visible_at > now)
-        add(`SQS shows ${id} again`, () => this.#ground.updateMessage(id, { visible_at: now }), 1);
+    for (const batch of ground.batches())
+      begin('workers', `a worker receives ${batch.map(({ id }) => id).join(' and ')}`, () => deeds.receive(batch));
+    for (const one of scope.sweepers ?? [INFO])
+      begin('sweeps', `a sweep begins${scope.sweepers ? `: ${JSON.stringify(one)}` : ''}`, () => deeds.sweep(one));
+    begin('forces', 'a forced sweep begins', () => deeds.sweep({ ...INFO, force_retry: true }));
+    for (const log_id of ground.given.keys()) {
+      begin('cancels', `an operator cancels ${log_id}`, () => deeds.operate('cancel', log_id));
+      begin('retries', `an operator retries ${log_id}`, () => deeds.operate('retry', log_id));
+      begin('edits', `${log_id}'s writer corrects its recipient`, () => edit(ground, log_id));
+      begin('deletions', `${log_id}'s writer deletes it`, () => remove(ground, log_id));
+    }
+    begin('requests', 'a producer hands over h1', () => deeds.request('h1'));
+    for (const row of scope.intruders ?? [])
+      begin('intrusions', `somebody puts ${row['log_id']} into the index`, () => put(ground, row));
+    if (state.stream.length > 0 && !this.#isIndexed())
+      begin('indexings', 'the indexer is called', () => deeds.index(state.stream));
+    if (state.letters.length > 0) begin('redrives', 'an operator redrives all letters', () => deeds.redrive());
+    if (!state.down) begin('outages', 'the provider is down', () => ground.set({ down: true }), 1);
+    this.#tellings(begin);
+    this.#whims(add, begin);
+  }
+
+  /** What the provider reports, once or again, of what it has accepted. */
+  #tellings(begin: Begin): void {
+    const { events, memory, now, left } = this.#ground.state;
+    for (const { event, at } of events) {
+      const label = `the event of attempt ${event.attempt} of ${event.log_id} comes`;
+      if (at !== null && at <= now) begin('tells', `${label}${kindOf(event)}`, () => this.#deeds.tell(event));
+    }
+    const { feedbacks = [] } = this.#ground.scope;
+    if ((left['reports'] ?? 0) <= 0) return;
+    for (const [log_id, accepted] of Object.entries(memory.accepted))
+      for (const { attempt } of accepted)
+        for (const feedback of feedbacks) {
+          const provider_message_id = `p${attempt}`;
+          const event = { log_id, attempt, at: new Date(now).toISOString(), provider_message_id, feedback };
+          const label = `the provider reports attempt ${attempt} of ${log_id}${kindOf(event)}`;
+          begin('reports', label, () => this.#deeds.tell(event));
+        }
+  }
+
+  /** What SQS may do with a message: show it again, or lose it. */
+  #whims(add: Add, begin: Begin): void {
+    const { queue, now, left } = this.#ground.state;
+    for (const { id, visible_at, receives, message } of queue) {
+      if (receives > 0 && visible_at > now && (left['workers'] ?? 0) > 0)
+        add('again', `SQS shows ${id} again`, () => this.#ground.updateMessage(id, { visible_at: now }), 1);
+      // The letter of what is dead has to come back.
+      const { work_queue } = this.#ground.tables.log.get(message.log_id) ?? {};
+      if (receives === 0 && !textOf(work_queue).startsWith('dead'))
+        begin('losses', `SQS loses ${id}`, () => this.#ground.drop(id), 1);
+    }
   }
 
   /** @param busy whether an actor waits for something else than time */
   #passing(busy: boolean, add: Add): void {
     const { now, left, late, actors } = this.#ground.state;
     const next = this.#deeds.nextTime();
-    const isNeeded = LIMITS.some((limit) => (left[limit] ?? 0) > 0 && limit !== 'redrives' && limit !== 'postpones');
+    const isNeeded = LIMITS.some((limit) => (left[limit] ?? 0) > 0 && !TIMELESS.includes(limit));
     const more = isNeeded || (!busy && actors.some((actor) => !isIdle(actor)));
     if (!more || next === undefined || late.length > 0 || (busy && next > this.#deeds.firstDeadline())) return;
     const label = `time passes: ${(next - now) / 1000} s${busy ? ', while actors wait' : ''}`;
-    add(label, () => this.#deeds.passTo(next, { busy }), busy ? 1 : 0);
+    add(busy ? 'slow' : 'time', label, () => this.#deeds.passTo(next, { busy }), busy ? 1 : 0);
   }
 
   /** One invocation at a time reads the stream. */
   #isIndexed(): boolean {
     return this.#ground.state.actors.some(({ name }) => name.startsWith('indexer'));
-  }
-
-  /** One message, or with batches all that can be received together. */
-  #batches(): (readonly Message[])[] {
-    const { actors, queue, now } = this.#ground.state;
-    const working = actors.filter((actor) => actor.name.startsWith('worker') && !isIdle(actor));
-    if (working.length >= AT_ONCE) return [];
-    const visible = queue.filter(({ visible_at }) => visible_at <= now);
-    const together = visible.slice(0, this.#ground.scope.batch ?? 1);
-    return [...visible.map((one) => [one]), ...(together.length > 1 ? [together] : [])];
   }
 
   #isWaiting(actor: Actor, call: Call): boolean {

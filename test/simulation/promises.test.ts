@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as ends from '../../simulation/audit/end-promises.ts';
 import * as promises from '../../simulation/audit/promises.ts';
 
 const { NOTHING_YET } = promises;
@@ -124,8 +125,8 @@ describe('a record', () => {
 
 describe('the end', () => {
   const DONE = { log_id: 'n1', send_status: 'SUCCESS', last_attempt: 1 };
-  const judge = (row: object, more: Partial<promises.End> = {}) =>
-    promises.ended(accepted(), { rows: [{ ...DONE, ...row }], records: [RECORD], letters: [], ...more });
+  const judge = (row: object, more: Partial<ends.End> = {}) =>
+    ends.ended(accepted(), { rows: [{ ...DONE, ...row }], records: [RECORD], letters: [], ...more });
 
   it.each([
     [{}, {}, []],
@@ -146,12 +147,12 @@ describe('the end', () => {
 
   it('has no delivery that nobody received', () => {
     const end = { rows: [DONE], records: [RECORD], letters: [] };
-    expect(promises.ended(NOTHING_YET, end)).toEqual(['1: SUCCESS without an acceptance and its record']);
+    expect(ends.ended(NOTHING_YET, end)).toEqual(['1: SUCCESS without an acceptance and its record']);
   });
 
   it('has an attempt for each dead row whose letters were redriven', () => {
     const dead = [{ log_id: 'n1', last_attempt: 1 }];
-    const judge = (row: object) => promises.answeredRedrive(dead, [{ log_id: 'n1', ...row }]);
+    const judge = (row: object) => ends.answeredRedrive(dead, [{ log_id: 'n1', ...row }]);
     expect(judge({ last_attempt: 1 })).toEqual(['11: a redrive of its letters sends it no more']);
     expect(judge({ last_attempt: 2 })).toEqual([]);
   });

@@ -1,7 +1,7 @@
-import { toForeignRow } from '../../../src/adapters/dynamodb/table/item.ts';
-import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
-import { workQueueOf } from '../../../src/core/model/work-index.ts';
-import { HOSTILE_VALUES } from '../hostile-values.ts';
+import { toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
+import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
+import { HOSTILE_VALUES } from './hostile-values.ts';
 
 /** What the ids of hostile rows begin with. */
 const HOSTILE = 'hostile-';
@@ -15,10 +15,6 @@ const VALUES = Object.keys(HOSTILE_VALUES).filter((name) => !name.includes('400 
 
 /** How many there are. */
 export const HOSTILE_KINDS = COLUMNS.length * VALUES.length;
-
-export function isHostile(log_id: string): boolean {
-  return log_id.startsWith(HOSTILE);
-}
 
 /**
  * A row that its writer put into the work index itself, with one column that differs from those of a good row. It

@@ -1,5 +1,5 @@
-import type { QueueMessage, ReceivedMessage } from '../../core/model/queue-message.ts';
-import type { Clock } from '../../core/model/time.ts';
+import type { QueueMessage, ReceivedMessage } from '../../src/core/model/queue-message.ts';
+import type { Clock } from '../../src/core/model/time.ts';
 
 interface StoredMessage {
   readonly id: string;

@@ -1,0 +1,123 @@
+import { isIntruder, type Memory, type Stored, textOf } from './promises.ts';
+
+/** A world in which nothing is left to do. */
+export interface End {
+  readonly rows: readonly Stored[];
+  readonly records: readonly Stored[];
+  /** The log_ids of the dead letters. */
+  readonly letters: readonly unknown[];
+}
+
+export function ended(memory: Memory, end: End): readonly string[] {
+  const missing = memory.handedOver.filter((accepted) => !end.rows.some(({ log_id }) => log_id === accepted));
+  return [...missing.map(() => '1: accepted from its producer, and no row'), ...rowsEnded(memory, end)];
+}
+
+/** What the table's document has in a row, and must leave it. */
+const CONTENT = ['recipient_address', 'subject', 'message_body', 'fallback_recipient'];
+/** Ends that another channel may avoid: a notification that names a fallback goes on there, once. */
+const FAILED_OVER: ReadonlySet<unknown> = new Set(['MAX_RETRIES', 'EXPIRED', 'INVALID_RECIPIENT']);
+
+function rowsEnded(memory: Memory, { rows, records, letters }: End): readonly string[] {
+  return rows.flatMap((row) => {
+    const { log_id, send_status, failure_reason, work_queue = '', last_attempt } = row;
+    if (isIntruder(row)) return intruder(row, memory);
+    const [violations, queue] = [[] as string[], textOf(work_queue)];
+    // Who deletes a row while it is sent, and edits it, has its end: nobody sends it any more.
+    const deleted = row['is_deleted'] === true && send_status !== 'SENDING';
+    const given_up = send_status === 'FAILED' && failure_reason !== undefined;
+    const finished = send_status === 'SUCCESS' || given_up || deleted;
+    if (!finished || queue.startsWith('due'))
+      violations.push(`1: lost: ${send_status} ${failure_reason ?? ''} ${queue} at the end`);
+    if (row['record_due'] !== undefined) violations.push('6: it owes its record at the end');
+    if (CONTENT.some((column) => (row[column] ?? null) !== null)) violations.push('14: content is left in the clear');
+    const its = records.filter(({ original_log_id }) => original_log_id === log_id);
+    const told = its.some(({ retry_status }) => retry_status === 'SUCCESS') && memory.accepted[String(log_id)];
+    if (send_status === 'SUCCESS' && !told) violations.push('1: SUCCESS without an acceptance and its record');
+    // The first send was its writer's, unless the row began here.
+    const first = row['predecessor_log_id'] !== undefined || row['created_by'] === 'intake-api' ? 0 : 1;
+    const numbers = its.map(({ retry_attempt }) => Number(retry_attempt)).filter((number) => number >= first);
+    if (numbers.length !== Number(last_attempt) + 1 - first) violations.push('6: an attempt has no record');
+    if (queue.startsWith('dead') && !letters.includes(log_id)) violations.push('11: a dead row without a letter');
+    violations.push(...evidence(row, its));
+    const goesOn = row['fallback_channel'] !== undefined && FAILED_OVER.has(failure_reason);
+    const successors = rows.filter(({ predecessor_log_id }) => predecessor_log_id === log_id);
+    // One that has arrived after all may have one, which an event has withdrawn.
+    if (successors.length > 1 || (goesOn && successors.length === 0))
+      violations.push(`1: ${successors.length} successors`);
+    return violations;
+  });
+}
+
+/** It left the index with a reason, and nobody received it. */
+function intruder({ log_id, send_status, failure_reason, work_queue }: Stored, memory: Memory): string[] {
+  const left = !textOf(work_queue).startsWith('due') && (send_status === 'SUCCESS' || failure_reason !== undefined);
+  const violations = left ? [] : ['1: an intruder is still due, or left without a reason'];
+  return memory.accepted[String(log_id)] === undefined ? violations : [...violations, '9: an intruder was sent'];
+}
+
+const HOUR = 3_600_000;
+/** Hours for which a notification is retried, by priority (batch-952-notification-retry.md §5). */
+const WINDOW_HOURS: Readonly<Record<string, number>> = { urgent: 24, important: 12, normal: 6, info: 3 };
+
+/**
+ * The rows that must be sent before they expire, if nothing fails from now on: a message that got lost costs a third of
+ * the window, and the sweep may be an hour away.
+ */
+export function inTime(rows: readonly Stored[], now: number): readonly unknown[] {
+  const ours = rows.filter((row) => !isIntruder(row));
+  return ours.flatMap((row) => {
+    const { log_id, work_queue, work_at, first_attempt_at, priority, is_deleted, give_up, send_status } = row;
+    const due = textOf(work_queue).startsWith('due') && Date.parse(textOf(work_at)) <= now && send_status !== 'SENDING';
+    const window = (WINDOW_HOURS[String(priority)] ?? 0) * HOUR;
+    const deadline = first_attempt_at === undefined ? now + window : Date.parse(String(first_attempt_at)) + window;
+    const wanted = due && is_deleted !== true && give_up === undefined;
+    return wanted && deadline > now + window / 3 + HOUR ? [log_id] : [];
+  });
+}
+
+/** @param waiting what `inTime` said before @param isSent whether the provider was asked to send it since */
+export function expired(waiting: readonly unknown[], rows: readonly Stored[], isSent: (log_id: string) => boolean) {
+  const late = ({ log_id, failure_reason }: Stored) =>
+    waiting.includes(log_id) && failure_reason === 'EXPIRED' && !isSent(String(log_id));
+  return rows.filter(late).map(() => '1: expired unsent while the provider was up');
+}
+
+/** A row whose message is noted as queued is left out by sweeps: so there is one, while nobody works on it. */
+export function waitingForNothing(
+  rows: readonly Stored[],
+  messages: readonly { log_id: string; due: string }[],
+): string[] {
+  return rows.flatMap(({ log_id, send_status, work_at, queued_for }) => {
+    const noted = send_status === 'RETRY' && queued_for === textOf(work_at).slice(11, 19);
+    const isThere = messages.some((message) => message.log_id === log_id && message.due === work_at);
+    return noted && !isThere ? ['1: it waits for a message that is gone'] : [];
+  });
+}
+
+/** What events have shown decides the row, and its records say no other. */
+function evidence(row: Stored, records: readonly Stored[]): string[] {
+  const shown = Object.entries((row['delivery_by_attempt'] ?? {}) as Readonly<Record<string, string>>);
+  const arrived = shown.some(([, what]) => what === 'delivered' || what === 'seen');
+  const violations: string[] = [];
+  if (arrived && row['send_status'] !== 'SUCCESS') violations.push('5: it has arrived, and is not SUCCESS');
+  if (arrived !== (row['delivered_at'] !== undefined)) violations.push('5: delivered_at contradicts its events');
+  if (row['give_up'] !== undefined && row['is_deleted'] !== true)
+    violations.push('1: it is still to be given up at the end');
+  for (const [attempt, what] of shown) {
+    const status = records.find(({ retry_attempt }) => retry_attempt === Number(attempt))?.['retry_status'];
+    const expected = what.endsWith('bounced') ? 'FAILED' : 'SUCCESS';
+    if (status !== undefined && status !== expected)
+      violations.push(`6: attempt ${attempt} is ${status}, and was ${what}`);
+  }
+  return violations;
+}
+
+/** @param dead the rows that were dead when all letters were redriven @param rows as they are after that */
+export function answeredRedrive(dead: readonly Stored[], rows: readonly Stored[]): readonly string[] {
+  return dead.flatMap(({ log_id, last_attempt }) => {
+    const row = rows.find((one) => one['log_id'] === log_id);
+    const attempted = Number(row?.['last_attempt']) > Number(last_attempt);
+    return attempted || row?.['send_status'] === 'SUCCESS' ? [] : ['11: a redrive of its letters sends it no more'];
+  });
+}

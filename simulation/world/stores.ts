@@ -1,0 +1,108 @@
+import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
+import { STATE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
+import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
+import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
+import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
+import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
+import type { RowStore } from '../../src/core/delivery/ports.ts';
+import type { IndexStore } from '../../src/core/indexing/index-row.ts';
+import type { IntakeRecord } from '../../src/core/intake/ports.ts';
+import type { Clock } from '../../src/core/model/time.ts';
+import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
+import type { DueIndex } from '../../src/core/model/work-index.ts';
+import type { SweepLog } from '../../src/core/sweep/sweep-record.ts';
+import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
+import type { JsonObject } from '../../src/local/support/json.ts';
+import type { Stored } from '../audit/promises.ts';
+
+type Method = (...args: readonly unknown[]) => Promise<unknown>;
+
+/** The tables, as the ports of the pipeline; they pass the contract suites of test/contract. */
+export class Stores {
+  readonly tables: MemoryTables;
+  readonly #breakers = new MemoryBreakers();
+  readonly #requests = new Map<string, IntakeRecord>();
+  /** When the last sweep began that walked everything, and the last express run. */
+  readonly #sweeps = new Map<string, string>();
+  /** All that is stored: every value is replaced, never changed. */
+  readonly maps: readonly Map<string, unknown>[];
+  readonly #rooms: Readonly<Record<string, object>>;
+
+  constructor(clock: Clock) {
+    const tables = new MemoryTables(clock);
+    const { log, retryLog, content } = tables;
+    this.tables = tables;
+    this.maps = [log, retryLog, content, this.#breakers.breakers, this.#requests, this.#sweeps] as Map<
+      string,
+      unknown
+    >[];
+    this.#rooms = {
+      ...{ rows: tables.rows, eventRows: tables.eventRows, operatorRows: this.#operatorRows(), log: this.#log() },
+      ...{ records: tables.records, contents: tables.contents, successors: tables.successors },
+      ...{ index: this.#index(), malformed: tables.malformed, indexing: this.#indexing() },
+      ...{ breakers: this.#breakers.store, intake: createMemoryIntake(tables, this.#requests) },
+    };
+  }
+
+  call(port: string, args: readonly unknown[]): Promise<unknown> {
+    const [room = '', method = ''] = port.split('.');
+    const found = (this.#rooms[room] as Readonly<Record<string, Method>> | undefined)?.[method];
+    if (found === undefined) throw new Error(`The world has no ${port}.`);
+    return found(...args);
+  }
+
+  /** An operator's command compares the state alone. */
+  #operatorRows(): RowStore {
+    const { tables } = this;
+    return {
+      read: async (log_id) => tables.row(log_id),
+      change: (was, change) => {
+        const seen = Object.fromEntries(STATE_COLUMNS.map((name) => [name, was[name]]));
+        return tables.rows.change({ ...(tables.row(was.log_id) ?? was), ...seen }, change);
+      },
+    };
+  }
+
+  /** One page has the entries of all shards: a small world has few. */
+  #index(): Pick<DueIndex, 'page'> {
+    const { dueIndex } = this.tables;
+    return {
+      page: async (queue, query) => {
+        const shards = Array.from({ length: BASE_SHARDS.work }, (_, shard) => queue.replace(/\d+$/, String(shard)));
+        const pages = await Promise.all(shards.map((one) => dueIndex.page(one, query)));
+        const malformed = pages.flatMap((page) => page.malformed ?? []);
+        return { items: pages.flatMap(({ items }) => items), ...(malformed.length > 0 && { malformed }) };
+      },
+    };
+  }
+
+  #indexing(): IndexStore {
+    const { tables } = this;
+    return {
+      index: (...args) => tables.index(...args),
+      putContent: (...args) => tables.putContent(...args),
+      hasContent: (log_id) => tables.hasContent(log_id),
+    };
+  }
+
+  #log(): SweepLog {
+    return {
+      lastCompleted: async () => this.#sweeps.get('completed'),
+      lastExpress: async () => this.#sweeps.get('express'),
+      lastAhead: async () => this.#sweeps.get('ahead'),
+      record: async ({ complete, everything, started_at }) => {
+        if (complete && everything) this.#sweeps.set('completed', started_at);
+      },
+      recordExpress: async (started_at) => void this.#sweeps.set('express', started_at),
+      recordAhead: async (started_at) => void this.#sweeps.set('ahead', started_at),
+    };
+  }
+}
+
+const PATTERNS = FOREIGN_ROWS.map((filter) => JSON.parse(filter['pattern']) as JsonObject);
+
+/** Whether the indexer's event source takes the image, by the deployed filter. */
+export function passesFilter(row: Stored): boolean {
+  const NewImage = JSON.parse(JSON.stringify(toItem(row))) as JsonObject;
+  return matchesAny(PATTERNS, { eventName: 'MODIFY', dynamodb: { NewImage } });
+}

@@ -1,0 +1,58 @@
+import { DEFAULT_RETRY_POLICY as policy } from '../../src/core/model/retry-policy.ts';
+import { workQueueOf } from '../../src/core/model/work-index.ts';
+import * as promises from '../audit/promises.ts';
+import type { Ground } from './ground.ts';
+import type { Given } from './state.ts';
+import { START_MS } from './state.ts';
+
+/** What other programs write into the tables. */
+
+export function give(ground: Ground, log_id: string, { priority, fallback, foreign }: Given): void {
+  const due = new Date(START_MS - 60_000).toISOString();
+  const named = fallback ? { fallback_channel: 'slack' } : {};
+  if (foreign) {
+    const names = { log_id, tenant_id: 'tenant-1', notification_type: 'EMAIL', priority };
+    put(ground, { ...names, ...named, send_status: 'FAILED', ...contentOf(`${log_id}@example.com`) });
+    return;
+  }
+  const routing = { log_id, tenant_id: 'tenant-1', channel: 'email', priority } as const;
+  const attempts_left = policy.priorities[priority].max_retries;
+  ground.tables.log.set(log_id, {
+    ...{ ...routing, ...named },
+    ...{ send_attempts: 1, attempts_left, retry_count: 0, last_attempt: 0, first_attempt_at: due },
+    ...{ send_status: 'FAILED', work_queue: workQueueOf('due', priority, log_id, 1), work_at: due },
+    ...{ history_bucket: 'tenant-1#0', updated_by: 'notification-retry' },
+  });
+  ground.tables.content.set(log_id, {
+    ...{ recipient: `${log_id}@example.com`, body: `words for ${log_id}`, format: 'PLAIN' },
+    ...(fallback && { fallback: { recipient: `${log_id}-fallback@example.com` } }),
+    ...{ tenant_id: 'tenant-1', sequence: '0' },
+  });
+  for (let i = 1; i <= (ground.scope.messages ?? 1); i++)
+    ground.send({ version: 1, ...routing, due, run_id: `sweep-${i}` }, 0);
+}
+
+/** The writer of a row corrects its recipient and its body, and nothing else. */
+export function edit(ground: Ground, log_id: string): void {
+  const was = ground.tables.log.get(log_id) ?? {};
+  ground.set({ memory: promises.corrected(ground.state.memory, was) });
+  const fallback = was['fallback_channel'] !== undefined && { fallback_recipient: `${log_id}-fallback@example.com` };
+  put(ground, { ...was, ...fallback, ...contentOf(`new-${log_id}@example.com`) });
+}
+
+/** The writer of a row wants it no more. */
+export function remove(ground: Ground, log_id: string): void {
+  const was = ground.tables.log.get(log_id) ?? {};
+  ground.set({ memory: promises.deleted(ground.state.memory, was) });
+  put(ground, { ...was, is_deleted: true });
+}
+
+export function put(ground: Ground, row: promises.Stored): void {
+  ground.tables.log.set(String(row['log_id']), row);
+  ground.show(row);
+}
+
+/** As the columns of the table document have it. */
+function contentOf(recipient_address: string) {
+  return { recipient_address, message_body: 'words', message_format: 'PLAIN' };
+}

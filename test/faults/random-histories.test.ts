@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { drawHistory, type RandomHistory, shrink } from '../../simulation/histories/random-history.ts';
+import { HOSTILE_KINDS, hostileRow } from '../support/intruder-rows.ts';
+
+const RUNS = Number(process.env['FAULT_RUNS'] ?? 300);
+const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+/** What the stories have to tell of, or they say little. */
+const TOLD = [
+  / dies/,
+  /^late: /,
+  /: refused$/,
+  /: applied, and the client repeats it$/,
+  /: hangs$/,
+  /: nothing now$/,
+  /^SQS shows/,
+  /^SQS loses/,
+  /while actors wait$/,
+  /^records. refuses every call$/,
+  /^the provider is down$/,
+  /^an operator redrives/,
+  /^an operator cancels/,
+  /^an operator retries/,
+  /^a producer hands over/,
+  /^somebody puts/,
+  /'s writer deletes it$/,
+  /'s writer corrects its recipient$/,
+  /^indexer .* takes in/,
+  /^the provider reports .*: failed/,
+  /calls breakers.takeSlot$/,
+  /calls successors.put$/,
+  /^a sweep begins: .*force_retry/,
+  /^a sweep begins: .*express/,
+];
+
+async function told({ seed, history }: { seed: number; history: RandomHistory }): Promise<string> {
+  const lines = (await shrink(history)).map((line) => `  ${line}`);
+  return [`FAULT_SEED=${seed} FAULT_RUNS=1: ${history.violations.join('; ')}`, ...lines].join('\n');
+}
+
+it(
+  'any history keeps the promises: interleavings, deaths, refusals, hangs, lost answers, repeats, outages, edits, events, operators, intruders',
+  async () => {
+    const kinds = Array.from({ length: HOSTILE_KINDS }, (_, kind) => kind);
+    const at = new Date('2026-03-01T10:30:00.000Z');
+    const untold = new Set(TOLD);
+    const ends = new Map<string, number>();
+    for (let seed = SEED; seed < SEED + RUNS; seed++) {
+      const intruders = [0, 1, 2].map((i) => hostileRow(kinds[(7 * seed + 101 * i) % kinds.length] ?? 0, at));
+      const history = await drawHistory(seed, intruders);
+      if (history.violations.length > 0) expect.fail(await told({ seed, history }));
+      for (const pattern of untold) if (history.story.some((line) => pattern.test(line))) untold.delete(pattern);
+      for (const { failure_reason, send_status } of history.rows) {
+        const end = String(failure_reason ?? send_status);
+        ends.set(end, (ends.get(end) ?? 0) + 1);
+      }
+    }
+    if (RUNS < 100) return;
+    expect([...untold].map(String)).toEqual([]);
+    for (const end of ['SUCCESS', 'INVALID_RECIPIENT', 'FORMAT_ERROR', 'CANCELLED', 'AUTH_FAILED'])
+      expect(ends.get(end) ?? 0, end).toBeGreaterThan(0);
+  },
+  Math.max(120_000, RUNS * 500),
+);
