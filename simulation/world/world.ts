@@ -205,10 +205,11 @@ export class World {
     for (const { id, visible_at, receives, message } of queue) {
       if (receives > 0 && visible_at > now && (left['workers'] ?? 0) > 0)
         add('again', `SQS shows ${id} again`, () => this.#ground.updateMessage(id, { visible_at: now }), 1);
-      // The letter of what is dead has to come back.
-      const { work_queue } = this.#ground.tables.log.get(message.log_id) ?? {};
-      if (receives === 0 && !textOf(work_queue).startsWith('dead'))
-        begin('losses', `SQS loses ${id}`, () => this.#ground.drop(id), 1);
+      // A letter has to come back: that of what is dead, and a copy, which is one once the attempt under way fails.
+      const { work_queue, send_status } = this.#ground.tables.log.get(message.log_id) ?? {};
+      const mayBeLetter =
+        textOf(work_queue).startsWith('dead') || send_status === 'SENDING' || 'enqueued_at' in message;
+      if (receives === 0 && !mayBeLetter) begin('losses', `SQS loses ${id}`, () => this.#ground.drop(id), 1);
     }
   }
 
