@@ -58,7 +58,7 @@ export interface Settings {
 }
 
 /** Seconds of a batch of ten: the slowest answer, and the CPU at the function's share of a core. */
-export function batchSeconds(memory_mb: number): number {
+function batchSeconds(memory_mb: number): number {
   return ANSWER_SECONDS + GATHER_SECONDS + (BATCH * CPU_SECONDS) / Math.min(1, memory_mb / CORE_MB);
 }
 

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import type { SessionView } from '../../src/console-api/session.ts';
 
 /** Until the session is known nothing may be changed. */
-export const UNKNOWN_SESSION: SessionView = {
+const UNKNOWN_SESSION: SessionView = {
   who: '',
   role: 'viewer',
   stage: '',

@@ -8,7 +8,7 @@ export interface Place {
 
 const CHANGED = 'console:navigated';
 
-export function place(): Place {
+function place(): Place {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 

@@ -37,7 +37,7 @@ export function Time({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-export function exactTime(at: string): string {
+function exactTime(at: string): string {
   const date = new Date(at);
   return `${EXACT.format(date)} · ${date.toISOString()}`;
 }
@@ -60,7 +60,7 @@ function exactFormat(): Intl.DateTimeFormat {
 }
 
 /** `3 min ago`, `in 2 h`, `now` */
-export function relative(ms: number): string {
+function relative(ms: number): string {
   const text = duration(Math.abs(ms));
   if (Math.abs(ms) < 1_000) return 'now';
   return ms > 0 ? `in ${text}` : `${text} ago`;

@@ -52,7 +52,7 @@ export function causeWord(type: string): string {
   return CAUSES[type] ?? type;
 }
 
-export const CHANNEL_NAMES = { email: 'E-mail', slack: 'Slack', teams: 'Teams', webhook: 'Webhook' } as const;
+const CHANNEL_NAMES = { email: 'E-mail', slack: 'Slack', teams: 'Teams', webhook: 'Webhook' } as const;
 
 export const KIND_WORDS: Readonly<
   Record<OperationKind, { readonly name: string; readonly does: string; readonly done: string }>

@@ -60,7 +60,7 @@ export interface Judged {
 const RETRIES: Readonly<Record<string, number>> = { urgent: 10, important: 7, normal: 5, info: 3 };
 const BASE_INTERVAL_MS = 300_000;
 
-export function marked(
+function marked(
   memory: Memory,
   how: Acceptance['how'],
   which: (one: Acceptance, log_id: string) => boolean,

@@ -5,7 +5,7 @@ import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/c
 import type { VirtualTime } from '../engine/virtual-time.ts';
 
 /** The units that storage calls cost. */
-export class UsedUnits {
+class UsedUnits {
   write = 0;
   read = 0;
 }

@@ -20,7 +20,7 @@ export interface Arrivals {
   readonly by: 'api' | 'table';
 }
 
-export interface SendingLimits {
+interface SendingLimits {
   /** What GetAccount says. */
   readonly per_second: number;
   readonly per_day?: number;

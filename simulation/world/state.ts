@@ -72,7 +72,7 @@ export interface Scope extends Composition, Partial<Readonly<Record<Limit, numbe
   readonly intruders?: readonly Stored[];
 }
 
-export type Breakdown = `${string} answers no call` | `${string} refuses every call`;
+type Breakdown = `${string} answers no call` | `${string} refuses every call`;
 
 export const ONE: Given = { priority: 'info', script: [] };
 export const INFO: SweepEvent = { priority: 'info' };
@@ -103,7 +103,7 @@ export interface LateCall {
 }
 
 /** A call that is not answered until its limit. */
-export interface HungCall {
+interface HungCall {
   readonly by: string;
   readonly id: number;
   readonly until: number;

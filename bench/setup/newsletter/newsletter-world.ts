@@ -31,7 +31,7 @@ export interface NewsletterWorld {
 }
 
 /** What a function needed for its messages. */
-export interface Work {
+interface Work {
   /** Microseconds of CPU, of all threads. */
   readonly cpu_us: number;
   /** Milliseconds of each message, in order. */

@@ -38,7 +38,7 @@ export interface Route extends RouteRights {
 }
 
 /** A route that needs no API key. */
-export interface OpenRoute {
+interface OpenRoute {
   readonly open: () => Promise<ApiAnswer>;
 }
 

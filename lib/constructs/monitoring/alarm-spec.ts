@@ -4,7 +4,7 @@ import type { ServiceFunction } from '../function/service-function.ts';
 import type { Channels } from '../lanes/lane-queues.ts';
 
 /** `critical`: notifications do not go out, or a failure would stay unnoticed. `warning`: look at it today. */
-export type Severity = 'critical' | 'warning';
+type Severity = 'critical' | 'warning';
 
 /** An alarm. It rings when the metric is above its threshold, unless `comparisonOperator` says otherwise. */
 export interface AlarmSpec

@@ -11,7 +11,7 @@ export function newsletterConfigurationSet({ stage }: Pick<StageConfig, 'stage'>
 }
 
 /** Patterns of the From addresses of newsletters: those of the configuration, or the domain of the stage's sender. */
-export function newsletterSenders({ newsletter, senderAddress }: StageConfig): readonly string[] {
+function newsletterSenders({ newsletter, senderAddress }: StageConfig): readonly string[] {
   return newsletter.senders.length > 0 ? newsletter.senders : [senderAddress.replace(/^.*@/, '*@')];
 }
 

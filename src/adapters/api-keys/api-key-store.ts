@@ -15,7 +15,7 @@ import type { ApiKey } from './api-key.ts';
 const KEPT_MS = 90 * 86_400_000;
 
 /** The end of a key: at once, or of one that is replaced at a time, with what it was before. */
-export type KeyEnd = Pick<ApiKey, 'rotated_at' | 'lifetime_ms'> &
+type KeyEnd = Pick<ApiKey, 'rotated_at' | 'lifetime_ms'> &
   ({ readonly revoked_at: string } | { readonly expires_at: string });
 
 /** The table ApiKeys. */

@@ -53,7 +53,7 @@ const list = <T extends v.GenericSchema<string, string>>(item: T, longest: numbe
   v.pipe(v.array(item, 'must be a list'), v.maxLength(longest, `must have at most ${longest} entries`));
 
 export const label = line(100);
-export const memberStatus = v.picklist(MEMBER_STATUSES, `must be one of ${MEMBER_STATUSES.join(', ')}`);
+const memberStatus = v.picklist(MEMBER_STATUSES, `must be one of ${MEMBER_STATUSES.join(', ')}`);
 
 export const memberEntries = {
   member_id: id,

@@ -16,7 +16,7 @@ import {
 } from './request-schemas.ts';
 
 /** Most faults that one answer names, including the one that gives the number of the others. */
-export const MAX_FAULTS = 50;
+const MAX_FAULTS = 50;
 /** Most faults that `detail`, the sentence for people, names. */
 const MAX_DESCRIBED = 10;
 

@@ -9,7 +9,7 @@ import { parseTime } from '../../core/model/time.ts';
 /** What the API accepts: these schemas validate requests, and the OpenAPI document is made from them. */
 
 /** Types with which a send can fail. The pipeline itself concludes the others. */
-export const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof ERROR_POLICY)[]).filter(
+const PROVIDER_ERROR_TYPES = (Object.keys(ERROR_POLICY) as (keyof typeof ERROR_POLICY)[]).filter(
   (type): type is ProviderErrorType => type !== 'MAX_RETRIES' && type !== 'EXPIRED' && type !== 'CANCELLED',
 );
 

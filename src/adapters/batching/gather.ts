@@ -25,7 +25,7 @@ export interface GatherOptions<I> {
   readonly schedule?: (run: () => void, ms: number) => () => void;
 }
 
-export interface Hold {
+interface Hold {
   readonly sends: SendsUnderWay;
   /** Milliseconds after the first item until the call is made all the same. */
   readonly most_ms: number;

@@ -1,5 +1,5 @@
 /** A call was given up: nobody knows whether it is or will be applied. */
-export class TimeoutError extends Error {
+class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 

@@ -60,7 +60,7 @@ export interface Deployment {
   };
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };

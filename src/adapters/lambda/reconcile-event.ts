@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** Longest part of an operator's scan, in seconds: the function also needs time for the rows that it finds. */
-export const MAX_PART_SECONDS = 600;
+const MAX_PART_SECONDS = 600;
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 

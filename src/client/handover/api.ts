@@ -14,7 +14,7 @@ export type PostItems = (
   split?: Split,
 ) => Promise<HandoverOutcome[]>;
 
-export interface Split {
+interface Split {
   readonly state: SplitState;
   /** Whether a failure that another attempt may end is split, too. */
   readonly isLastAttempt: boolean;

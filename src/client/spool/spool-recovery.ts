@@ -13,7 +13,7 @@ import { decode } from './spool-file.ts';
 import { type Folder, isUnreported, nameFault } from './spool-names.ts';
 
 /** A file that could not be recovered, or a whole folder by its path. */
-export interface Fault {
+interface Fault {
   readonly file: string;
   readonly error: unknown;
 }

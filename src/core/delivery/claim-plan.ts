@@ -30,7 +30,7 @@ export interface ClaimTerms {
 }
 
 /** The claim to make for an attempt. */
-export interface ClaimStep extends Claim {
+interface ClaimStep extends Claim {
   readonly do: 'claim';
   readonly change: RowChange;
 }

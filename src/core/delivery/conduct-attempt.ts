@@ -19,7 +19,7 @@ export interface ClaimedAttempt {
 }
 
 /** How an attempt ended. */
-export type AttemptOutcome =
+type AttemptOutcome =
   /** Nothing was sent: the notification is given up. */
   | { readonly kind: 'skipped'; readonly reason: ErrorType }
   /** Nothing was sent: an event had shown that an earlier attempt arrived. */

@@ -94,7 +94,7 @@ export async function failOver(
   return { verdict: { ...verdict, dead_letter: false, successor_log_id: log_id }, ...(message && { message }) };
 }
 
-export type SuccessorRow = NotificationRow & ForeignRow;
+type SuccessorRow = NotificationRow & ForeignRow;
 
 /** Attributes that the successor takes over. */
 const COPIED = [

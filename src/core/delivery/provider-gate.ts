@@ -4,7 +4,7 @@ import type { providerKey } from '../model/provider-key.ts';
 import type { SendResult } from './sender.ts';
 
 /** The provider may be called. */
-export interface Admitted {
+interface Admitted {
   readonly do: 'send';
   /** Takes note of the answer. @returns whether the provider is down, so that a failure is not the notification's. */
   report(result: SendResult): Promise<boolean>;

@@ -113,7 +113,7 @@ export function planIndex(
 }
 
 /** A writer that has not settled its own attempt for so long has died (docs/decisions/delivery/untrusted-rows.md). */
-export const SENDING_GRACE_MS = 3_600_000;
+const SENDING_GRACE_MS = 3_600_000;
 
 /**
  * Epoch milliseconds since when someone else may be sending the row; undefined if no column says so. What a worker of

@@ -4,7 +4,7 @@ import type { PageCursor } from '../model/work-index.ts';
 import { type IndexDeps, indexRow, planRow, type RowImage } from './index-row.ts';
 
 /** A page of NotificationLog, in no order; it may be a second old. */
-export interface ScannedPage {
+interface ScannedPage {
   /** Rows that may not have been taken in. */
   readonly rows: readonly ForeignRow[];
   /** All rows of the page. */

@@ -25,7 +25,7 @@ export interface NotificationRequest {
   readonly failed_attempt?: FailedAttempt;
 }
 
-export interface Fallback {
+interface Fallback {
   readonly channel: Channel;
   readonly recipient: string;
   readonly integration_config_id?: string;

@@ -42,7 +42,7 @@ export interface NotificationSummary {
 }
 
 /** The producer's view of an attempt. Only `error_details` holds the provider's own words, and none of its addresses. */
-export interface AttemptSummary {
+interface AttemptSummary {
   readonly attempt: number;
   readonly at: string;
   readonly status: RetryRecord['retry_status'];

@@ -24,7 +24,7 @@ export interface IntakeRecord {
   readonly expires_at: number;
 }
 
-export interface ReservedContent {
+interface ReservedContent {
   readonly record: IntakeRecord;
   readonly tenant_id: string;
   readonly content: NotificationContent;

@@ -4,7 +4,7 @@ import { type Configured, type NamedSettings, standardsOf } from './setting.ts';
 
 const HOUR = 3_600_000;
 
-export interface PriorityPolicy {
+interface PriorityPolicy {
   /** Retries after the first send; the first send itself does not count. */
   readonly max_retries: number;
   /** Milliseconds from the first attempt in which a retry may still be made. */

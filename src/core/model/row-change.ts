@@ -16,7 +16,7 @@ export function withChange(row: NotificationRow, change: RowChange): Notificatio
  * Whether the row is as the change leaves it. A storage client repeats a write whose answer was lost: if that write was
  * applied, its condition fails then, and the row shows the change.
  */
-export function shows(row: NotificationRow, { set, remove = [] }: RowChange): boolean {
+function shows(row: NotificationRow, { set, remove = [] }: RowChange): boolean {
   const found: Readonly<Record<string, unknown>> = { ...row };
   return (
     Object.entries(set).every(([name, value]) => value === undefined || isSameValue(found[name], value)) &&

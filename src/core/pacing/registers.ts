@@ -40,7 +40,7 @@ export interface BudgetReader extends Pick<PacingStore, 'read'> {
   receivers(channel: string): Promise<readonly Registers[]>;
 }
 
-export function holds(value: number | string | undefined, guard: Guard): boolean {
+function holds(value: number | string | undefined, guard: Guard): boolean {
   if (value === undefined) return guard.or_absent === true;
   const { at_least = Number.NEGATIVE_INFINITY, at_most = Number.POSITIVE_INFINITY } = guard;
   return Number(value) >= at_least && Number(value) <= at_most;

@@ -31,7 +31,7 @@ export type ScriptedAnswer =
   | { readonly kind: 'error'; readonly code: string }
   | { readonly kind: 'drop' };
 
-export const REFUSALS = ['gone', 'missing', 'unauthorized', 'forbidden', 'malformed'] as const;
+const REFUSALS = ['gone', 'missing', 'unauthorized', 'forbidden', 'malformed'] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
 /** Earlier attempts of the same notification at this address. */

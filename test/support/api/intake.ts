@@ -7,7 +7,7 @@ import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { T0 } from '../rows.ts';
 
-export const REQUEST: NotificationRequest = {
+const REQUEST: NotificationRequest = {
   channel: 'webhook',
   priority: 'normal',
   recipient: 'https://example.com/hook',

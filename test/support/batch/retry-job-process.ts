@@ -15,13 +15,13 @@ import { createTables } from '../tables.ts';
 
 const COMMAND = join(PROJECT_ROOT, 'src', 'batch', 'notification-retry.ts');
 
-export interface EndedJob {
+interface EndedJob {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface RunningJob {
+interface RunningJob {
   readonly process: ChildProcess;
   /** The text on stderr so far. */
   readonly stderr: () => string;

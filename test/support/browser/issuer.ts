@@ -7,7 +7,7 @@ const RESOURCE = 'urn:console';
 const SCOPE = 'openid email profile';
 
 /** What the issuer does; a test changes it between two sign-ins. */
-export interface IssuerSettings {
+interface IssuerSettings {
   tokenSeconds: number;
   refreshTokens: boolean;
   audience: string;

@@ -8,7 +8,7 @@ import { outputOf } from './run-command.ts';
 
 export const STACK = 'notification-retry-dev';
 
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number | undefined;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;

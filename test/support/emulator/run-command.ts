@@ -3,14 +3,14 @@ import { PROJECT_ROOT } from '../project-root.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
-export interface CommandEnd {
+interface CommandEnd {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs a command of the repository in exactly this environment, so that nothing leads it to a real account. */
-export function runCommand(command: string, args: readonly string[], env: Environment): Promise<CommandEnd> {
+function runCommand(command: string, args: readonly string[], env: Environment): Promise<CommandEnd> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: PROJECT_ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };

@@ -14,7 +14,7 @@ interface MetricJson {
   readonly Dimensions?: readonly { readonly Name: string; readonly Value: string }[];
 }
 
-export interface AlarmJson extends Partial<MetricJson> {
+interface AlarmJson extends Partial<MetricJson> {
   readonly AlarmName: string;
   readonly AlarmDescription: string;
   readonly Threshold: number;

@@ -6,14 +6,14 @@ export interface SigningScope {
   readonly service: string;
 }
 
-export interface SigningCredentials {
+interface SigningCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;
 }
 
 /** Headers by name in lower case. */
-export type Headers = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string>>;
 
 /** Signs POST requests to one path without a query. */
 export interface RequestSigner {
@@ -24,7 +24,7 @@ export interface RequestSigner {
   sign(request: SignedRequest, credentials: SigningCredentials, at: Date): Headers;
 }
 
-export interface SignedRequest {
+interface SignedRequest {
   readonly path: string;
   readonly headers: Headers;
   readonly body: string;

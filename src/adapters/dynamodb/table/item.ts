@@ -27,7 +27,7 @@ export function toValue(value: unknown): AttributeValue {
  * An attribute without an exact equivalent in JavaScript: binary, a set, or a map or list with one of them or with a
  * number that JavaScript cannot represent. It is written back, and compared, as it was read.
  */
-export class StoredValue {
+class StoredValue {
   readonly attribute: AttributeValue;
 
   constructor(attribute: AttributeValue) {

@@ -61,7 +61,7 @@ export function expiresAt(from: Date): number {
 }
 
 /** Characters of `2026-11-01T09:00:00.000Z`. */
-export const ISO_LENGTH = 24;
+const ISO_LENGTH = 24;
 
 /** The time in the history index, as a writer may format created_at differently; empty when unknown. */
 export function createdAt(row: ForeignRow): string {

@@ -12,9 +12,9 @@ export const SEGMENT_FIELDS = {
 } as const;
 
 export type SegmentField = (typeof SEGMENT_FIELDS)[keyof typeof SEGMENT_FIELDS];
-export type TextField = Exclude<SegmentField, 'created_at'>;
+type TextField = Exclude<SegmentField, 'created_at'>;
 export const TIME_UNITS = ['seconds', 'minutes', 'hours', 'days', 'weeks', 'months', 'years'] as const;
-export type TimeUnit = (typeof TIME_UNITS)[number];
+type TimeUnit = (typeof TIME_UNITS)[number];
 
 /** A time, or a distance from the time at which the segment is evaluated. */
 export type SegmentTime = { readonly iso: string } | { readonly amount: number; readonly unit: TimeUnit };

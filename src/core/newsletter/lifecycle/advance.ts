@@ -19,7 +19,7 @@ export interface AdvanceDeps {
 }
 
 /** What is to be done for an email: a change of its row, and the messages to send once it is made. */
-export interface Plan {
+interface Plan {
   readonly change: Change<Email>;
   readonly start?: boolean;
   readonly given: Readonly<Record<string, string>>;

@@ -134,7 +134,7 @@ function latest(a: string | undefined, b: string | undefined): string | undefine
  * (配信デッドライン). A pause or a late start shortens the steps; after the deadline there are none.
  * @param left batches that are not begun yet, the one that begins now included
  */
-export function paceOf({ delivery_deadline }: Email, left: number, now: Date): string | undefined {
+function paceOf({ delivery_deadline }: Email, left: number, now: Date): string | undefined {
   if (delivery_deadline === undefined) return undefined;
   const rest = Date.parse(delivery_deadline) - now.getTime();
   return new Date(now.getTime() + (rest <= 0 ? 0 : rest / Math.max(1, left))).toISOString();

@@ -35,7 +35,7 @@ export interface StoredMember extends MemberProfile {
 
 /** Why nothing is sent to an address any more. Only an operator lifts it. */
 export const SUPPRESSION_REASONS = ['bounced', 'complained', 'operator'] as const;
-export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
 export interface Suppression {
   readonly reason: SuppressionReason;

@@ -26,7 +26,7 @@ export interface AddressEntry<M = StoredMember> {
 }
 
 /** What was found of some member ids, deleted ones included. */
-export interface FoundMembers {
+interface FoundMembers {
   readonly members: readonly StoredMember[];
   /** By member_id: where the member is. An id that is absent never had a member. */
   readonly places: ReadonlyMap<string, MemberPlace>;

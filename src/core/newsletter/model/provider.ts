@@ -54,7 +54,7 @@ export type EntryAnswer =
  * - unverified: the sender, or in SES's sandbox a recipient, is not verified
  * - settings: an operator has to mend something (sender not verified, sending paused, rights): the email fails
  */
-export const REFUSAL_CLASSES = [
+const REFUSAL_CLASSES = [
   'recipient',
   'content',
   'transient',

@@ -13,7 +13,7 @@ export const RECIPIENT_STATES = {
   uncertain: 'u',
 } as const;
 
-export type RecipientState = keyof typeof RECIPIENT_STATES;
+type RecipientState = keyof typeof RECIPIENT_STATES;
 export type RecipientCode = (typeof RECIPIENT_STATES)[RecipientState];
 
 /** States as users see them; a claimed recipient counts as pending. */
@@ -24,13 +24,7 @@ export type ShownState = (typeof SHOWN_STATES)[number];
 export type StateCounts = Readonly<Record<ShownState, number>>;
 
 /** Why a recipient gets no mail, frozen by the preparation or found when the chunk goes out. */
-export const EXCLUSION_REASONS = [
-  'suppressed',
-  'unsubscribed',
-  'malformed_address',
-  'repeated_address',
-  'cancelled',
-] as const;
+const EXCLUSION_REASONS = ['suppressed', 'unsubscribed', 'malformed_address', 'repeated_address', 'cancelled'] as const;
 export type ExclusionReason = (typeof EXCLUSION_REASONS)[number];
 
 export const NO_RECIPIENTS: StateCounts = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };

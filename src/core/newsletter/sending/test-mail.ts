@@ -5,7 +5,7 @@ import { fromAddress } from './bulk-call.ts';
 import type { Renderings } from './send-deps.ts';
 
 /** Batch id in the tags of test mails: there is no such batch, so their events count for nobody. */
-export const TEST_BATCH = 'test';
+const TEST_BATCH = 'test';
 
 export interface TestMailDeps {
   readonly provider: BulkProvider;

@@ -15,7 +15,7 @@ type Internal =
 
 export type BatchView = Omit<Batch, Internal>;
 
-export function batchView(batch: Batch): BatchView {
+function batchView(batch: Batch): BatchView {
   const { tenant_id, version, progress, claim_id, claim_until, provider_failures, rendering, ...rest } = batch;
   const { warmed_domain, judges_alone, ...shown } = rest;
   return shown;

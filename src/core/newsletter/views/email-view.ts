@@ -42,7 +42,7 @@ export interface EmailSummary {
 }
 
 /** Numbers of recipients that events told of. Opens and clicks by machines are counted apart. */
-export type EventCounts = Readonly<Record<Exclude<EventKind, 'accepted' | 'rejected'>, number>>;
+type EventCounts = Readonly<Record<Exclude<EventKind, 'accepted' | 'rejected'>, number>>;
 
 export interface EmailView extends EmailSummary {
   readonly counts: StateCounts & EventCounts & { readonly recipients: number };
@@ -118,7 +118,7 @@ function etaOf(email: Email, pending: number, rate: number | undefined, now: Dat
   return delivery_deadline > end ? delivery_deadline : end;
 }
 
-export function eventCounts(events: readonly Pick<BatchEvents, 'bits'>[]): EventCounts {
+function eventCounts(events: readonly Pick<BatchEvents, 'bits'>[]): EventCounts {
   const sums = Object.fromEntries(
     EVENT_KINDS.filter((kind) => kind !== 'accepted' && kind !== 'rejected').map((kind) => [
       kind,

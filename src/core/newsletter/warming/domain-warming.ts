@@ -100,7 +100,7 @@ const LAST_DAY = 200_000;
 export const WARM_UP_DAYS = 42;
 
 /** Most days that the allowance grows by for the mails of one day, so that a weekly newsletter keeps to the curve. */
-export const MOST_DAYS_AT_ONCE = 7;
+const MOST_DAYS_AT_ONCE = 7;
 
 /** Part of a day's mails from which the day counts as a bad one, after which the allowance does not grow. */
 const MANY_BOUNCES = 0.05;
@@ -112,11 +112,7 @@ export function allowanceOf(step: number): number | undefined {
   return Math.round(FIRST_DAY * (LAST_DAY / FIRST_DAY) ** (step / (WARM_UP_DAYS - 1)));
 }
 
-export function isBadDay(day: {
-  readonly sent: number;
-  readonly bounced: number;
-  readonly complained: number;
-}): boolean {
+function isBadDay(day: { readonly sent: number; readonly bounced: number; readonly complained: number }): boolean {
   const { sent, bounced, complained } = day;
   return sent > 0 && (bounced / sent >= MANY_BOUNCES || complained / sent >= MANY_COMPLAINTS);
 }

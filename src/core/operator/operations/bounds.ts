@@ -5,7 +5,7 @@ import type { Operation } from './operation.ts';
 export type Bounds = Pick<Operation, 'kind' | 'filter' | 'limit' | 'max_age_ms' | 'include_stopped'>;
 
 /** Its bounds by their stored names, those that are not set left out: to compare, to show and to audit. */
-export function boundsOf({ kind, filter, limit, max_age_ms, include_stopped }: Bounds): Record<string, string> {
+function boundsOf({ kind, filter, limit, max_age_ms, include_stopped }: Bounds): Record<string, string> {
   const { created, ...conditions } = filter;
   const period = { created_from: created?.from, created_to: created?.to };
   const all = { kind, ...conditions, ...period, limit, max_age_ms, include_stopped };

@@ -6,7 +6,7 @@ import type { Exclusion } from './exclusions.ts';
 /** What a bulk operation does with each notification that matches. */
 export type Kind = 'redrive' | 'retry' | 'cancel' | 'give_up';
 
-export type Status = 'previewing' | 'ready' | 'running' | 'paused' | 'done' | 'cancelled' | 'failed';
+type Status = 'previewing' | 'ready' | 'running' | 'paused' | 'done' | 'cancelled' | 'failed';
 
 export interface Counts {
   readonly matched: number;

@@ -8,7 +8,7 @@ export interface WorkEntry {
   readonly work_at: string;
 }
 
-export interface WorkEntriesQuery {
+interface WorkEntriesQuery {
   readonly limit: number;
   /** Newest first; else oldest first. */
   readonly newest?: boolean;

@@ -9,7 +9,7 @@ export interface SesLimits {
 }
 
 /** More than the samples and a demonstration need, so that nothing is refused unless someone lowers it. */
-export const GENEROUS: SesLimits = { per_second: 500, per_day: 1_000_000, sending: true };
+const GENEROUS: SesLimits = { per_second: 500, per_day: 1_000_000, sending: true };
 
 export type Exceeded = 'rate' | 'quota' | 'paused';
 
