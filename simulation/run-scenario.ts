@@ -7,6 +7,7 @@ import { World } from './pipeline/world.ts';
 import { type Held, heldBy } from './report/drain.ts';
 import { type Figures, figuresOf } from './report/figures.ts';
 import type { Scenario } from './scenarios/scenario.ts';
+import { rowOf } from './twins/row-columns.ts';
 
 const SAMPLE_MS = 10_000;
 /** Longer than any notification may be retried. */
@@ -69,13 +70,19 @@ function redrive(world: World): void {
   }
 }
 
-function audit({ auditor, tables }: World, over: boolean): void {
+function audit(world: World, over: boolean): void {
+  const { auditor, tables } = world;
   const { columns } = tables;
+  const letters = new Map<number, number>();
+  for (const { message } of world.allQueues().flatMap(({ deadLetters }) => deadLetters)) {
+    const row = rowOf(message.log_id);
+    letters.set(row, (letters.get(row) ?? 0) + 1);
+  }
   for (let row = 0; row < tables.size; row++) {
     const { send_attempts, failure_reason } = columns.read(row);
     const status = SEND_STATUSES[columns.status[row] ?? 0] ?? '';
     const queue = columns.workQueue(row);
     const in_index = queue === undefined ? undefined : queue.startsWith('due') ? 'due' : 'dead';
-    auditor.finish(row, { status, in_index, failure_reason, send_attempts }, over);
+    auditor.finish(row, { status, in_index, failure_reason, send_attempts, letters: letters.get(row) ?? 0 }, over);
   }
 }

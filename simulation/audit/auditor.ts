@@ -44,6 +44,8 @@ export interface FinalRow {
   readonly in_index: 'due' | 'dead' | undefined;
   readonly failure_reason: string | undefined;
   readonly send_attempts: number;
+  /** Messages in the dead-letter queues that name it. */
+  readonly letters: number;
 }
 
 export interface AuditResult {
@@ -176,7 +178,7 @@ export class Auditor {
 
   /** @param over whether nothing was left to do when the simulation ended */
   finish(row: number, final: FinalRow, over: boolean): void {
-    const { status, in_index, failure_reason, send_attempts } = final;
+    const { status, in_index, failure_reason, send_attempts, letters } = final;
     const accepted = this.#acceptances[row] ?? 0;
     const ended = status === 'SUCCESS' || (status === 'FAILED' && failure_reason !== undefined);
     if (status === 'SUCCESS' && accepted === 0) this.#violated('1: SUCCESS, and nobody received it', row);
@@ -184,6 +186,8 @@ export class Auditor {
     if (!ended && over) this.#violated('1: left over: nothing will send it', row);
     if (ended && in_index === 'due') this.#violated('1: finished, and still due', row);
     if (status === 'SUCCESS' && this.#lacksRecord(row)) this.#violated('6: delivered without a record', row);
+    if (over && letters !== (in_index === 'dead' ? 1 : 0))
+      this.#violated(`11: ${in_index === 'dead' ? 'dead' : 'not dead'}, with ${letters} letters`, row);
     if (send_attempts > (RETRIES[this.#priority(row)] ?? 0) + 1) this.#violated('4: too many attempts', row);
   }
 

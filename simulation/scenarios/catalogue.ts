@@ -19,6 +19,8 @@ export type NamedScenario = NamedPipeline | NamedNewsletter;
 const MIX = { urgent: 1, important: 2, normal: 5, info: 2 };
 /** E-mails a second that the account allows in a flood. */
 const RATE = 200;
+/** E-mails a second of a small account, as SES grants it first. */
+const SMALL_RATE = 14;
 const LATENCY = [20, 300] as const;
 
 const SCENARIOS: readonly NamedPipeline[] = [
@@ -121,6 +123,27 @@ const SCENARIOS: readonly NamedPipeline[] = [
       providers: {
         webhook: { latency_ms: LATENCY, outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }] },
       },
+      redrives: [2.5 * HOUR],
+    }),
+  },
+  {
+    name: 'redrive-storm-email',
+    describes: 'e-mails die while SES refuses them for good; then all are redriven, and SES takes 14 a second',
+    notifications: 20_000,
+    make: (count) => ({
+      arrivals: [
+        {
+          ...{ group: 'all', tenants: tenants('tenant', 20), channel: 'email', priorities: MIX },
+          ...{ count, from: 0, until: HOUR, by: 'api' },
+        },
+      ],
+      providers: {
+        email: {
+          ...{ latency_ms: [40, 120], per_second: SMALL_RATE, refuses: 'as_ses' },
+          outages: [{ from: 0, until: 2 * HOUR, answers: 'unauthorized' }],
+        },
+      },
+      account: { per_second: SMALL_RATE },
       redrives: [2.5 * HOUR],
     }),
   },

@@ -7,7 +7,15 @@ const answer = (now: number, more: Partial<Answer> = {}) => ({
   ...{ now, ok: true, lost: false, overloaded: false, retry_after_ms: undefined },
   ...more,
 });
-const DELIVERED = { status: 'SUCCESS', in_index: undefined, failure_reason: undefined, send_attempts: 1 } as const;
+const DELIVERED = {
+  status: 'SUCCESS',
+  in_index: undefined,
+  failure_reason: undefined,
+  send_attempts: 1,
+  letters: 0,
+} as const;
+
+const DEAD = { status: 'FAILED', in_index: 'dead', failure_reason: 'X', send_attempts: 1, letters: 1 } as const;
 
 /** One notification, which a worker claims at T0. */
 function claimed() {
@@ -65,12 +73,10 @@ describe('the auditor of a simulation', () => {
     ['9: a queue', ({ auditor }) => auditor.queued('{"to":"someone@example.test"}', 0)],
     ['1: SUCCESS, and nobody', ({ auditor }) => auditor.finish(0, DELIVERED, true)],
     ['1: lost', ({ auditor }) => auditor.finish(0, { ...DELIVERED, status: 'RETRY' }, false)],
+    ['11: dead, with 0 letters', ({ auditor }) => auditor.finish(0, { ...DEAD, letters: 0 }, true)],
+    ['11: not dead, with 1', ({ auditor }) => auditor.finish(0, { ...DEAD, in_index: undefined }, true)],
     ['1: left over', ({ auditor }) => auditor.finish(0, { ...DELIVERED, status: 'RETRY', in_index: 'due' }, true)],
-    [
-      '4: too many attempts',
-      ({ auditor }) =>
-        auditor.finish(0, { status: 'FAILED', in_index: 'dead', failure_reason: 'X', send_attempts: 5 }, true),
-    ],
+    ['4: too many attempts', ({ auditor }) => auditor.finish(0, { ...DEAD, send_attempts: 5 }, true)],
   ])('reports %s', (violation, happen) => {
     const given = claimed();
     happen(given);

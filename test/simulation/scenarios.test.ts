@@ -13,7 +13,8 @@ function small(name: string, notifications = SMALL) {
 
 describe('a simulated scenario', () => {
   it.each([
-    ...['steady', 'outage', 'noisy-tenant', 'slack-limit', 'redrive-storm', 'regional-blackout', 'large-platform'],
+    ...['steady', 'outage', 'noisy-tenant', 'slack-limit', 'redrive-storm', 'redrive-storm-email'],
+    ...['regional-blackout', 'large-platform'],
   ])(
     '%s keeps every invariant, and its budgets, at a small size',
     async (name) => {
