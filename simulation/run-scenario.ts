@@ -48,7 +48,7 @@ export async function runScenario(
   };
   time.at(START.getTime(), sample);
   new Dispatcher(world).start();
-  await time.run(() => over);
+  await time.runUntil(() => over);
   audit(world, isOver());
   return figuresOf(world, seed, held);
 }

@@ -33,9 +33,25 @@ export class VirtualTime {
 
   readonly pause = (ms: number): Promise<void> => new Promise((resolve) => this.at(this.#now + ms, resolve));
 
-  /** Runs until nothing is left to do, or until `stop` says so after a batch. */
-  async run(stop: () => boolean = () => false): Promise<void> {
+  /** Runs until the work is done, whatever else is still planned then. */
+  async run<T>(work: Promise<T>): Promise<T> {
+    let done = false;
+    const end = () => {
+      done = true;
+    };
+    work.then(end, end);
+    for (let turns = 0; !done; turns++) {
+      await this.runUntil(() => done);
+      // Work that is not simulated (a digest, a file) needs turns of the process, and no time.
+      if (!done && turns > MOST_TURNS) throw new Error('Everybody waits and no timer is set.');
+    }
+    return work;
+  }
+
+  /** Runs until nothing is left to do, or until `stop` says so, which is asked after each batch. */
+  async runUntil(stop: () => boolean): Promise<void> {
     await setImmediate();
+    if (stop()) return;
     let batches = 0;
     for (let at = this.#times.pop(); at !== undefined; at = this.#times.pop()) {
       this.#now = at;
@@ -48,6 +64,7 @@ export class VirtualTime {
   }
 }
 
+const MOST_TURNS = 1_000;
 /** After so many batches the process looks at signals and output, which takes longer than a batch. */
 const BATCHES_PER_TURN = 1_000;
 

@@ -36,7 +36,7 @@ export async function runNewsletter(
   time.at(START.getTime(), () => {
     void publishEmail(publication(), publishDeps(world)).then(everyMinute);
   });
-  await time.run(() => over);
+  await time.runUntil(() => over);
   await audit(world);
   return newsletterFigures(world, sources);
 }

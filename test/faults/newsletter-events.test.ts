@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { MemoryChunks } from '../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../src/adapters/memory/newsletter/memory-emails.ts';
 import { createMemoryMembers } from '../../src/adapters/memory/newsletter/memory-members.ts';
@@ -13,7 +14,6 @@ import { countStates } from '../../src/core/newsletter/model/recipient-state.ts'
 import { Process, through } from '../support/newsletter/faults/process.ts';
 import { batchFor, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
-import { VirtualTime } from '../support/virtual-time.ts';
 
 const TENANT = 'tenant-1';
 const CHUNKS = 2;

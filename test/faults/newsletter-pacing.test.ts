@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../src/local/providers/ses/sending-limits.ts';
 import { pacerAt } from '../support/pacing.ts';
-import { VirtualTime } from '../support/virtual-time.ts';
 
 const START = new Date('2026-03-01T10:30:00.000Z');
 const SECONDS = 30;

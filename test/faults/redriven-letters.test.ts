@@ -3,6 +3,7 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createHandler } from '../../functions/shared/channel/channel-function.ts';
+import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
@@ -11,7 +12,6 @@ import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';
 import { MemoryQueue } from '../support/memory-queue.ts';
 import { accountGate, pacerAt } from '../support/pacing.ts';
 import { CONTENT, dueRow, messageFor, T0 } from '../support/rows.ts';
-import { VirtualTime } from '../support/virtual-time.ts';
 
 const VISIBILITY_MS = 361_000;
 const LIMITS = { per_second: 14, sent_24h: 0, sending: true, enforcement: 'HEALTHY', production: true };

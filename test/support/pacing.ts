@@ -1,3 +1,4 @@
+import type { VirtualTime } from '../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { planOf } from '../../src/core/delivery/claim-plan.ts';
@@ -10,7 +11,6 @@ import { Pacer, type PacerDeps } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { Allowance } from '../../src/core/pacing/plan-reservation.ts';
 import { ReceiverPacer, type ReceiverPacerDeps } from '../../src/core/pacing/receiver-pacer.ts';
-import type { VirtualTime } from './virtual-time.ts';
 
 /** A worker's budgets, in memory unless the test gives another store. */
 export function pacerAt(clock: Clock, deps: Partial<PacerDeps> = {}): Pacer {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
 import { BreakerGate } from '../../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/breaker/breaker-policy.ts';
@@ -8,7 +9,6 @@ import { heldVerdict } from '../../../src/core/delivery/verdict.ts';
 import { PRIORITIES } from '../../../src/core/model/priorities.ts';
 import { DEFAULT_RETRY_POLICY, PRIORITY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
-import { VirtualTime } from '../../support/virtual-time.ts';
 
 const SECOND = 1_000;
 const DRAIN_PER_SECOND = 2;

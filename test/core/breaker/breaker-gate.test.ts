@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryBreakers } from '../../../src/adapters/memory/memory-breakers.ts';
 import { heldSince, opened } from '../../../src/core/breaker/breaker.ts';
 import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
@@ -9,7 +10,6 @@ import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../../src/core/model/error-types.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { dueRow, T0 } from '../../support/rows.ts';
-import { VirtualTime } from '../../support/virtual-time.ts';
 
 const SECOND = 1_000;
 const POLICY = {

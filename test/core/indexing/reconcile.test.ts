@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryTables } from '../../../src/adapters/memory/memory-tables.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import { GRACE_MS, type ReconcileDeps, reconcile } from '../../../src/core/indexing/reconcile.ts';
@@ -7,7 +8,6 @@ import type { ForeignRow } from '../../../src/core/model/foreign-row.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../src/core/model/retry-policy.ts';
 import { setUp as delivering } from '../../support/delivering.ts';
 import { at, dueRow, messageFor, received, T0 } from '../../support/rows.ts';
-import { VirtualTime } from '../../support/virtual-time.ts';
 
 const foreign = (log_id: string, changes: ForeignRow = {}): ForeignRow => ({
   ...{ log_id, tenant_id: 'tenant-1', notification_type: 'WEBHOOK', send_status: 'FAILED' },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
 import type { SendResult } from '../../../src/core/delivery/sender.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
@@ -7,7 +8,6 @@ import type { PacedGate } from '../../../src/core/pacing/paced-gate.ts';
 import type { ReceiverAsk } from '../../../src/core/pacing/receiver-pacer.ts';
 import { accountGate, pacerAt, receiversAt, slotsOf } from '../../support/pacing.ts';
 import { dueRow } from '../../support/rows.ts';
-import { VirtualTime } from '../../support/virtual-time.ts';
 
 const START = new Date('2026-03-01T10:30:00.000Z');
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
 import type { Priority } from '../../../src/core/model/priorities.ts';
 import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
 import { accountGate, pacerAt } from '../../support/pacing.ts';
 import { dueRow, messageFor } from '../../support/rows.ts';
-import { VirtualTime } from '../../support/virtual-time.ts';
 
 const START = new Date('2026-03-01T10:30:00.000Z');
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 import { MemoryPacing } from '../../../../src/adapters/memory/memory-pacing.ts';
 import { createIntegrationCredentials } from '../../../../src/adapters/secrets/integration-credentials.ts';
 import { slackReceiver } from '../../../../src/adapters/slack/receiver.ts';
@@ -10,7 +11,6 @@ import type { NotificationRow } from '../../../../src/core/model/notification.ts
 import { ACCOUNT, type PacedGate } from '../../../../src/core/pacing/paced-gate.ts';
 import { accountGate, pacerAt, receiversAt } from '../../../support/pacing.ts';
 import { dueRow, messageFor, received } from '../../../support/rows.ts';
-import { VirtualTime } from '../../../support/virtual-time.ts';
 
 const SECRETS: Readonly<Record<string, object>> = {
   slack: { tenant_id: 'A', webhook_url: 'https://hooks.slack.com/services/a' },

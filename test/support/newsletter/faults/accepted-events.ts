@@ -1,8 +1,8 @@
+import type { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 import { changeState, refreshBatch } from '../../../../src/core/newsletter/accounting/change-state.ts';
 import { acceptUncertain } from '../../../../src/core/newsletter/accounting/chunk-changes.ts';
 import { hasBit, withBits } from '../../../../src/core/newsletter/model/delivery-bits.ts';
 import type { BatchStore, ChunkStore, EventStore } from '../../../../src/core/newsletter/model/ports.ts';
-import type { VirtualTime } from '../../virtual-time.ts';
 import type { Receipt } from './provider.ts';
 
 const LATE_MS = 300_000;

@@ -1,4 +1,4 @@
-import type { VirtualTime } from '../../virtual-time.ts';
+import type { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 
 /** A process died, or its invocation was ended. */
 export class Died extends Error {}

@@ -1,3 +1,4 @@
+import type { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 import type {
   BulkAnswer,
   BulkCall,
@@ -5,7 +6,6 @@ import type {
   EntryAnswer,
   Refusal,
 } from '../../../../src/core/newsletter/model/provider.ts';
-import type { VirtualTime } from '../../virtual-time.ts';
 
 /** What the provider does with the calls of a time. */
 export const MOODS = [

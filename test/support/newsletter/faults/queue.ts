@@ -1,4 +1,4 @@
-import type { VirtualTime } from '../../virtual-time.ts';
+import type { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 
 const VISIBILITY_MS = 180_000;
 const MAX_RECEIVES = 5;

@@ -1,3 +1,4 @@
+import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
 import { MemoryChunks } from '../../../../src/adapters/memory/newsletter/memory-chunks.ts';
 import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-emails.ts';
 import { Problem } from '../../../../src/core/model/problem.ts';
@@ -13,7 +14,6 @@ import type { MemberProfile } from '../../../../src/core/newsletter/model/member
 import type { ExclusionReason } from '../../../../src/core/newsletter/model/recipient-state.ts';
 import { recordLate } from '../../../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../../../src/core/newsletter/sending/send-batch.ts';
-import { VirtualTime } from '../../virtual-time.ts';
 import { emailContent } from '../job-rows.ts';
 import { AcceptedEvents } from './accepted-events.ts';
 import { candidatePages, type GivenMember } from './given-members.ts';
