@@ -56,7 +56,7 @@ module.exports = {
       from: { path: '^src/processes/' },
       to: { pathNot: '^src/processes/', dependencyTypesNot: ['core'] },
     },
-    onlyTo('console-knows-its-api', '^console/', '^(console|src/console-api|src/core)/'),
+    onlyTo('console-knows-its-contract', '^console/', '^(console|src/operator-service/contract|src/core)/'),
     {
       name: 'console-types-of-core',
       comment: 'The page takes data of core into the browser: catalogues and types, no use cases.',
@@ -64,18 +64,27 @@ module.exports = {
       from: { path: '^console/' },
       to: { path: '^src/core/', pathNot: '^src/core/(model|newsletter/model)/', dependencyTypesNot: ['type-only'] },
     },
-    onlyTo('console-api-knows-core', '^src/console-api/', '^src/(console-api|core)/'),
     onlyTo(
-      'console-server-knows-adapters-and-core',
+      'contract-of-operator-service-knows-core',
+      '^src/operator-service/contract/',
+      '^src/(operator-service/contract|core)/',
+    ),
+    onlyTo(
+      'operator-service-knows-adapters-and-core',
+      '^src/operator-service/',
+      '^src/(operator-service|adapters|core)/',
+    ),
+    onlyTo(
+      'console-server-knows-operator-service',
       '^src/console-server/',
-      '^src/(console-server|console-api|adapters|processes|core)/',
+      '^src/(console-server|operator-service|processes|core)/',
     ),
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
     onlyTo(
       'cli-knows-client-adapters-and-core',
       '^src/cli/',
-      '^(src/(cli|batch|client|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$)',
+      '^(src/(cli|batch|client|console-server|operator-service|terminal|processes|adapters|core)/|console/build\\.ts$)',
     ),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/(browser/)?index\\.ts$)'),
     {
@@ -110,12 +119,12 @@ module.exports = {
     onlyTo(
       'functions-know-adapters-and-core',
       '^functions/([^/]+)/',
-      '^(functions/(shared|$1)|src/adapters|src/core|src/console-server)/',
+      '^(functions/(shared|$1)|src/adapters|src/core|src/operator-service)/',
     ),
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|console-api|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(src/(local|batch|console-server|operator-service|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     onlyTo(
       'simulation-knows-functions-adapters-and-core',
@@ -140,7 +149,7 @@ module.exports = {
     onlyTo(
       'lib-knows-data-of-core',
       '^lib/',
-      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/core/delivery/policy/attempt-times\\.ts$|src/console-api/security-headers\\.ts$|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|src/adapters/api/page-cors\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(lib|src/core/(model|breaker|newsletter/model|pacing|sweep)/|src/core/delivery/policy/attempt-times\\.ts$|src/console-server/security-headers\\.ts$|src/adapters/dynamodb/(schema|newsletter/newsletter-tables)\\.ts$|src/adapters/api/page-cors\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     {
       name: 'no-development-dependencies-at-run-time',

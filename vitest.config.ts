@@ -22,7 +22,7 @@ const INCIDENTS = 'test/incidents/**/*.test.ts';
 const SHARED = [
   'test/{core,terminal,bench,docs}/**/*.test.ts',
   'test/adapters/**/*.test.ts',
-  'test/{lib,faults,console-server,client,contract,examples,simulation}/**/*.test.ts',
+  'test/{lib,faults,console-server,operator-service,client,contract,examples,simulation}/**/*.test.ts',
   'test/{batch,console,local,processes,scripts}/**/*.test.ts',
   'test/cli/commands/!(members)/**/*.test.ts',
   'test/functions/shared/{api,channel,newsletter}/**/*.test.ts',

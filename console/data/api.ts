@@ -1,5 +1,5 @@
-import type { ProblemBody } from '../../src/console-api/page.ts';
-import type { ConsoleRoutes, RouteKey } from '../../src/console-api/routes.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
+import type { ConsoleRoutes, RouteKey } from '../../src/operator-service/contract/routes.ts';
 import { accessToken, sessionEnded } from './sign-in/sign-in.ts';
 
 export type GetRoute = Extract<RouteKey, `GET ${string}`>;

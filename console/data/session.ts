@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import type { SessionView } from '../../src/console-api/session.ts';
+import type { SessionView } from '../../src/operator-service/contract/session.ts';
 
 /** Until the session is known nothing may be changed. */
 const UNKNOWN_SESSION: SessionView = {

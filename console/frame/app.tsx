@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ProblemBody } from '../../src/console-api/page.ts';
-import type { SessionView } from '../../src/console-api/session.ts';
+import type { ProblemBody } from '../../src/operator-service/contract/page.ts';
+import type { SessionView } from '../../src/operator-service/contract/session.ts';
 import { ProblemError, problemOf, read } from '../data/api.ts';
 import { SessionContext } from '../data/session.ts';
 import type { SignedOut, SignIn } from '../data/sign-in/outcome.ts';

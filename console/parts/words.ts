@@ -1,4 +1,4 @@
-import type { OperationKind, OperationStatus } from '../../src/console-api/operations.ts';
+import type { OperationKind, OperationStatus } from '../../src/operator-service/contract/operations.ts';
 import type { Tone } from './badge.tsx';
 
 interface Word {

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import type { EmailDetail } from '../../src/console-api/newsletters.ts';
+import type { EmailDetail } from '../../src/operator-service/contract/newsletters.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { Badge } from '../parts/badge.tsx';

@@ -1,5 +1,5 @@
 import { useContext, useState } from 'preact/hooks';
-import type { KeyView } from '../../src/console-api/keys.ts';
+import type { KeyView } from '../../src/operator-service/contract/keys.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';

@@ -1,9 +1,13 @@
-import { LAST_ERRORS, LIST_STATUSES } from '../../src/console-api/notifications.ts';
-import { OPERATION_KINDS, type OperationFilter, type OperationKind } from '../../src/console-api/operations.ts';
-import { quoted } from '../../src/console-api/shell-command.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
+import { LAST_ERRORS, LIST_STATUSES } from '../../src/operator-service/contract/notifications.ts';
+import {
+  OPERATION_KINDS,
+  type OperationFilter,
+  type OperationKind,
+} from '../../src/operator-service/contract/operations.ts';
+import { quoted } from '../../src/operator-service/contract/shell-command.ts';
 import type { Query } from '../data/api.ts';
 
 type ListQuery = Query<'GET /api/notifications'>;

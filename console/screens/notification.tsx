@@ -1,4 +1,4 @@
-import type { NotificationDetail } from '../../src/console-api/notifications.ts';
+import type { NotificationDetail } from '../../src/operator-service/contract/notifications.ts';
 import { useRead } from '../data/use-read.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ScreenFrame } from '../parts/screen.tsx';

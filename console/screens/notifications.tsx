@@ -1,10 +1,10 @@
 import { useContext, useMemo, useState } from 'preact/hooks';
-import { LIST_STATUSES } from '../../src/console-api/notifications.ts';
-import type { OperationFilter } from '../../src/console-api/operations.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { ERROR_TYPES } from '../../src/core/model/error-types.ts';
 import { PRIORITIES } from '../../src/core/model/priorities.ts';
 import type { NotificationView } from '../../src/core/operator/views/notification-view.ts';
+import { LIST_STATUSES } from '../../src/operator-service/contract/notifications.ts';
+import type { OperationFilter } from '../../src/operator-service/contract/operations.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { hrefOf, navigate, usePlace } from '../navigation/router.ts';

@@ -1,5 +1,5 @@
 import { useContext, useState } from 'preact/hooks';
-import type { OperationView } from '../../src/console-api/operations.ts';
+import type { OperationView } from '../../src/operator-service/contract/operations.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useList } from '../data/use-list.ts';
 import { ScreenFrame } from '../parts/screen.tsx';

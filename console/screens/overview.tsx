@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import type { Overview } from '../../src/console-api/overview.ts';
+import type { Overview } from '../../src/operator-service/contract/overview.ts';
 import { opsCommand, SessionContext } from '../data/session.ts';
 import { useRead } from '../data/use-read.ts';
 import { hrefOf } from '../navigation/router.ts';

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ResolveAnswer } from '../../src/console-api/newsletters.ts';
+import type { ResolveAnswer } from '../../src/operator-service/contract/newsletters.ts';
 import { openTab, startBrowser } from '../support/browser/browser.ts';
 import { type FakeConsole, startFakeConsole } from '../support/browser/fake-console.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import type { AnswerOf, RouteKey } from '../../src/console-api/routes.ts';
-import type { Role } from '../../src/console-api/session.ts';
-import { createOwnConsole } from '../../src/console-server/console.ts';
-import { serveConsole } from '../../src/console-server/loopback/serve-console.ts';
-import { ANSWERS } from '../../src/console-server/openapi/answer-schemas.ts';
+import { serveConsole } from '../../src/console-server/serve-console.ts';
 import type { AuditRecord } from '../../src/core/operator/audit/audit.ts';
+import { createOwnConsole } from '../../src/operator-service/console.ts';
+import type { AnswerOf, RouteKey } from '../../src/operator-service/contract/routes.ts';
+import type { Role } from '../../src/operator-service/contract/session.ts';
+import { ANSWERS } from '../../src/operator-service/openapi/answer-schemas.ts';
 import type { Operations } from './cli/operations.ts';
 
 export interface ConsoleSettings {

@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import type { ConsoleConfig } from '../../../src/console-api/session.ts';
+import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
 import { beginJourney, endJourney, forgetSignOut, hasSignedOut, type Journey, rememberSignOut } from './journey.ts';
 import type { SignedOut, SignIn } from './outcome.ts';
 

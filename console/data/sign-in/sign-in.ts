@@ -1,4 +1,4 @@
-import type { ConsoleConfig } from '../../../src/console-api/session.ts';
+import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
 import { needsLink, signInByLink } from './loopback.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 import type { SignIn } from './outcome.ts';
@@ -26,7 +26,7 @@ export async function accessToken(): Promise<string | undefined> {
   return oidc?.accessToken();
 }
 
-/** Signs in as `config.json` says (console-api/session.ts). */
+/** Signs in as `config.json` says (src/operator-service/contract/session.ts). */
 export async function signIn(): Promise<SignIn> {
   const config = await readConfig();
   if (config.sign_in === 'none') return { state: 'in' };

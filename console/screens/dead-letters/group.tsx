@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
-import type { DeadLetterGroup } from '../../../src/console-api/dead-letters.ts';
-import type { OperationKind } from '../../../src/console-api/operations.ts';
+import type { DeadLetterGroup } from '../../../src/operator-service/contract/dead-letters.ts';
+import type { OperationKind } from '../../../src/operator-service/contract/operations.ts';
 import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { Shell } from '../../parts/shell-command.tsx';

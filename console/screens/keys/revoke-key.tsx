@@ -1,6 +1,6 @@
 import { useContext, useRef, useState } from 'preact/hooks';
-import type { KeyView } from '../../../src/console-api/keys.ts';
-import type { ProblemBody } from '../../../src/console-api/page.ts';
+import type { KeyView } from '../../../src/operator-service/contract/keys.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';

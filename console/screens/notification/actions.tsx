@@ -4,8 +4,8 @@ import {
   type Action,
   type ActionAnswer,
   type NotificationDetail,
-} from '../../../src/console-api/notifications.ts';
-import type { ProblemBody } from '../../../src/console-api/page.ts';
+} from '../../../src/operator-service/contract/notifications.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { Dialog } from '../../parts/dialog.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext, useState } from 'preact/hooks';
-import type { NotificationDetail } from '../../../src/console-api/notifications.ts';
+import type { NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { SessionContext } from '../../data/session.ts';
 import { hrefOf } from '../../navigation/router.ts';

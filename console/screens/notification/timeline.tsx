@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { AttemptView, NotificationDetail } from '../../../src/console-api/notifications.ts';
+import type { AttemptView, NotificationDetail } from '../../../src/operator-service/contract/notifications.ts';
 import type { Tone } from '../../parts/badge.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { duration, Time } from '../../parts/time.tsx';

@@ -1,4 +1,4 @@
-import type { OperationFilter } from '../../../src/console-api/operations.ts';
+import type { OperationFilter } from '../../../src/operator-service/contract/operations.ts';
 import { localTime } from '../../parts/time.tsx';
 import { channelName } from '../../parts/words.ts';
 

@@ -4,8 +4,8 @@ import {
   type OperationFilter,
   type OperationKind,
   type OperationView,
-} from '../../../src/console-api/operations.ts';
-import type { ProblemBody } from '../../../src/console-api/page.ts';
+} from '../../../src/operator-service/contract/operations.ts';
+import type { ProblemBody } from '../../../src/operator-service/contract/page.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { useRead } from '../../data/use-read.ts';

@@ -1,5 +1,5 @@
 import { useContext } from 'preact/hooks';
-import type { OperationAction, OperationView } from '../../../src/console-api/operations.ts';
+import type { OperationAction, OperationView } from '../../../src/operator-service/contract/operations.ts';
 import { newRequestId, problemOf, write } from '../../data/api.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Badge } from '../../parts/badge.tsx';

@@ -1,4 +1,4 @@
-import type { OperationCounts, OperationView } from '../../../src/console-api/operations.ts';
+import type { OperationCounts, OperationView } from '../../../src/operator-service/contract/operations.ts';
 import { count, localTime } from '../../parts/time.tsx';
 import { exclusionWord, KIND_WORDS, stateWord } from '../../parts/words.ts';
 

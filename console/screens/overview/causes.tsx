@@ -1,4 +1,4 @@
-import type { CauseFigures } from '../../../src/console-api/overview.ts';
+import type { CauseFigures } from '../../../src/operator-service/contract/overview.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { count } from '../../parts/time.tsx';
 import { causeWord, channelName } from '../../parts/words.ts';

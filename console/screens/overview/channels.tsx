@@ -1,4 +1,4 @@
-import type { ChannelFigures } from '../../../src/console-api/overview.ts';
+import type { ChannelFigures } from '../../../src/operator-service/contract/overview.ts';
 import { hrefOf } from '../../navigation/router.ts';
 import { about, count, Time } from '../../parts/time.tsx';
 import { channelName } from '../../parts/words.ts';

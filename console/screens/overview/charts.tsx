@@ -1,6 +1,6 @@
 import { useContext, useMemo } from 'preact/hooks';
-import type { Overview } from '../../../src/console-api/overview.ts';
 import type { Series } from '../../../src/core/operator/views/outcome-series.ts';
+import type { Overview } from '../../../src/operator-service/contract/overview.ts';
 import { opsCommand, SessionContext } from '../../data/session.ts';
 import { Chart, type ChartLine } from '../../parts/chart.tsx';
 import { Shell } from '../../parts/shell-command.tsx';

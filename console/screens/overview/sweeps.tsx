@@ -1,4 +1,4 @@
-import type { Overview } from '../../../src/console-api/overview.ts';
+import type { Overview } from '../../../src/operator-service/contract/overview.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { count, Time } from '../../parts/time.tsx';
 

@@ -21,7 +21,7 @@ import { S3BucketOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { BucketDeployment, Source } from 'aws-cdk-lib/aws-s3-deployment';
 import { Construct } from 'constructs';
-import { securityHeaders } from '../../../src/console-api/security-headers.ts';
+import { securityHeaders } from '../../../src/console-server/security-headers.ts';
 import type { StageConfig } from '../../config/stage-config.ts';
 import { acknowledgeWildcard, readable } from '../function/nag-acknowledgements.ts';
 import { removalPolicyOf } from '../storage/removal-policy.ts';

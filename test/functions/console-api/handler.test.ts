@@ -2,8 +2,8 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
-import type { ConsoleAnswer, ConsoleRequest } from '../../../src/console-server/http/request.ts';
 import { CHANNELS } from '../../../src/core/model/channels.ts';
+import type { ConsoleAnswer, ConsoleRequest } from '../../../src/operator-service/http/request.ts';
 
 const queue = 'http://localhost/queue';
 const ENV: ConsoleApiEnv = {

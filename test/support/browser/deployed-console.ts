@@ -4,10 +4,10 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { createRemoteJWKSet, type JWTPayload, jwtVerify } from 'jose';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
 import type { ConsoleApiEnv } from '../../../functions/shared/runtime/console-env.ts';
-import { securityHeaders } from '../../../src/console-api/security-headers.ts';
-import type { ConsoleConfig } from '../../../src/console-api/session.ts';
-import { staticFile } from '../../../src/console-server/loopback/static-files.ts';
+import { securityHeaders } from '../../../src/console-server/security-headers.ts';
+import { staticFile } from '../../../src/console-server/static-files.ts';
 import type { RetryPolicyConfig } from '../../../src/core/model/retry-policy.ts';
+import type { ConsoleConfig } from '../../../src/operator-service/contract/session.ts';
 import { type Operations, startOperations } from '../cli/operations.ts';
 import { CLIENT_ID, closed, type Issuer, startIssuer } from './issuer.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { buildConsole, CONSOLE_PAGE } from '../../../console/build.ts';
-import type { ConsoleRoutes, RouteKey } from '../../../src/console-api/routes.ts';
-import type { Role } from '../../../src/console-api/session.ts';
-import type { ConsoleAnswer, ConsoleRequest } from '../../../src/console-server/http/request.ts';
-import { type ServedConsole, serveConsole } from '../../../src/console-server/loopback/serve-console.ts';
+import { type ServedConsole, serveConsole } from '../../../src/console-server/serve-console.ts';
+import type { ConsoleRoutes, RouteKey } from '../../../src/operator-service/contract/routes.ts';
+import type { Role } from '../../../src/operator-service/contract/session.ts';
+import type { ConsoleAnswer, ConsoleRequest } from '../../../src/operator-service/http/request.ts';
 import { sampleAnswers } from './sample-answers.ts';
 
 /** What a route answers: a value of the contract, or a function of the request. */

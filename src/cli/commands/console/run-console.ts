@@ -1,6 +1,6 @@
 import { buildConsole, CONSOLE_PAGE } from '../../../../console/build.ts';
 import { STACK_VARIABLE } from '../../../adapters/deployment/aws-deployment.ts';
-import { openConsole } from '../../../console-server/loopback/open-console.ts';
+import { openConsole } from '../../../console-server/open-console.ts';
 import type { Session } from '../../session/session.ts';
 
 /** Serves the console until the person ends the command. @returns the exit code */
