@@ -6,6 +6,7 @@ import { createSweepLanes } from '../../adapters/sqs/lanes.ts';
 import type { RowStore } from '../../core/delivery/ports.ts';
 import type { SweepLanes } from '../../core/model/lanes.ts';
 import type { Clock } from '../../core/model/time.ts';
+import { OperatorError } from '../../terminal/errors.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
@@ -86,4 +87,36 @@ async function openSession(
     local,
     json,
   };
+}
+
+/** The full command line that works on the same deployment as this command. */
+export function opsCommand(command: string, { local }: Pick<Session, 'local'>): string {
+  return `npm run ops -- ${command}${local ? ' --local' : ''}`;
+}
+
+/** Suggests the next command. The suggestion goes to stderr because it is not part of the result. */
+export function sayNext(purpose: string, command: string, session: Session): void {
+  session.terminal.say(`\n${purpose}: ${opsCommand(command, session)}\n`);
+}
+
+export function notificationNotFound(log_id: string): OperatorError {
+  return new OperatorError(`There is no notification ${log_id}: look for its log_id with \`npm run ops -- list\`.`);
+}
+
+export function keyNotFound(key_id: string): OperatorError {
+  return new OperatorError(`There is no key ${key_id} that is not revoked: see \`npm run ops -- keys list\`.`);
+}
+
+/** @param known the newsletters that the tenant has, for a command that has read them */
+export function newsletterNotFound(
+  tenant: string,
+  newsletter: string,
+  session: Pick<Session, 'local'>,
+  known?: readonly string[],
+): OperatorError {
+  const those = known === undefined ? '' : `: it has ${known.length === 0 ? 'none yet' : known.join(', ')}`;
+  return new OperatorError(
+    `${tenant} has no newsletter ${newsletter}${those}. PUT /v1/newsletters/${newsletter} makes it; a key with ` +
+      `newsletters:write comes from \`${opsCommand('keys create', session)}\`.`,
+  );
 }

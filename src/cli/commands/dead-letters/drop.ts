@@ -6,8 +6,7 @@ import { confirm } from '../../../terminal/confirm.ts';
 import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { channelOption } from '../../session/filter-options.ts';
-import { notificationNotFound } from '../../session/not-found.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, notificationNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { letterCount, readChannelLetters } from './channel-letters.ts';
 
 interface DropOptions {

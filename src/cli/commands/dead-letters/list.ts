@@ -4,8 +4,7 @@ import { CHANNELS, type Channel } from '../../../core/model/channels.ts';
 import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
 import { channelOption } from '../../session/filter-options.ts';
-import { sayNext } from '../../session/next-step.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, type Session, sayNext } from '../../session/session.ts';
 import { type ChannelLetter, readChannelLetters } from './channel-letters.ts';
 
 interface ListOptions {

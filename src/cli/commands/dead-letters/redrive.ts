@@ -11,8 +11,7 @@ import { parseRate } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import { channelOption } from '../../session/filter-options.ts';
-import { opsCommand, sayNext } from '../../session/next-step.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, opsCommand, type Session, sayNext } from '../../session/session.ts';
 import { letterCount } from './channel-letters.ts';
 
 interface DlqRedriveOptions {

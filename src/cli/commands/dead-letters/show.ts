@@ -5,8 +5,7 @@ import { remedyFor } from '../../../core/operator/views/notification-view.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { printResult } from '../../../terminal/output.ts';
 import { fields } from '../../../terminal/table.ts';
-import { notificationNotFound } from '../../session/not-found.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, notificationNotFound, onDeployment, type Session } from '../../session/session.ts';
 import { type ChannelLetter, readChannelLetters } from './channel-letters.ts';
 
 export function addDlqShow(program: Command, context: CliContext): void {

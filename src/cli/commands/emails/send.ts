@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
@@ -10,12 +12,60 @@ import { createSenderFault } from '../../../adapters/ses-v2/sender-identity.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { parseTime } from '../../../core/model/time.ts';
 import { publishEmail } from '../../../core/newsletter/lifecycle/publish.ts';
+import type { EmailFormat } from '../../../core/newsletter/model/email.ts';
 import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
 import { parseCount, parseId } from '../../../terminal/option-values.ts';
 import { printResult } from '../../../terminal/output.ts';
-import { newsletterNotFound } from '../../session/not-found.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { readPost } from './read-post.ts';
+import { unreadableFile } from '../../../terminal/unreadable-file.ts';
+import { type CliContext, newsletterNotFound, onDeployment, type Session } from '../../session/session.ts';
+
+const FORMATS: Readonly<Record<string, EmailFormat>> = {
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.html': 'html',
+  '.htm': 'html',
+  '.txt': 'text',
+};
+
+interface Post {
+  readonly subject: string;
+  readonly body: string;
+  readonly format: EmailFormat;
+}
+
+/** Reads a post: the subject is `subject:` of its front matter, or the first heading of Markdown. @throws OperatorError */
+async function readPost(path: string): Promise<Post> {
+  const format = FORMATS[extname(path).toLowerCase()];
+  if (format === undefined) throw wrong(`${path}: a post is a file .md, .html or .txt.`);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    throw wrong(unreadableFile(path, cause));
+  }
+  return parsePost(text, format, path);
+}
+
+export function parsePost(text: string, format: EmailFormat, path: string): Post {
+  const normal = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+  const [matter = '', head = ''] = /^---\n([\s\S]*?)\n---(?:\n|$)/.exec(normal) ?? [];
+  const body = normal.slice(matter.length).trim();
+  const named = /^subject:\s*(.+)$/m
+    .exec(head)?.[1]
+    ?.trim()
+    .replace(/^(["'])(.*)\1$/, '$2');
+  const heading = format === 'markdown' ? /^#\s+(.+?)\s*#*$/m.exec(body)?.[1] : undefined;
+  const subject = named ?? heading;
+  if (subject === undefined || subject === '') {
+    throw wrong(`${path} has no subject: begin the file with three lines: ---, subject: …, ---.`);
+  }
+  if (body === '') throw wrong(`${path} has no text.`);
+  return { subject, body, format };
+}
+
+function wrong(message: string): OperatorError {
+  return new OperatorError(message, EXIT_USAGE);
+}
 
 interface SendOptions {
   readonly tenant: string;

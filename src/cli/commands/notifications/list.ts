@@ -23,8 +23,7 @@ import {
   lookupFilterOf,
   periodOf,
 } from '../../session/filter-options.ts';
-import { sayNext } from '../../session/next-step.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
+import { type CliContext, onDeployment, type Session, sayNext } from '../../session/session.ts';
 
 /** States with an index of their own. The history index finds all others. */
 const INDEXED_STATES = ['due', 'dead'] as const;

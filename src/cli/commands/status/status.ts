@@ -9,10 +9,10 @@ import { CHANNELS } from '../../../core/model/channels.ts';
 import { type BreakerStatus, breakerStatus } from '../../../core/operator/views/breaker-status.ts';
 import { type LaneStatus, laneStatus } from '../../../core/operator/views/lane-status.ts';
 import { type BudgetStatus, readBudgets } from '../../../core/pacing/budget-status.ts';
+import type { SweepRecord } from '../../../core/sweep/sweep-record.ts';
+import { parseCount } from '../../../terminal/option-values.ts';
 import { ago, table } from '../../../terminal/table.ts';
-import { opsCommand } from '../../session/next-step.ts';
-import { type CliContext, onDeployment, type Session } from '../../session/session.ts';
-import { describeSweeps } from './sweeps.ts';
+import { type CliContext, onDeployment, opsCommand, type Session } from '../../session/session.ts';
 
 /** Enough sweeps to see that the schedule works. */
 const SWEEPS_SHOWN = 3;
@@ -159,4 +159,54 @@ function accountOf({ enforcement, sending, production }: BudgetStatus): string |
 function pausedOf({ paused }: BudgetStatus): string | undefined {
   const [first] = paused;
   return first && `${paused.map(({ use }) => use).join(', ')} until ${first.until}`;
+}
+
+interface SweepsOptions {
+  readonly limit: number;
+}
+
+export function addSweeps(program: Command, context: CliContext): void {
+  const command = program
+    .command('sweeps')
+    .description('list the last sweeps of the dispatcher, newest first')
+    .option('--limit <N>', 'sweeps', parseCount, 10)
+    .addHelpText(
+      'after',
+      `
+due         notifications that a sweep found due
+dispatched  notifications that the sweep queued
+skipped     notifications that the sweep left: the lane has a backlog, or SQS refused the message
+
+The list does not hold runs of the job on your own machine (batch:notification-retry).
+
+Examples:
+  npm run ops -- sweeps
+  npm run ops -- sweeps --limit 48 --json`,
+    );
+  onDeployment<SweepsOptions>(command, context, showSweeps);
+}
+
+async function showSweeps(session: Session, { limit }: SweepsOptions): Promise<number> {
+  const { deployment, dynamodb, terminal } = session;
+  const sweeps = await lastSweeps(dynamodb, deployment.tables.pipeline_state, limit);
+  if (session.json) terminal.print(`${JSON.stringify(sweeps)}\n`);
+  else if (sweeps.length === 0) terminal.say('No sweep has been recorded in the last 30 days.\n');
+  else terminal.print(describeSweeps(sweeps, session));
+  return 0;
+}
+
+function describeSweeps(sweeps: readonly SweepRecord[], { terminal, clock }: Session): string {
+  const now = clock();
+  return table<SweepRecord>(
+    [
+      { title: 'sweep', of: ({ started_at }) => `${started_at} (${ago(started_at, now)})` },
+      { title: 'seconds', of: ({ duration_ms }) => Math.round(duration_ms / 100) / 10 },
+      { title: 'due', of: ({ due }) => due },
+      { title: 'dispatched', of: ({ dispatched }) => dispatched },
+      { title: 'skipped', of: ({ skipped }) => skipped },
+      { title: 'run', of: ({ run_id, complete }) => (complete ? run_id : `${run_id}, not finished yet`) },
+    ],
+    sweeps,
+    terminal.colors,
+  );
 }

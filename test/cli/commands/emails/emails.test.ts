@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { emailAccess } from '../../../../src/adapters/deployment/email-access.ts';
-import { parsePost } from '../../../../src/cli/commands/emails/read-post.ts';
+import { parsePost } from '../../../../src/cli/commands/emails/send.ts';
 import { requestStart } from '../../../../src/core/newsletter/lifecycle/operate.ts';
 import type { Email } from '../../../../src/core/newsletter/model/email.ts';
 import { type Operations, startOperations } from '../../../support/cli/operations.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { storedInOrder } from '../../../../../src/cli/commands/members/import/stored-in-order.ts';
+import { storedInOrder } from '../../../../../src/cli/commands/members/store-members.ts';
 
 const windowsOf = async function* (...names: string[]) {
   for (const name of names) yield { name, ids: new Set(name) };

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { takePidLock } from '../../../../processes/pid-lock.ts';
-import { OperatorError } from '../../../../terminal/errors.ts';
+import { takePidLock } from '../../../processes/pid-lock.ts';
+import { OperatorError } from '../../../terminal/errors.ts';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const entry = v.object({

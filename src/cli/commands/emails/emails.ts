@@ -1,0 +1,242 @@
+import { type Command, Option } from 'commander';
+import { emailAccess, existingEmail, readEmailView } from '../../../adapters/deployment/email-access.ts';
+import { describeEmail, doneOf, isOver, summaryOf } from '../../../batch/sending-job/email-report.ts';
+import {
+  cancelEmail,
+  type OperateDeps,
+  pauseEmail,
+  resumeEmail,
+  retryEmail,
+} from '../../../core/newsletter/lifecycle/operate.ts';
+import { resolveEmail } from '../../../core/newsletter/lifecycle/resolve.ts';
+import type { Email } from '../../../core/newsletter/model/email.ts';
+import { SHOWN_STATES, type ShownState } from '../../../core/newsletter/model/recipient-state.ts';
+import { type EmailSummary, emailSummary } from '../../../core/newsletter/views/email-view.ts';
+import {
+  listRecipients,
+  type RecipientPlace,
+  type RecipientView,
+} from '../../../core/newsletter/views/list-recipients.ts';
+import { EXIT_FAILED, EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+import { parseCount, parseId } from '../../../terminal/option-values.ts';
+import { printResult } from '../../../terminal/output.ts';
+import { showProgress } from '../../../terminal/progress.ts';
+import { ago, table } from '../../../terminal/table.ts';
+import { type CliContext, onDeployment, type Session, sayNext } from '../../session/session.ts';
+
+interface ListOptions {
+  readonly tenant: string;
+  readonly limit: number;
+}
+
+export function addEmailsList(emails: Command, context: CliContext): void {
+  const command = emails
+    .command('list')
+    .requiredOption('--tenant <ID>', 'the tenant', parseId)
+    .option('--limit <N>', 'at most so many', parseCount, 20)
+    .description("list a tenant's e-mails, newest first")
+    .addHelpText('after', '\nExample:\n  npm run ops -- emails list --tenant TENANT001');
+  onDeployment<ListOptions>(command, context, list);
+}
+
+async function list(session: Session, { tenant, limit }: ListOptions): Promise<number> {
+  const access = emailAccess(session);
+  const now = session.clock();
+  const found: EmailSummary[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await access.emails.list(tenant, cursor);
+    found.push(...page.emails.map((email) => emailSummary(email, now)));
+    cursor = page.next_cursor;
+  } while (cursor !== undefined && found.length < limit);
+  const shown = found.slice(0, limit);
+  printResult(session, shown, () =>
+    shown.length === 0
+      ? `${tenant} has no e-mails.\n`
+      : table<EmailSummary>(
+          [
+            { title: 'email', of: ({ email_id }) => email_id },
+            { title: 'newsletter', of: ({ newsletter_id }) => newsletter_id },
+            { title: 'phase', of: ({ phase }) => phase },
+            { title: 'recipients', of: ({ email_count }) => email_count },
+            { title: 'segment', of: ({ segment }) => segment },
+            { title: 'published', of: ({ created_at }) => ago(created_at, now) },
+            { title: 'error', of: ({ error }) => error?.slice(0, 60) },
+          ],
+          shown,
+          session.terminal.colors,
+        ),
+  );
+  return 0;
+}
+
+const LOOK_EVERY_MS = 2_000;
+
+export function addEmailsStatus(emails: Command, context: CliContext): void {
+  const command = emails
+    .command('status')
+    .argument('<ID>', 'the email_id', parseId)
+    .option('--watch', 'follow it until it is submitted, failed or cancelled')
+    .description('show how far an e-mail is, at which rate, and whom it was not sent to')
+    .addHelpText('after', '\nWith --watch the exit code is 1 when the e-mail failed or was cancelled.');
+  onDeployment<{ readonly watch?: boolean }>(command, context, (session, { watch = false }, [id = '']) =>
+    status(session, id, watch),
+  );
+}
+
+async function status(session: Session, id: string, watch: boolean): Promise<number> {
+  const access = emailAccess(session);
+  const progress = watch ? showProgress(session) : undefined;
+  try {
+    let view = await readEmailView(id, access);
+    while (progress !== undefined && !isOver(view)) {
+      progress.update({
+        verb: view.phase,
+        done: doneOf(view),
+        total: view.counts.recipients || undefined,
+        summary: summaryOf(view),
+      });
+      await session.pause(LOOK_EVERY_MS);
+      view = await readEmailView(id, access);
+    }
+    progress?.end();
+    printResult(session, view, () => describeEmail(view, session.terminal.colors));
+    return watch && view.status !== 'submitted' ? EXIT_FAILED : 0;
+  } finally {
+    progress?.end();
+  }
+}
+
+interface RecipientsOptions {
+  readonly state?: ShownState;
+  readonly limit: number;
+  readonly addresses?: boolean;
+}
+
+const PAGE = 500;
+
+export function addEmailsRecipients(emails: Command, context: CliContext): void {
+  const command = emails
+    .command('recipients')
+    .argument('<ID>', 'the email_id', parseId)
+    .addOption(new Option('--state <STATE>', 'only those in this state').choices(SHOWN_STATES))
+    .option('--limit <N>', 'at most so many', parseCount, 100)
+    .option('--addresses', 'show addresses and names; it needs the right to decrypt them')
+    .description('list the recipients of an e-mail: state, reason, and what events told')
+    .addHelpText('after', '\nExample:\n  npm run ops -- emails recipients ID --state uncertain --addresses');
+  onDeployment<RecipientsOptions>(command, context, recipients);
+}
+
+async function recipients(
+  session: Session,
+  { state, limit, addresses = false }: RecipientsOptions,
+  [email_id = '']: readonly string[],
+): Promise<number> {
+  const access = emailAccess(session);
+  await existingEmail(email_id, access);
+  const found: RecipientView[] = [];
+  let from: RecipientPlace | undefined;
+  do {
+    const request = { email_id, limit: Math.min(limit, PAGE), identities: addresses };
+    const page = await listRecipients({ ...request, ...(state && { state }), ...(from && { from }) }, access);
+    found.push(...page.recipients);
+    from = page.next && { batch_id: page.next.batch_id, chunk: page.next.chunk };
+  } while (from !== undefined && found.length < limit);
+  const shown = found.slice(0, limit);
+  printResult(session, shown, () =>
+    shown.length === 0
+      ? 'No recipients.\n'
+      : table<RecipientView>(
+          [
+            { title: 'member', of: ({ member_id }) => member_id },
+            ...(addresses ? [{ title: 'address', of: ({ member_email }: RecipientView) => member_email }] : []),
+            { title: 'state', of: (one) => one.state },
+            { title: 'reason', of: ({ reason }) => reason },
+            { title: 'batch', of: ({ batch_id }) => batch_id },
+            { title: 'processed', of: ({ processed_at }) => processed_at },
+            { title: 'events', of: ({ events }) => events.join(', ') || undefined },
+          ],
+          shown,
+          session.terminal.colors,
+        ),
+  );
+  return 0;
+}
+
+interface Decision {
+  readonly name: string;
+  readonly what: string;
+  readonly run: (email_id: string, deps: OperateDeps) => Promise<Email>;
+}
+
+const DECISIONS: readonly Decision[] = [
+  { name: 'retry', what: 'send what a failed e-mail has not submitted', run: retryEmail },
+  { name: 'pause', what: 'stop giving out batches; those in progress stop within seconds', run: pauseEmail },
+  { name: 'resume', what: 'go on with a paused e-mail', run: resumeEmail },
+  { name: 'cancel', what: 'end an e-mail: nobody gets it who has not been sent to yet', run: cancelEmail },
+];
+
+interface ResolveOptions {
+  readonly resend?: boolean;
+  readonly leave?: boolean;
+}
+
+/** An operator's decisions about an e-mail. */
+export function addEmailsDecisions(emails: Command, context: CliContext): void {
+  for (const { name, what, run } of DECISIONS) {
+    const command = emails.command(name).argument('<ID>', 'the email_id', parseId).description(what);
+    onDeployment(command, context, async (session, _, [id = '']) => {
+      const access = emailAccess(session);
+      await existingEmail(id, access);
+      const { email_id, status, paused } = await run(id, access);
+      printResult(
+        session,
+        { email_id, status, paused },
+        () => `${email_id} is ${status}${paused ? ', and paused' : ''}.\n`,
+      );
+      if (paused) sayNext('Go on with it', `emails resume ${email_id}`, session);
+      return 0;
+    });
+  }
+  const command = emails
+    .command('resolve')
+    .argument('<ID>', 'the email_id', parseId)
+    .addOption(
+      new Option(
+        '--resend',
+        'send to them again, at the risk of a second mail; SES may still tell of the last: they wait',
+      ).conflicts('leave'),
+    )
+    .addOption(new Option('--leave', 'leave it at that'))
+    .description('decide about uncertain recipients, of whom nobody knows whether they got the mail');
+  onDeployment<ResolveOptions>(command, context, resolve);
+}
+
+async function resolve(
+  session: Session,
+  { resend = false, leave = false }: ResolveOptions,
+  [id = '']: readonly string[],
+): Promise<number> {
+  if (resend === leave) throw new OperatorError('Say what to do: --resend or --leave.', EXIT_USAGE);
+  const access = emailAccess(session);
+  await existingEmail(id, access);
+  const { email, ...reached } = await resolveEmail(id, resend ? 'resend' : 'leave', access);
+  const { email_id, status } = email;
+  const { resolved, busy, continued, waiting, waiting_until } = reached;
+  printResult(session, { email_id, status, ...reached }, () => {
+    const toSend = status === 'failed' ? 'are to be sent again' : 'are sent again';
+    const done = resend ? toSend : 'are left as they are';
+    return `${[
+      `${resolved} uncertain recipients ${done}. ${email_id} is ${status}.`,
+      ...(resend && status === 'failed' ? [`Send what is missing: emails retry ${email_id}`] : []),
+      ...(continued ? ['There are more: the functions go on with the decision.'] : []),
+      ...(busy > 0
+        ? [`Batches that are being sent just now: ${busy}. Resolve the email again when they are done.`]
+        : []),
+      ...(waiting > 0
+        ? [`Recipients of whom SES's events may still tell: ${waiting}. Resolve the email again at ${waiting_until}.`]
+        : []),
+    ].join('\n')}\n`;
+  });
+  return 0;
+}

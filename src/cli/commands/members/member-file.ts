@@ -1,0 +1,219 @@
+import { CsvError, parse } from 'csv-parse/sync';
+import { memberEntries } from '../../../adapters/api/newsletter-schemas.ts';
+import { EXIT_USAGE, OperatorError } from '../../../terminal/errors.ts';
+
+/** What is wrong with a line. It quotes nothing of the line, which is about a person. */
+export interface LineFault {
+  readonly line: number;
+  /** Empty for the whole line. */
+  readonly column: string;
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** A line as it was read: the member's fields, or what is wrong. */
+export type LineRecord = { readonly line: number; readonly fields: unknown } | LineFault;
+
+function faultOf(line: number, rule: string, message: string): LineFault {
+  return { line, column: '', rule, message };
+}
+
+type FileFormat = 'csv' | 'jsonl';
+
+/** Lines that are read, stored and committed together. */
+const WINDOW = 200;
+
+/** The formats by the end of the file's name. @throws OperatorError */
+export function formatOf(path: string): FileFormat {
+  if (/\.csv$/i.test(path)) return 'csv';
+  if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl';
+  throw new OperatorError(`${path} must end in .csv or .jsonl, which says how it is read.`, EXIT_USAGE);
+}
+
+/**
+ * Reads a file window by window; empty lines are left out.
+ * @param after lines up to this number were imported before
+ */
+export async function* readRecords(
+  bytes: AsyncIterable<Uint8Array>,
+  format: FileFormat,
+  after = 0,
+): AsyncGenerator<readonly LineRecord[]> {
+  let parse = format === 'jsonl' ? parseJson : undefined;
+  let window: Line[] = [];
+  for await (const line of readLines(bytes)) {
+    if (parse === undefined) {
+      if (/[\uFFFD\0]/.test(line.text)) {
+        throw new OperatorError('The file is not UTF-8: save it as CSV in UTF-8.', EXIT_USAGE);
+      }
+      parse = createCsvParser(line);
+      continue;
+    }
+    if (line.number === 1 && line.text.trimStart().startsWith('[')) {
+      throw new OperatorError('The file is one JSON list: JSONL has one object per line.', EXIT_USAGE);
+    }
+    if (line.number <= after || (line.text.trim() === '' && !line.tooLong)) continue;
+    window.push(line);
+    if (window.length < WINDOW) continue;
+    yield recordsOf(window, parse);
+    window = [];
+  }
+  if (parse === undefined) throw new OperatorError('The file is empty: line 1 must name the columns.', EXIT_USAGE);
+  if (window.length > 0) yield recordsOf(window, parse);
+}
+
+function recordsOf(lines: readonly Line[], parse: (lines: readonly Line[]) => LineRecord[]): LineRecord[] {
+  const faults = new Map<number, LineRecord>();
+  for (const { number, text, tooLong } of lines) {
+    if (tooLong) faults.set(number, faultOf(number, 'max_length', `must have at most ${MAX_LINE} characters`));
+    // The decoder puts this character in place of bytes that are not UTF-8.
+    else if (text.includes('\uFFFD')) faults.set(number, faultOf(number, 'utf8', 'must be UTF-8'));
+  }
+  const parsed = parse(lines.filter(({ number }) => !faults.has(number))).values();
+  return lines.flatMap(({ number }) => faults.get(number) ?? parsed.next().value ?? []);
+}
+
+function parseJson(lines: readonly Line[]): LineRecord[] {
+  return lines.map(({ number, text }) => {
+    const fields = jsonOf(text);
+    const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
+    return isObject ? { line: number, fields } : faultOf(number, 'json', 'must be a JSON object');
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const COLUMNS = Object.keys(memberEntries);
+/** Columns with several values in one cell, separated by semicolons. */
+const LISTS: ReadonlySet<string> = new Set(['labels', 'newsletters']);
+
+/**
+ * Reads the header, and returns what reads the lines below it. Each line is one member: no value of a member has line
+ * breaks, so a quote that is not closed spoils its own line only.
+ * @throws OperatorError when the header has unknown, repeated or missing columns
+ */
+function createCsvParser(header: Line): (lines: readonly Line[]) => LineRecord[] {
+  const delimiter = delimiterOf(header.text);
+  const [columns = []] = parseAll(header.text, delimiter) ?? [];
+  const names = columns.map((name) => name.trim().toLowerCase());
+  checkHeader(names);
+
+  const toRecord = ({ number }: Line, cells: readonly string[]): LineRecord => {
+    if (cells.length !== names.length) {
+      const count = (n: number, thing: string) => `${n} ${thing}${n === 1 ? '' : 's'}`;
+      const message = `has ${count(cells.length, 'value')}; the header has ${count(names.length, 'column')}`;
+      return faultOf(number, 'columns', message);
+    }
+    const fields = names.flatMap((name, i) => {
+      const cell = cells[i]?.trim() ?? '';
+      if (cell === '') return [];
+      return [
+        [
+          name,
+          LISTS.has(name)
+            ? cell
+                .split(';')
+                .map((one) => one.trim())
+                .filter(Boolean)
+            : cell,
+        ],
+      ];
+    });
+    return { line: number, fields: Object.fromEntries(fields) };
+  };
+
+  const parseOne = (line: Line): LineRecord => {
+    const [cells] = parseAll(line.text, delimiter) ?? [];
+    return cells
+      ? toRecord(line, cells)
+      : faultOf(line.number, 'quotes', 'has a quote that is not closed or not doubled');
+  };
+
+  return (lines) => {
+    const rows = parseAll(lines.map(({ text }) => text).join('\n'), delimiter);
+    // Only quotes can make other numbers of rows and lines: then each line is read alone.
+    if (rows?.length !== lines.length) return lines.map(parseOne);
+    return lines.map((line, i) => toRecord(line, rows[i] ?? []));
+  };
+}
+
+/** Undefined when quotes are wrong. */
+function parseAll(text: string, delimiter: string): string[][] | undefined {
+  try {
+    return parse(text, { delimiter, relax_column_count: true, record_delimiter: '\n' });
+  } catch (error) {
+    if (error instanceof CsvError) return undefined;
+    throw error;
+  }
+}
+
+/** Spreadsheets of many countries separate by semicolons, some by tabs. */
+function delimiterOf(header: string): string {
+  const count = (delimiter: string) => header.split(delimiter).length;
+  return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
+}
+
+function checkHeader(names: readonly string[]): void {
+  const known = `the columns are ${COLUMNS.join(', ')}`;
+  // A person's address is not quoted.
+  if (names.some((name) => name.includes('@'))) {
+    throw new OperatorError(
+      `Line 1 has an address, so it is no header: add a line above that names the columns; ${known}.`,
+      EXIT_USAGE,
+    );
+  }
+  const unknown = names.filter((name) => !COLUMNS.includes(name));
+  if (unknown.length > 0) {
+    throw new OperatorError(`Line 1 names unknown columns (${unknown.join(', ')}): ${known}.`, EXIT_USAGE);
+  }
+  const repeated = names.find((name, i) => names.indexOf(name) !== i);
+  if (repeated !== undefined)
+    throw new OperatorError(`Line 1 names the column ${repeated} twice: each has its place once.`, EXIT_USAGE);
+  if (!names.includes('email')) throw new OperatorError(`Line 1 lacks the column email: ${known}.`, EXIT_USAGE);
+}
+
+/** Longest line in characters. A member with 100 labels and 50 newsletters needs 15,000. */
+const MAX_LINE = 65_536;
+
+interface Line {
+  /** From 1, as editors count. */
+  readonly number: number;
+  /** Without its end. At most the beginning of a line that is too long. */
+  readonly text: string;
+  readonly tooLong: boolean;
+}
+
+/** The lines of a file in UTF-8, with or without a byte order mark. Memory is bounded by the longest line allowed. */
+async function* readLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
+  const decoder = new TextDecoder();
+  let number = 0;
+  let open = '';
+  let tooLong = false;
+  const toLine = (): Line => {
+    number += 1;
+    const line = { number, text: open.endsWith('\r') ? open.slice(0, -1) : open, tooLong };
+    open = '';
+    tooLong = false;
+    return line;
+  };
+  const add = (text: string) => {
+    tooLong ||= open.length + text.length > MAX_LINE;
+    open = tooLong ? open.slice(0, 100) : open + text;
+  };
+  for await (const chunk of bytes) {
+    const [first = '', ...rest] = decoder.decode(chunk, { stream: true }).split('\n');
+    add(first);
+    for (const text of rest) {
+      yield toLine();
+      add(text);
+    }
+  }
+  add(decoder.decode());
+  if (open !== '' || tooLong) yield toLine();
+}
