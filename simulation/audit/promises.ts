@@ -82,7 +82,7 @@ export function died(memory: Memory, by: string): Memory {
 const TRIES_OF_BOTH = 6 + 5;
 
 export function refused(memory: Memory, by: string, port: string): Memory {
-  if (!/^(records\.put|rows\.settle)/.test(port)) return memory;
+  if (!/^(records\.(put|replace)|rows\.settle)/.test(port)) return memory;
   return { ...memory, refused: { ...memory.refused, [by]: (memory.refused[by] ?? 0) + 1 } };
 }
 

@@ -36,6 +36,10 @@ export const SCOPES: Readonly<Record<string, NamedScope>> = {
     feedback: { kind: 'delivered' },
   },
   bounced: { about: 'two workers, and the event of a bounce', workers: 2, tells: 1, feedback: BOUNCE },
+  contradicted: {
+    about: 'an accepted attempt, and the events of a bounce and of a complaint',
+    ...{ workers: 1, feedbacks: [BOUNCE, { kind: 'complained' } as const], reports: 2, everyday: 0 },
+  },
   poisonous: {
     about: 'a message that kills each worker that sends it, in a batch with another',
     ...{ workers: 3, given: [{ ...ONE, poison: true }, ONE], batch: 2, everyday: 0 },

@@ -95,8 +95,8 @@ function deliverDeps(
   return {
     rows,
     records: {
-      put: (record) => plain(() => tables.records.put(record)),
       putIfAbsent: (record) => plain(() => tables.records.putIfAbsent(record)),
+      replace: (record, read) => plain(() => tables.records.replace(record, read)),
       find: (log_id, attempt) => plain(() => tables.records.find(log_id, attempt)),
     },
     contents: {

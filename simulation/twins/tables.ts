@@ -111,10 +111,13 @@ export class Tables {
   };
 
   readonly records: RecordStore = {
-    put: async (record) => this.#record(record),
     putIfAbsent: async (record) => {
       const there = this.#records.get(rowOf(record.original_log_id));
       if (there?.retry_attempt === record.retry_attempt) return false;
+      this.#record(record);
+      return true;
+    },
+    replace: async (record) => {
       this.#record(record);
       return true;
     },

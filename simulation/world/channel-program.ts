@@ -103,7 +103,7 @@ function instance({ pacing, breakers, gathering }: Composition, env: Env) {
   const paced = pacing && pacedGate(pacing, inner, rows, env);
   const ports: Outcomes = {
     rows,
-    records: portOf<RecordStore>(env, 'records', 'put', 'putIfAbsent', 'find'),
+    records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
     sender: { send: ({ log_id, attempt, content }) => env.call('provider.send', log_id, attempt, content.recipient) },
   };
   return createHandler(

@@ -155,7 +155,7 @@ const WORDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   'eventRows.change': (args) => `changes ${rowOf(args)}${stateOf(args[1])}`,
   'operatorRows.read': ([log_id]) => `reads ${log_id}`,
   'operatorRows.change': (args) => `changes ${rowOf(args)}${stateOf(args[1])}`,
-  'records.put': (args) => `writes ${recordOf(args)}`,
+  'records.replace': (args) => `replaces ${recordOf(args)}`,
   'records.putIfAbsent': (args) => `writes, if there is none, ${recordOf(args)}`,
   'records.find': ([log_id, attempt]) => `looks for the record of attempt ${attempt} of ${log_id}`,
   'contents.read': (args) => `reads the content of ${rowOf(args)}`,

@@ -220,7 +220,8 @@ export class Ground {
   }
 
   #watch(by: string, port: string, args: readonly unknown[], before: ReadonlyMap<string, promises.Stored>): void {
-    if (/^records\.put/.test(port)) this.#judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
+    if (/^records\.(put|replace)/.test(port))
+      this.#judge(promises.recorded(this.state.memory, args[0] as promises.Stored, by));
     for (const [log_id, row] of this.tables.log) {
       const was = before.get(log_id);
       if (was === row) continue;

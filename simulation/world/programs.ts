@@ -96,7 +96,7 @@ export function teller(event: DeliveryEvent): Program {
     const { clock, random } = env;
     const deps = {
       rows: portOf<EventRows>(env, 'eventRows', 'read', 'change'),
-      records: portOf<RecordStore>(env, 'records', 'put', 'putIfAbsent', 'find'),
+      records: portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find'),
       retries: portOf<RetryQueue>(env, 'retries', 'send'),
       ...{ policy, clock, random },
     };
@@ -137,7 +137,7 @@ export function producer(log_id: string, request: string): Program {
         },
         {
           store: portOf<IntakeStore>(env, 'intake', 'reserve', 'find', 'advance', 'putRow', 'findRow'),
-          records: portOf<RecordStore>(env, 'records', 'put'),
+          records: portOf<RecordStore>(env, 'records', 'putIfAbsent'),
           shards: async () => SHARDS,
           newId: () => request,
           ...{ policy, clock: env.clock },
@@ -157,7 +157,7 @@ export function operator(command: 'cancel' | 'retry', log_id: string, run_id: st
     const { clock } = env;
     const rows = portOf<RowStore>(env, 'operatorRows', 'read', 'change');
     if (command === 'retry') return retryNow([log_id], run_id, { rows, send: send(env), policy, clock });
-    const records = portOf<RecordStore>(env, 'records', 'put', 'putIfAbsent', 'find');
+    const records = portOf<RecordStore>(env, 'records', 'putIfAbsent', 'replace', 'find');
     return cancel([log_id], run_id, { rows, records, clock });
   };
 }

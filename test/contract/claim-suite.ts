@@ -177,20 +177,43 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(await store().rows.change(read, { set: { error_message: 'in time' } })).toBe(true);
   });
 
-  it('keeps one retry record however often it is put', async () => {
-    const row = fresh();
-    const record = recordOf(row, 2);
-    await Promise.all([store().records.put(record), store().records.put(record)]);
-    expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
-    expect(await store().records.find(row.log_id, 3)).toBeUndefined();
-  });
-
   it('puts a record if its attempt has none, and leaves one that is there as it is', async () => {
     const row = fresh();
     const record = recordOf(row, 2);
     expect(await store().records.putIfAbsent(record)).toBe(true);
     expect(await store().records.putIfAbsent({ ...record, retry_status: 'SUCCESS' })).toBe(false);
     expect(await store().records.find(row.log_id, 2)).toMatchObject(record);
+    expect(await store().records.find(row.log_id, 3)).toBeUndefined();
+  });
+
+  it('replaces a record by another one, whole', async () => {
+    const record = { ...recordOf(fresh(), 2), error_type: 'UNKNOWN' } as const;
+    const { error_type: _, ...delivered } = { ...record, retry_status: 'SUCCESS', evidence: 'delivered' } as const;
+    await store().records.putIfAbsent(record);
+    expect(await store().records.replace(delivered, record)).toBe(true);
+    const stored = await store().records.find(record.original_log_id, 2);
+    expect(stored).toMatchObject(delivered);
+    expect(stored).not.toHaveProperty('error_type');
+  });
+
+  it.each([
+    ['evidence', 'seen'],
+    ['claim_id', 'theirs'],
+    ['retry_at', at(1).toISOString()],
+  ])('replaces no record whose %s is another one than was read', async (name, value) => {
+    const record = { ...recordOf(fresh(), 2), claim_id: 'mine' };
+    await store().records.putIfAbsent({ ...record, [name]: value });
+    expect(await store().records.replace({ ...record, evidence: 'bounced' }, record)).toBe(false);
+    expect(await store().records.find(record.original_log_id, 2)).toMatchObject({ [name]: value });
+  });
+
+  it('replaces no record that is gone, and takes its own replacement for one when the call is repeated', async () => {
+    const record = recordOf(fresh(), 2);
+    const seen = { ...record, evidence: 'seen' } as const;
+    expect(await store().records.replace(seen, record)).toBe(false);
+    await store().records.putIfAbsent(record);
+    expect(await store().records.replace(seen, record)).toBe(true);
+    expect(await store().records.replace(seen, record)).toBe(true);
   });
 
   it('takes its own record for put when the call is repeated', async () => {

@@ -52,7 +52,7 @@ function suite(store: () => Store): void {
     const { log_id } = await put({ ...uncertainRow(), last_attempt: 2 });
     const { rows, records } = store();
     const ids = { retry_log_id: `${log_id}#2`, original_log_id: log_id };
-    await records.put({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...ids, next_retry_at: at(9).toISOString() });
+    await records.putIfAbsent({ ...recordOf(2, 'NETWORK_TIMEOUT'), ...ids, next_retry_at: at(9).toISOString() });
     const deps = {
       rows,
       records,

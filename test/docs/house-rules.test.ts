@@ -8,7 +8,7 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'source files': 1_046,
-  'lines without simulation/': 70_473,
+  'lines without simulation/': 70_529,
   'files that functions/send-webhook loads': 138,
   'files that functions/console-api loads': 205,
 };

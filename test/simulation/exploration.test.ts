@@ -37,6 +37,7 @@ describe('the two engines', () => {
 
 describe('stories that broke a promise once', () => {
   const twice = 'worker of n1/sweep-1/1';
+  const event = 'event of attempt 1 of n1';
   it.each([
     [
       'dead',
@@ -70,6 +71,30 @@ describe('stories that broke a promise once', () => {
         `${twice} (receive 2) sends attempt 1 of n1`,
         `${twice} (receive 2) writes, if there is none, the record of attempt 1 of n1: FAILED`,
         `${twice} (receive 2) settles n1 as FAILED for 10:30:00`,
+      ],
+    ],
+    [
+      'contradicted',
+      'a record that the event of a bounce writes late does not outlive the complaint that came after it',
+      [
+        'a worker receives n1/sweep-1/1',
+        `${twice} claims n1`,
+        `${twice} reads the content of n1`,
+        `${twice} sends attempt 1 of n1`,
+        `${twice} writes, if there is none, the record of attempt 1 of n1: SUCCESS`,
+        `${twice} settles n1 as SUCCESS`,
+        'the provider reports attempt 1 of n1: failed INVALID_RECIPIENT',
+        `${event} reads n1`,
+        `${event} looks for the record of attempt 1 of n1`,
+        `${event} queues n1 for in 1 s`,
+        `${event} changes n1 as RETRY for 10:30:00`,
+        `${event} dies while it replaces the record of attempt 1 of n1: FAILED`,
+        'the provider reports attempt 1 of n1: complained',
+        `${event} (time 2) reads n1`,
+        `${event} (time 2) looks for the record of attempt 1 of n1`,
+        `${event} (time 2) changes n1 as SUCCESS`,
+        `${event} (time 2) replaces the record of attempt 1 of n1: SUCCESS`,
+        `late: ${event} replaces the record of attempt 1 of n1: FAILED`,
       ],
     ],
   ])('%s: %s', async (scope, _, story) => {

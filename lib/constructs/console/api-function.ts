@@ -68,7 +68,7 @@ export function consoleApiFunction(
         [WORK_INDEX, HISTORY_INDEX, NOTIFICATION_INDEX].map((index) => `${tables.log.tableArn}/index/${index}`),
       ),
       allow(['dynamodb:GetItem', 'dynamodb:BatchGetItem'], [tables.content.tableArn]),
-      allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
+      allow(['dynamodb:Query', 'dynamodb:GetItem', 'dynamodb:PartiQLInsert'], [tables.retryLog.tableArn]),
       // Breakers, budgets and sweeps are read; only bulk operations are written.
       allow(['dynamodb:Query', 'dynamodb:GetItem'], [tables.pipelineState.tableArn]),
       useOperations(tables.pipelineState, [OPERATION_KIND]),

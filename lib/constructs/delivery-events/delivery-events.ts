@@ -119,7 +119,7 @@ export class DeliveryEvents extends Construct {
       } satisfies DeliveryEventsEnv,
       permissions: [
         allow(['dynamodb:BatchGetItem', 'dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem'], [tables.log.tableArn]),
-        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem'], [tables.retryLog.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
         useTableKey(encryption.dataKey),
         // A bounced notification's next attempt is queued at once, if it is near.
         allow(['sqs:SendMessage'], [channels.email.express.queueArn, channels.email.standard.queueArn]),

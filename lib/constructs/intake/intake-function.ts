@@ -35,7 +35,10 @@ export function intakeFunction(
         [tables.log.tableArn],
       ),
       allow(['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'], [tables.content.tableArn]),
-      allow(['dynamodb:BatchWriteItem', 'dynamodb:Query'], [tables.retryLog.tableArn]),
+      allow(
+        ['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem', 'dynamodb:Query'],
+        [tables.retryLog.tableArn],
+      ),
       countRequests(tables.pipelineState),
       useShards(tables.pipelineState),
       useTableKey(encryption.dataKey),

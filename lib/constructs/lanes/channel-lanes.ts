@@ -127,7 +127,7 @@ export class ChannelLanes extends Construct {
         // Claim and settle are conditional PartiQL updates in batches.
         allow(['dynamodb:PartiQLUpdate', 'dynamodb:UpdateItem', 'dynamodb:BatchGetItem'], [tables.log.tableArn]),
         allow(['dynamodb:BatchGetItem', 'dynamodb:GetItem'], [tables.content.tableArn]),
-        allow(['dynamodb:BatchWriteItem', 'dynamodb:GetItem', 'dynamodb:PartiQLInsert'], [tables.retryLog.tableArn]),
+        allow(['dynamodb:GetItem', 'dynamodb:PartiQLInsert', 'dynamodb:PutItem'], [tables.retryLog.tableArn]),
         // A successor on the fallback channel: its content and its row (src/core/delivery/failover.ts).
         allow(['dynamodb:PutItem'], [tables.log.tableArn, tables.content.tableArn]),
         useBreakersAndBudgets(tables.pipelineState),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
-import { isStored, retryLogId } from '../../core/delivery/retry-record.ts';
+import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
@@ -99,12 +99,15 @@ export class MemoryTables implements IndexStore {
   };
 
   readonly records: RecordStore = {
-    put: async (record) => {
-      this.retryLog.set(record.retry_log_id, record);
-    },
     putIfAbsent: async (record) => {
       const stored = this.retryLog.get(record.retry_log_id);
       if (stored !== undefined) return isStored(record, stored);
+      this.retryLog.set(record.retry_log_id, record);
+      return true;
+    },
+    replace: async (record, read) => {
+      const stored = this.retryLog.get(record.retry_log_id);
+      if (stored === undefined || !isSame({ ...stored }, { ...read }, RECORD_GUARD)) return isStored(record, stored);
       this.retryLog.set(record.retry_log_id, record);
       return true;
     },

@@ -2,7 +2,7 @@ import { CANCELLATION } from '../delivery/policy/cancellation.ts';
 import type { Random } from '../delivery/policy/random.ts';
 import { CHANGE_TRIES, type RecordStore, type RetryQueue } from '../delivery/ports.ts';
 import { owedRecord } from '../delivery/repair-record.ts';
-import type { NotificationRow } from '../model/notification.ts';
+import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { followUp, MAX_DELAY_MS, randomToken, withToken } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { RowChange } from '../model/row-change.ts';
@@ -43,8 +43,8 @@ export interface DeliveryEventReport {
 }
 
 /**
- * Applies one delivery event: the record first, then the row. A worker that dies in between has written a true
- * record, and the event comes back for the row.
+ * Applies one delivery event: the row first, whose evidence only grows, then the record in place of the one that was read.
+ * A weaker event that writes its record late finds another one there; a worker that dies in between gets the event back.
  * @throws the error of the storage, or Error when others keep changing the row: the event has to come back
  */
 export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEventDeps): Promise<DeliveryEventReport> {
@@ -63,15 +63,16 @@ export async function applyDeliveryEvent(event: DeliveryEvent, deps: DeliveryEve
     const now = deps.clock();
     const plan = planDeliveryEvent(event, subject, { now, policy: deps.policy, random: deps.random });
     if (plan.do === 'ignore') return { ...report, tenant_id, outcome: plan.do, because: plan.because };
-    if (plan.record !== undefined) await deps.records.put(plan.record);
+    const { record } = plan;
+    // A row that rests on an attempt has its record.
+    if (record && !subject.stored && !(await deps.records.putIfAbsent(record))) continue;
     // Before the row is settled: once it is SUCCESS, no event of it comes here again.
     if (plan.do === 'reconcile') await withdrawSuccessor(subject.row, deps);
     // Before the row says that a message waits for it: a repeated event finds its mark there, and queues none.
-    const queued = plan.due === undefined ? {} : await queue(subject.row, plan.due, plan.record?.run_id ?? '', deps);
-    const planned = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
-    // Where only the record changes, too, the row says whether another event came in between, whose record it may be.
-    const change = planned ?? (plan.record === undefined ? undefined : { set: {} });
+    const queued = plan.due === undefined ? {} : await queue(subject.row, plan.due, record?.run_id ?? '', deps);
+    const change = 'requeue_error' in queued ? unqueued(plan.change) : plan.change;
     if (change !== undefined && !(await deps.rows.change(subject.row, change))) continue;
+    if (record && subject.stored && !(await deps.records.replace(record, subject.stored))) continue;
     const again_at = plan.again_at === undefined ? undefined : epochMs(plan.again_at) - now.getTime();
     return {
       ...report,
@@ -101,15 +102,14 @@ async function withdrawSuccessor({ successor_log_id }: NotificationRow, { rows, 
 async function read(
   { log_id, attempt }: DeliveryEvent,
   { rows, records }: DeliveryEventDeps,
-): Promise<EventSubject | undefined> {
+): Promise<(EventSubject & { readonly stored?: RetryRecord }) | undefined> {
   const row = await rows.read(log_id);
   if (row === undefined) return undefined;
-  // After the row: another event may come in between, and its change of the row stops this one's; its record does not.
-  const found = await records.find(log_id, attempt);
+  const stored = await records.find(log_id, attempt);
   const owed = owedRecord(row);
-  const record = found ?? (owed?.retry_attempt === attempt ? owed : undefined);
+  const record = stored ?? (owed?.retry_attempt === attempt ? owed : undefined);
   const newest = attempt === row.last_attempt ? record : ((await records.find(log_id, row.last_attempt)) ?? owed);
-  return { row, ...(record && { record }), ...(newest && { newest }) };
+  return { row, ...(stored && { stored }), ...(record && { record }), ...(newest && { newest }) };
 }
 
 /**

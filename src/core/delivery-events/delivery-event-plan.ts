@@ -4,7 +4,7 @@ import { errorDetails } from '../delivery/policy/error-details.ts';
 import { resultOf } from '../delivery/recorded-attempt.ts';
 import { ROW_TEXT } from '../delivery/settlement.ts';
 import { judge } from '../delivery/verdict.ts';
-import { arrived, withEvidence } from '../model/delivery-by-attempt.ts';
+import { arrived, type DeliveryByAttempt, withEvidence } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import { queuedFor } from '../model/queue-message.ts';
@@ -77,20 +77,19 @@ type Arrival = Exclude<Feedback['kind'], 'failed' | 'unclear'>;
 
 function planArrival(event: DeliveryEvent, kind: Arrival, subject: EventSubject, { now }: EventContext): EventPlan {
   const { row, record } = subject;
-  const known = row.delivery_by_attempt;
-  const evidence = withEvidence(known, event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
+  const evidence = withEvidence(knownOf(event, subject), event.attempt, kind === 'delivered' ? 'delivered' : 'seen');
+  const history = recordAsShown(event, returned(row), { ...subject, evidence });
   if (kind === 'delivered' && evidence[event.attempt] === 'bounced') {
-    if (record?.retry_status !== 'SUCCESS') return { do: 'ignore', because: 'the attempt came back after that' };
-    return { do: 'note', record: failedRecord(event, returned(row), subject) };
+    if (history.record === undefined) return { do: 'ignore', because: 'the attempt came back after that' };
+    return { do: 'note', ...history };
   }
   const marks: Partial<NotificationRow> = {
-    ...(evidence !== known && { delivery_by_attempt: evidence }),
+    ...(evidence[event.attempt] !== row.delivery_by_attempt?.[event.attempt] && { delivery_by_attempt: evidence }),
     ...earliest(row, 'delivered_at', event.at),
     ...(kind === 'opened' && earliest(row, 'opened_at', event.at)),
     ...(kind === 'complained' && { ...earliest(row, 'complained_at', event.at), suppressed: true }),
   };
   const marked = Object.keys(marks).length > 0 && { change: { set: marks } };
-  const history = record?.retry_status === 'SUCCESS' ? {} : { record: deliveredRecord(event, subject) };
   if (row.send_status === 'SUCCESS') return { do: 'note', ...history, ...marked };
   const attempt = underway(row, now);
   if (attempt === 'live') return { do: 'note', ...marked, again_at: row.claim_until ?? now.toISOString() };
@@ -129,9 +128,10 @@ function planFailure(
   { now, ...rules }: EventContext,
 ): EventPlan {
   const { row, newest } = subject;
-  const known = row.delivery_by_attempt ?? {};
+  const known = knownOf(event, subject);
   const evidence = withEvidence(known, event.attempt, final ? 'bounced' : 'soft_bounced');
-  if (evidence === known) return { do: 'note', ...recordAsShown(event, answer, subject) };
+  const shown = { ...subject, evidence };
+  if (evidence === known) return { do: 'note', ...(subject.record && recordAsShown(event, answer, shown)) };
   const isNewest = event.attempt === row.last_attempt;
   const attempt = underway(row, now);
   if (isNewest && attempt === 'live') return { do: 'note', again_at: row.claim_until ?? now.toISOString() };
@@ -151,7 +151,7 @@ function planFailure(
   const restsOnThisAttempt = row.send_status === 'SUCCESS' || (isNewest && open);
   if (verdict.status === 'SUCCESS' || refused.ok || arrived(evidence) || !restsOnThisAttempt) {
     const remove = arrived(evidence) ? [] : present(row, ['delivered_at']);
-    return { do: 'note', record: failedRecord(event, answer, subject), change: { set: marks, remove } };
+    return { do: 'note', record: failedRecord(event, answer, ofAttempt(event, shown)), change: { set: marks, remove } };
   }
   const due = verdict.status === 'RETRY' ? verdict.next_retry_at : now.toISOString();
   const change: RowChange = {
@@ -189,22 +189,38 @@ function planFailure(
   };
   return {
     do: 'fail',
-    record: failedRecord(event, answer, subject, isNewest ? verdict : undefined),
+    record: failedRecord(event, answer, ofAttempt(event, shown), isNewest ? verdict : undefined),
     due,
     change: { ...change, set: { ...change.set, ...errorDetails(withChange(row, change), failure) } },
   };
 }
 
+interface ShownSubject extends EventSubject {
+  readonly evidence: DeliveryByAttempt;
+}
+
 /**
- * The attempt's record where it contradicts what the row knows. Of two events at the same moment, the one whose change of
- * the row comes second may have written its record over the other's: it decides anew, and finds its own record.
+ * The attempt's record where it is not as the evidence has it. Whoever raised the evidence before may have died between
+ * the row and the record, or may write it yet: once a mail has come back, the record must name the evidence, so that it
+ * is another one than such a write replaces. Without that its status is enough, and an arrival costs no write of it.
  */
-function recordAsShown(event: DeliveryEvent, answer: Answer, subject: EventSubject): { readonly record?: RetryRecord } {
+function recordAsShown(event: DeliveryEvent, answer: Answer, subject: ShownSubject): { readonly record?: RetryRecord } {
   const { row, record } = subject;
-  const shown = row.delivery_by_attempt?.[event.attempt];
-  const expected = shown === 'delivered' || shown === 'seen' ? 'SUCCESS' : 'FAILED';
-  if (record === undefined || record.retry_status === expected) return {};
-  return { record: expected === 'SUCCESS' ? deliveredRecord(event, subject) : failedRecord(event, answer, subject) };
+  const shown = ofAttempt(event, subject);
+  const isArrived = arrived({ [event.attempt]: shown.evidence });
+  const isSaid = record?.retry_status === (isArrived ? 'SUCCESS' : 'FAILED');
+  if (isSaid && (row.bounced_at === undefined || record.evidence === shown.evidence)) return {};
+  return { record: isArrived ? deliveredRecord(event, shown) : failedRecord(event, answer, shown) };
+}
+
+/** What is known of the notification's attempts: the record of one that had none is written before its row. */
+function knownOf({ attempt }: DeliveryEvent, { row, record }: EventSubject): DeliveryByAttempt {
+  const known = row.delivery_by_attempt ?? {};
+  return record?.evidence === undefined ? known : withEvidence(known, attempt, record.evidence);
+}
+
+function ofAttempt({ attempt }: DeliveryEvent, { evidence, ...subject }: ShownSubject) {
+  return { ...subject, evidence: evidence[attempt] ?? 'seen' };
 }
 
 /** What the row says of a message that came back, where its event is another one. */

@@ -1,6 +1,7 @@
 import { retryLogId } from '../delivery/retry-record.ts';
 import type { Refused } from '../delivery/sender.ts';
 import type { Verdict } from '../delivery/verdict.ts';
+import type { DeliveryEvidence } from '../model/delivery-by-attempt.ts';
 import { policyOf } from '../model/error-types.ts';
 import type { NotificationRow, RetryRecord } from '../model/notification.ts';
 import type { DeliveryEvent } from './delivery-event.ts';
@@ -9,16 +10,19 @@ interface RecordSubject {
   readonly row: NotificationRow;
   /** The record of the event's attempt. */
   readonly record?: RetryRecord;
+  /** What events have shown of the attempt, this one included. */
+  readonly evidence: DeliveryEvidence;
 }
 
 /** Attributes that only the record of a failed attempt has. */
 const OF_FAILURE = ['error_type', 'error_details', 'failure_reason', 'next_retry_at', 'uncounted', 'remedy'] as const;
 
 /** The record of an attempt that an event has shown to have arrived, whatever its provider's answer was. */
-export function deliveredRecord(event: DeliveryEvent, { row, record }: RecordSubject): RetryRecord {
+export function deliveredRecord(event: DeliveryEvent, { row, record, evidence }: RecordSubject): RetryRecord {
   const delivered: { -readonly [K in keyof RetryRecord]: RetryRecord[K] } = {
     ...(record ?? unrecorded(event, row)),
     retry_status: 'SUCCESS',
+    evidence,
     provider_message_id: event.provider_message_id,
     response_message: `An event showed that it arrived${record?.error_type ? `, after ${record.error_type}` : ''}.`,
   };
@@ -30,12 +34,13 @@ export function deliveredRecord(event: DeliveryEvent, { row, record }: RecordSub
 export function failedRecord(
   event: DeliveryEvent,
   { error_type, message, response_code, details }: Omit<Refused, 'ok'>,
-  { row, record }: RecordSubject,
+  { row, record, evidence }: RecordSubject,
   verdict?: Verdict,
 ): RetryRecord {
   return {
     ...(record ?? unrecorded(event, row)),
     retry_status: 'FAILED',
+    evidence,
     error_type,
     provider_message_id: event.provider_message_id,
     response_message: message,

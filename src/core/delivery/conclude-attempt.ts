@@ -8,7 +8,7 @@ import { type FailoverDeps, failOver } from './failover.ts';
 import type { RetryRules } from './policy/backoff.ts';
 import type { Random } from './policy/random.ts';
 import type { ClaimStore, RecordStore, RetryQueue } from './ports.ts';
-import { recordOf } from './retry-record.ts';
+import { recordOf, recordOnce } from './retry-record.ts';
 import { settlementOf, settlementOwing } from './settlement.ts';
 import { giveUp, heldVerdict, judge, type Verdict } from './verdict.ts';
 
@@ -135,16 +135,6 @@ async function recordInsistently(
       await pause(RECORD_PAUSE_MS * 2 ** tries);
     }
   }
-}
-
-/**
- * A put that was given up may be applied at any time later, after an event has corrected the record. So none overwrites
- * a record of the same claim; an older one is of a row that its writer has replaced since.
- */
-async function recordOnce(record: RetryRecord, records: RecordStore): Promise<void> {
-  if (await records.putIfAbsent(record)) return;
-  const stored = await records.find(record.original_log_id, record.retry_attempt);
-  if (stored?.claim_id !== record.claim_id) await records.put(record);
 }
 
 /** The message for a retry that is near enough for SQS to delay it. */

@@ -33,9 +33,13 @@ export interface ClaimStore {
  * the row.
  */
 export interface RecordStore {
-  put(record: RetryRecord): Promise<void>;
   /** Puts the record unless its attempt has one. @returns false when it has another one, which stays as it is */
   putIfAbsent(record: RetryRecord): Promise<boolean>;
+  /**
+   * Puts the record in place of one that was read. A write that was given up may be applied at any time later: it must
+   * not replace what has been written since. @returns false when another one is there, which stays as it is
+   */
+  replace(record: RetryRecord, read: RetryRecord): Promise<boolean>;
   find(log_id: string, attempt: number): Promise<RetryRecord | undefined>;
 }
 

@@ -4,6 +4,7 @@ import { originOf, type QueueMessage, runOf } from '../model/queue-message.ts';
 import { clip } from '../model/text.ts';
 import { roomLeft, rowBytes, utf8Bytes } from '../model/work/row-size.ts';
 import type { EndedAttempt } from './ended-attempt.ts';
+import type { RecordStore } from './ports.ts';
 import type { SendResult } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -23,6 +24,22 @@ export function retryLogId(log_id: string, attempt: number): string {
 export function isStored(record: RetryRecord, stored: RetryRecord | undefined): boolean {
   const found: Readonly<Record<string, unknown>> = { ...stored };
   return Object.entries(record).every(([name, value]) => found[name] === value);
+}
+
+/** What tells a record from others of its attempt: each of them that replaces another changes one of these. */
+export const RECORD_GUARD = ['claim_id', 'retry_at', 'evidence'] as const satisfies readonly (keyof RetryRecord)[];
+
+/**
+ * Records an attempt. A record of the same claim stays, as an event may have corrected it; an older one is of a row that
+ * its writer has replaced since.
+ */
+export async function recordOnce(record: RetryRecord, records: RecordStore): Promise<void> {
+  if (await records.putIfAbsent(record)) return;
+  const stored = await records.find(record.original_log_id, record.retry_attempt);
+  const { claim_id, retry_at } = record;
+  if (stored === undefined) return;
+  const isOlder = stored.claim_id !== claim_id || (claim_id === undefined && stored.retry_at < retry_at);
+  if (isOlder) await records.replace(record, stored);
 }
 
 type RecordedAttempt = Omit<EndedAttempt, 'first_attempt_at' | 'counted'>;

@@ -105,8 +105,7 @@ async function settleAsDied(
     remark: 'the provider may or may not have taken the message',
   });
   // An event may have recorded the attempt since the record was looked for.
-  if (older !== undefined) await records.put(died);
-  else if (!(await records.putIfAbsent(died))) return 'changed';
+  if (!(await (older ? records.replace(died, older) : records.putIfAbsent(died)))) return 'changed';
   if (isOfDeadForced(row, died)) return dieAgain(row, received, deps);
   await rows.change(row, { set: { send_status: 'RETRY' } });
   return 'changed';

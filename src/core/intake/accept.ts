@@ -92,7 +92,7 @@ async function complete(
   const due = dueFromNow(planned.row, clock());
   const sends = failed === undefined || messageDue(failed, due) !== undefined;
   const row = { ...due, ...(sends && due.work_at && queuedFor(due.work_at, due.priority, clock())) };
-  if (failed !== undefined) await records.put(failed.record);
+  if (failed !== undefined) await records.putIfAbsent(failed.record);
   const stored = await store.putRow(row, content.recipient, clock());
   // The request that put another row sends its message, and that row may have moved on since.
   const ours = stored === undefined || isSame(stored, row);

@@ -1,4 +1,5 @@
-import type { NotificationContent, NotificationRow, RetryRecord } from '../model/notification.ts';
+import type { RecordStore } from '../delivery/ports.ts';
+import type { NotificationContent, NotificationRow } from '../model/notification.ts';
 import type { Routing } from '../model/queue-message.ts';
 import type { RetryPolicy } from '../model/retry-policy.ts';
 import type { Clock } from '../model/time.ts';
@@ -47,7 +48,7 @@ export interface IntakeStore {
 
 export interface IntakeDeps {
   readonly store: IntakeStore;
-  readonly records: { put(record: RetryRecord): Promise<void> };
+  readonly records: Pick<RecordStore, 'putIfAbsent'>;
   readonly policy: RetryPolicy;
   /** Over how many partitions new rows are spread. */
   readonly shards: () => Promise<IndexShards>;

@@ -1,4 +1,5 @@
 import { CHANGE_TRIES, type ClaimStore, type RecordStore } from '../delivery/ports.ts';
+import { recordOnce } from '../delivery/retry-record.ts';
 import { planIndex } from '../indexing/index-plan.ts';
 import type { IndexStore } from '../indexing/index-row.ts';
 import { asNotification, type ForeignRow } from '../model/foreign-row.ts';
@@ -22,7 +23,7 @@ export interface ReportStore extends Pick<ClaimStore, 'change' | 'settle'>, Inde
 
 export interface ReportDeps {
   readonly reports: ReportStore;
-  readonly records: Pick<RecordStore, 'put'>;
+  readonly records: RecordStore;
   /** All records of a notification. */
   readonly recordsOf: (log_id: string) => Promise<readonly RetryRecord[]>;
   readonly policy: RetryPolicy;
@@ -155,7 +156,7 @@ async function finish(
   { reports, records, policy, newId }: ReportDeps,
 ): Promise<Acceptance> {
   const judged = judgeSend(claimed, failure, now, policy);
-  await records.put(judged.record);
+  await recordOnce(judged.record, records);
   // If another worker settles the row first, it found the expired claim and uses the record: the failure is not lost.
   if (judged.change !== undefined) await reports.settle(claimed, judged.change);
   const due = messageDue(judged, claimed);

@@ -1,5 +1,5 @@
 import type { Channel } from './channels.ts';
-import type { DeliveryByAttempt } from './delivery-by-attempt.ts';
+import type { DeliveryByAttempt, DeliveryEvidence } from './delivery-by-attempt.ts';
 import type { ErrorType } from './error-types.ts';
 import type { Priority } from './priorities.ts';
 
@@ -160,6 +160,8 @@ export interface RetryRecord {
   readonly remedy?: string;
   /** Of the claim whose attempt it is: a writer that replaces the row starts its attempts anew. */
   readonly claim_id?: string;
+  /** What a delivery event has shown of the attempt; absent while the record is what a worker wrote. */
+  readonly evidence?: DeliveryEvidence;
   readonly run_id: string;
 }
 

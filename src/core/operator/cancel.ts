@@ -49,7 +49,7 @@ async function cancelOne(log_id: string, run_id: string, deps: CancelDeps): Prom
 async function reasonNotToCancel(
   row: NotificationRow,
   run_id: string,
-  { records, clock }: CancelDeps,
+  { records, clock }: Pick<CancelDeps, 'records' | 'clock'>,
 ): Promise<Omit<CancelResult, 'log_id'> | undefined> {
   const now = clock();
   switch (stateOf(row, now)) {
@@ -72,8 +72,9 @@ async function reasonNotToCancel(
       }
       // Every settled attempt has a record (docs/architecture.md, invariant 6), and this settles the attempt of a
       // worker that died.
-      if (record === undefined) await records.put(recordOfDied(row, { run_id, now, ...CANCELLED }));
-      return undefined;
+      if (record !== undefined) return undefined;
+      if (await records.putIfAbsent(recordOfDied(row, { run_id, now, ...CANCELLED }))) return undefined;
+      return reasonNotToCancel(row, run_id, { records, clock });
     }
     default:
       return undefined;

@@ -83,7 +83,7 @@ function withoutWrites(deps: ConsoleDeps): ConsoleDeps {
     ...deps,
     rows: { read: deps.rows.read, change: async () => true },
     lanes: { ...deps.lanes, send: async () => [] },
-    records: { ...deps.records, put: async () => {} },
+    records: { ...deps.records, putIfAbsent: async () => true },
   };
 }
 

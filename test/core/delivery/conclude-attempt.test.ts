@@ -33,7 +33,7 @@ function refusing(
   const world = setUp(() => answer, { pause: async (ms) => void pauses.push(ms) });
   const records = {
     ...world.deps.records,
-    putIfAbsent: async (record: Parameters<typeof world.deps.records.put>[0]) => {
+    putIfAbsent: async (record: Parameters<typeof world.deps.records.putIfAbsent>[0]) => {
       if (++puts <= times) throw error;
       return world.deps.records.putIfAbsent(record);
     },
@@ -115,19 +115,19 @@ describe('an attempt whose record RetryLog refuses', () => {
     };
     const records = {
       ...deps.records,
-      put: givenUp(deps.records.put),
       putIfAbsent: givenUp(deps.records.putIfAbsent),
     };
     await deliverBatch([received(messageFor(put(dueRow())))], { ...deps, records });
-    const bounced = { ...retryRecord({ error_type: 'INVALID_RECIPIENT' }) };
-    await deps.records.put(bounced);
+    const [accepted = retryRecord({})] = tables.retryLog.values();
+    const bounced = retryRecord({ error_type: 'INVALID_RECIPIENT', evidence: 'bounced' });
+    expect(await deps.records.replace(bounced, accepted)).toBe(true);
     await late[0]?.();
     expect([...tables.retryLog.values()]).toEqual([bounced]);
   });
 
   it('overwrites one of a row that its writer has replaced since', async () => {
     const { deliverOne, tables } = setUp(() => ACCEPTED);
-    await tables.records.put(retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs' }));
+    await tables.records.putIfAbsent(retryRecord({ error_type: 'AUTH_FAILED', claim_id: 'theirs' }));
     const { records } = await deliverOne();
     expect(records).toEqual([retryRecord({ retry_status: 'SUCCESS', response_code: '200' })]);
   });
@@ -211,7 +211,7 @@ describe('the message of a near retry', () => {
     const { deliverOne, put, tables, queued } = setUp(() => ACCEPTED);
     const row = put(dueRow({ send_status: 'SENDING', claim_until: T0.toISOString(), last_attempt: 1 }));
     const next_retry_at = at(500).toISOString();
-    await tables.records.put(retryRecord({ error_type: 'UNKNOWN', retry_at: T0.toISOString(), next_retry_at }));
+    await tables.records.putIfAbsent(retryRecord({ error_type: 'UNKNOWN', retry_at: T0.toISOString(), next_retry_at }));
     await deliverOne(row, { receive_count: 2 });
     expect(queued).toEqual([{ message: messageFor(row, { due: next_retry_at, run_id: NEXT_RUN }), delay_seconds: 1 }]);
   });

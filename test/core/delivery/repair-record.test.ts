@@ -56,7 +56,7 @@ describe('a delivered row that owes its record', () => {
   it('leaves the record of a delivery event as it is', async () => {
     const { tables, repair } = setUp(owing());
     const corrected: RetryRecord = { ...record, retry_status: 'FAILED', error_type: 'INVALID_RECIPIENT' };
-    await tables.records.put(corrected);
+    await tables.records.putIfAbsent(corrected);
     await repair();
     expect([...tables.retryLog.values()]).toEqual([corrected]);
     expect(tables.log.get('log-1')).not.toHaveProperty('record_due');

@@ -84,7 +84,7 @@ describe('an attempt whose worker recorded it and died', () => {
     ],
   ])('is settled by its record, and nothing is sent: %s', async (_, record, expected) => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf(record));
+    await tables.records.putIfAbsent(recordOf(record));
     const { row, records } = await deliverOne(put(dueRow(claim)));
     expect(row).toEqual(expected);
     expect(records).toEqual([recordOf(record)]);
@@ -94,7 +94,7 @@ describe('an attempt whose worker recorded it and died', () => {
   it('that failed is queued again for the time in its record', async () => {
     const { deliverOne, put, tables, queued } = setUp(() => ({ ok: true, response_code: '200' }));
     const next = at(MINUTE).toISOString();
-    await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
+    await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', next_retry_at: next }));
     const { row } = await deliverOne(put(dueRow(claim)));
     const { row: said } = saidOf('UNKNOWN', 1, '');
     expect(row).toEqual(settledRow({ ...said, ...dueAgain(MINUTE - 1_000) }));
@@ -103,7 +103,7 @@ describe('an attempt whose worker recorded it and died', () => {
 
   it('is settled as delivered when an event has shown since then that it arrived', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf({ error_type: 'UNKNOWN', next_retry_at }));
+    await tables.records.putIfAbsent(recordOf({ error_type: 'UNKNOWN', next_retry_at }));
     const events = { delivered_at: at(700).toISOString(), delivery_by_attempt: { 1: 'delivered' } } as const;
     const { report, row } = await deliverOne(put(dueRow({ ...claim, ...events })));
     expect(report).toMatchObject({ attempt: 1, verdict: { status: 'SUCCESS' }, disposition: { do: 'done' } });
@@ -114,14 +114,14 @@ describe('an attempt whose worker recorded it and died', () => {
 
   it('is settled by its record from the moment of the claim on', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(500 - 65_000).toISOString() }));
+    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: at(500 - 65_000).toISOString() }));
     await deliverOne(put(dueRow(claim)));
     expect(deliveries).toEqual([]);
   });
 
   it('is decided about anew when another worker settles it meanwhile', async () => {
     const { deps, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf({ retry_status: 'SUCCESS' }));
+    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS' }));
     const row = put(dueRow(claim));
     const change: typeof deps.rows.change = async () => {
       const { work_queue: _, ...done } = row;
@@ -136,7 +136,7 @@ describe('an attempt whose worker recorded it and died', () => {
 
   it('is made again when the record is older than the claim: the writer has replaced the row', async () => {
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }));
-    await tables.records.put(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
+    await tables.records.putIfAbsent(recordOf({ retry_status: 'SUCCESS', retry_at: at(-90_000).toISOString() }));
     await deliverOne(put(dueRow(claim)));
     expect(deliveries).toHaveLength(1);
   });
@@ -153,7 +153,7 @@ describe('an attempt whose worker died while claims lasted longer than now', () 
     const { deliverOne, put, tables, deliveries } = setUp(() => ({ ok: true, response_code: '200' }), {
       claim_ms: 30_000,
     });
-    await tables.records.put(record);
+    await tables.records.putIfAbsent(record);
     const { row } = await deliverOne(put(dueRow({ ...old, claim_id })), { receive_count: 2 });
     expect([row?.send_status, deliveries.length]).toEqual(['SUCCESS', sends]);
   });
@@ -205,7 +205,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
       find: async (log_id: string, attempt: number) => {
         const found = await deps.records.find(log_id, attempt);
         // The first look only finds out that the attempt must be made alone.
-        if (++finds === 2) await deps.records.put(reported);
+        if (++finds === 2) await deps.records.putIfAbsent(reported);
         return found;
       },
     };
@@ -248,7 +248,7 @@ describe('an attempt whose worker died before it recorded anything', () => {
     ['the takeover’s own, received again when that died', [DIED], 2],
   ])('was an operator’s on a dead row: it is dead again, and is not sent by %s', async (_, recorded, receive_count) => {
     const { deliverOne, put, tables, deliveries, queued } = setUp(() => ({ ok: true, response_code: '200' }));
-    for (const record of recorded) await tables.records.put(record);
+    for (const record of recorded) await tables.records.putIfAbsent(record);
     const dead = { failure_reason: 'AUTH_FAILED', dead_message_id: 'message-0', dead_run_id: 'sweep-0' } as const;
     const row = put(dueRow({ ...lost, ...dead, send_attempts: 2, attempts_left: 4, last_attempt: 1 }));
     const { report, row: ended, records } = await deliverOne(row, { receive_count });
@@ -345,7 +345,7 @@ describe('an operator’s attempt on a dead notification', () => {
       claim_until: at(500).toISOString(),
       work_queue: workQueueOf('due', 'normal', 'log-1'),
     });
-    await deps.records.put(
+    await deps.records.putIfAbsent(
       retryRecord({ retry_log_id: 'log-1#2', retry_attempt: 2, retry_at: T0.toISOString(), ...changes }),
     );
     await deliverBatch([received(messageFor(row))], deps);

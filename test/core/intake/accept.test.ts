@@ -357,7 +357,8 @@ describe('a request that was only slow', () => {
     const asleep = new Promise<void>((resolve) => {
       wake = resolve;
     });
-    const slow = { ...deps, records: { put: (record: RetryRecord) => asleep.then(() => tables.records.put(record)) } };
+    const putIfAbsent = (record: RetryRecord) => asleep.then(() => tables.records.putIfAbsent(record));
+    const slow = { ...deps, records: { putIfAbsent } };
     const first = accept(request, slow);
     await Promise.resolve();
     pass(IN_FLIGHT_MS + 1_234);

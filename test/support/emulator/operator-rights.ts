@@ -110,9 +110,9 @@ const ROWS: readonly ResourceRow[] = [
     resources: ({ PipelineStateTable }) => [tableOf(PipelineStateTable)],
   },
   {
-    documented: '`dynamodb:GetItem` and `dynamodb:BatchWriteItem` of `cancel`',
+    documented: '`dynamodb:GetItem` and `dynamodb:PartiQLInsert` of `cancel`',
     commands: /^cancel/,
-    actions: /:(GetItem|BatchWriteItem)$/,
+    actions: /:(GetItem|PartiQLInsert)$/,
     resources: ({ NotificationRetryLogTable }) => [tableOf(NotificationRetryLogTable)],
   },
   {
@@ -149,7 +149,7 @@ const ROWS: readonly ResourceRow[] = [
   },
 ];
 
-const WRITES = /:(PutItem|UpdateItem|PartiQLUpdate|BatchWriteItem)$/;
+const WRITES = /:(PutItem|UpdateItem|PartiQLUpdate|PartiQLInsert)$/;
 
 /** What the runbook says below its table that commands need beside the table. */
 function besides(command: string, actions: readonly string[], { DataKey = '', ...outputs }: Outputs): Right[] {

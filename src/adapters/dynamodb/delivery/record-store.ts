@@ -1,13 +1,15 @@
-import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
-import { isStored } from '../../../core/delivery/retry-record.ts';
+import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
 import type { RetryRecord } from '../../../core/model/notification.ts';
 import { expiresAt } from '../../../core/model/work/history-index.ts';
 import { GatheredError, gather, RECORD_HOLD_MS, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
 import { withinLimit } from '../../batching/time-limit.ts';
-import { executeStatements, insertStatement, MAX_STATEMENTS, MAX_WRITES, putItems } from '../table/batch.ts';
+import { executeStatements, insertStatement, MAX_STATEMENTS } from '../table/batch.ts';
+import { ifConditionHolds } from '../table/conditional-write.ts';
+import { columnsOf, guardOf } from '../table/guarded-update.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
 
 /**
@@ -16,14 +18,6 @@ import { toItem, toRetryRecord } from '../table/item.ts';
  */
 export function createRecordStore(client: DynamoDBClient, table: string, sends?: SendsUnderWay): RecordStore {
   const itemOf = (record: RetryRecord) => toItem({ ...record, expires_at: expiresAt(new Date(record.retry_at)) });
-  const together = { wait_ms: SETTLE_WAIT_MS, keyOf: ({ retry_log_id }: RetryRecord) => retry_log_id };
-  const put = gather<RetryRecord, void>(
-    async (records) => {
-      await inTime(putItems(client, table, records.map(itemOf)));
-      return records.map(() => undefined);
-    },
-    { ...together, max: MAX_WRITES },
-  );
   const insert = gather<RetryRecord, boolean>(
     async (records) => {
       const statements = records.map((record) => insertStatement(table, itemOf(record)));
@@ -33,7 +27,12 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
         return result.invalid === undefined ? false : new GatheredError(new Error(result.invalid));
       });
     },
-    { ...together, max: MAX_STATEMENTS, hold: sends && { sends, most_ms: RECORD_HOLD_MS } },
+    {
+      wait_ms: SETTLE_WAIT_MS,
+      keyOf: ({ retry_log_id }) => retry_log_id,
+      max: MAX_STATEMENTS,
+      hold: sends && { sends, most_ms: RECORD_HOLD_MS },
+    },
   );
   const find: RecordStore['find'] = async (log_id, attempt) => {
     const Key = { original_log_id: { S: log_id }, retry_attempt: { N: String(attempt) } };
@@ -42,10 +41,24 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
     return Item && toRetryRecord(Item);
   };
   return {
-    put,
     async putIfAbsent(record) {
       if (await insert(record)) return true;
       return isStored(record, await find(record.original_log_id, record.retry_attempt));
+    },
+    async replace(record, read) {
+      const { conditions, ...guard } = guardOf(columnsOf(read, RECORD_GUARD));
+      const put = new PutItemCommand({
+        TableName: table,
+        Item: itemOf(record),
+        ConditionExpression: conditions.join(' AND '),
+        ExpressionAttributeNames: guard.names,
+        ExpressionAttributeValues: guard.values,
+      });
+      const isPut = await ifConditionHolds(
+        inTime(client.send(put)).then(() => true),
+        false,
+      );
+      return isPut || isStored(record, await find(record.original_log_id, record.retry_attempt));
     },
     find,
   };

@@ -30,8 +30,8 @@ export function claimGuard(row: NotificationRow): Record<string, unknown> {
   ]);
 }
 
-/** For delivery events: two of them can come at once, and neither changes the row's state. */
-export const EVENT_COLUMNS = [...STATE_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
+/** For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. */
+export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
 
 /**
  * Columns that a foreign row's writer, or the pipeline, may change after the image was taken; indexing must not

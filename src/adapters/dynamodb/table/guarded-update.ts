@@ -138,7 +138,8 @@ function statementOf(table: string, { log_id, set, remove = [], asRead }: Guarde
   };
 }
 
-function guardOf(asRead: GuardedUpdate['asRead']) {
+/** The guard as a condition expression. */
+export function guardOf(asRead: GuardedUpdate['asRead']) {
   const names: Record<string, string> = {};
   const values: Item = {};
   const absent = Object.values(asRead).includes(undefined);

@@ -26,13 +26,13 @@ describe('a RetryLog that takes calls and does not answer', () => {
     server.close();
   });
 
-  it.each(['put', 'putIfAbsent', 'find'] as const)('lets %s fail within seconds', async (method) => {
+  it.each(['putIfAbsent', 'replace', 'find'] as const)('lets %s fail within seconds', async (method) => {
     const records = createRecordStore(client, 'retry_log');
     const record = retryRecord({});
     asked = Promise.withResolvers();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
-      const call = method === 'find' ? records.find('log-1', 1) : records[method](record);
+      const call = method === 'find' ? records.find('log-1', 1) : records[method](record, record);
       const failed = expect(call).rejects.toMatchObject({
         name: 'TimeoutError',
         message: 'RetryLog has not answered within 3 seconds.',
