@@ -1,4 +1,4 @@
-import { createWebhookSigner } from '../../src/adapters/webhook/signature.ts';
+import { createWebhookSigner } from '../../src/adapters/webhook/sender.ts';
 import { fnv1a } from '../../src/core/model/work-index.ts';
 import { serve } from '../../src/local/support/http-server.ts';
 

@@ -1,7 +1,6 @@
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { createIntakeStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
-import { createReportStore } from '../../src/adapters/dynamodb/intake/report-store.ts';
+import { createIntakeStore, createReportStore } from '../../src/adapters/dynamodb/intake/intake-store.ts';
 import { shardsForWriting } from '../../src/core/model/work/index-shards.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';

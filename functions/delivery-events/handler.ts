@@ -6,13 +6,15 @@ import { parseDeliveryEvent } from '../../src/adapters/email/delivery-event-mess
 import { createRetryQueue } from '../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../src/adapters/sqs/return-to-queue.ts';
 import { QUEUE_CALL_MS } from '../../src/core/delivery/policy/attempt-times.ts';
-import type { DeliveryEventReport } from '../../src/core/delivery-events/apply-delivery-event.ts';
-import { applyDeliveryEvent, type DeliveryEventDeps } from '../../src/core/delivery-events/apply-delivery-event.ts';
+import {
+  applyDeliveryEvent,
+  type DeliveryEventDeps,
+  type DeliveryEventReport,
+} from '../../src/core/delivery-events/apply-delivery-event.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { deliveryEventsEnv, parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DeliveryEventsDeps extends DeliveryEventDeps {
   readonly sqs: SQSClient;

@@ -3,8 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
+import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { createSweepLog } from '../../src/adapters/dynamodb/sweep/sweep-log.ts';
 import { parseSweepEvent, type SweepEvent } from '../../src/adapters/lambda/sweep-event.ts';
 import { createSweepLanes } from '../../src/adapters/sqs/lanes.ts';
@@ -19,8 +18,7 @@ import type { SweepResult } from '../../src/core/sweep/sweep-result.ts';
 import { createDynamoDb, pipelineState } from '../shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../shared/runtime/clients/sqs.ts';
 import { dispatcherEnv, parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 export interface DispatcherDeps
   extends Omit<SweepDeps, 'outOfTime' | 'onDispatched' | 'onSetAside' | 'onSetAsideFailed' | 'sweeps' | 'short_lanes'> {

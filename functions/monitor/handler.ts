@@ -1,11 +1,10 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { createBreakerStore } from '../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { createNoticeMark } from '../../src/adapters/dynamodb/monitor/notice-mark.ts';
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { createPacingStore } from '../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createPublisher } from '../../src/adapters/sns/publish-notice.ts';
+import { createNoticeMark, createPublisher } from '../../src/adapters/sns/death-notices.ts';
 import { CHANNELS, type Channel } from '../../src/core/model/channels.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { openByChannel } from '../../src/core/monitor/open-breakers.ts';
@@ -13,10 +12,15 @@ import { type ReportDeathsDeps, reportDeaths } from '../../src/core/monitor/repo
 import { workFigures } from '../../src/core/monitor/work-figures.ts';
 import { type BudgetStatus, budgetStatus } from '../../src/core/pacing/budget-status.ts';
 import { createDynamoDb } from '../shared/runtime/clients/dynamodb.ts';
-import { STORAGE_LIMITS } from '../shared/runtime/clients/request-limits.ts';
+import { STORAGE_LIMITS } from '../shared/runtime/clients/lean.ts';
 import { monitorEnv, parseEnv } from '../shared/runtime/env.ts';
-import { count, countBy } from '../shared/runtime/metrics.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import {
+  count,
+  countBy,
+  createObservability,
+  type Observability,
+  withObservability,
+} from '../shared/runtime/observability.ts';
 
 export interface MonitorDeps extends ReportDeathsDeps {
   readonly openBreakers: (now: Date) => Promise<Record<Channel, number>>;

@@ -9,11 +9,10 @@ import { createMemberSealing } from '../../src/adapters/recipient/member-sealing
 import { type ApplyDeps, applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
-import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
+import { createNewsletterDynamoDb } from '../shared/newsletter/message-function.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
 import { newsletterEventsEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Batches of emails that are applied at once. */

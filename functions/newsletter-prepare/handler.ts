@@ -8,8 +8,7 @@ import { countEmail, type StartDeps, startEmail } from '../../src/core/newslette
 import type { PrepareMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { createWarming } from '../../src/core/newsletter/warming/domain-warming.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { messageHandler } from '../shared/newsletter/message-function.ts';
-import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
+import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { partsOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
 import { newsletterPrepareEnv } from '../shared/runtime/newsletter-env.ts';

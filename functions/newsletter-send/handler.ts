@@ -1,6 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
 import { createMemberStore } from '../../src/adapters/dynamodb/newsletter/member-store.ts';
+import { readAccountLimits } from '../../src/adapters/email/account-limits.ts';
 import { createMemberSealing } from '../../src/adapters/recipient/member-sealing.ts';
 import { parseSendMessage } from '../../src/adapters/sqs/newsletter-messages.ts';
 import { unsubscribeToken } from '../../src/adapters/unsubscribe/unsubscribe-token.ts';
@@ -10,15 +13,14 @@ import { createLateExclusions } from '../../src/core/newsletter/sending/exclusio
 import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
+import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { bindNewsletter } from '../shared/newsletter/bind-newsletter.ts';
-import { bindSendPacing } from '../shared/newsletter/bind-send-pacing.ts';
-import { messageHandler } from '../shared/newsletter/message-function.ts';
-import { createNewsletterDynamoDb } from '../shared/newsletter/newsletter-dynamodb.ts';
+import { createNewsletterDynamoDb, messageHandler } from '../shared/newsletter/message-function.ts';
 import { renderingsOnFirstEmail, sesOnFirstEmail } from '../shared/newsletter/on-first-email.ts';
 import { parseEnv } from '../shared/runtime/env.ts';
-import { count } from '../shared/runtime/metrics.ts';
 import { newsletterSendEnv } from '../shared/runtime/newsletter-env.ts';
-import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
+import { createPacer, type PacerEnv } from '../shared/runtime/pacer.ts';
 import { createSecretsAndKeys } from '../shared/runtime/secrets-and-keys.ts';
 
 /** Sends a batch of an email in its slot, or records the outcome of a call that storage did not take in time. */
@@ -72,3 +74,9 @@ function bind() {
 }
 
 export const handler = bind();
+
+/** The budget of e-mail, which newsletters share with single mails. */
+export function bindSendPacing(env: PacerEnv, client: DynamoDBClient, observability: Pick<Observability, 'logger'>) {
+  const pacer = createPacer('email', env, client, observability, readAccountLimits);
+  return createSendPacing(pacer, { clock: () => new Date(), pause: (ms) => setTimeout(ms) });
+}

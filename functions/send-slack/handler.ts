@@ -1,5 +1,4 @@
-import { slackReceiver } from '../../src/adapters/slack/receiver.ts';
-import { createSlackSender } from '../../src/adapters/slack/sender.ts';
+import { createSlackSender, slackReceiver } from '../../src/adapters/slack/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 

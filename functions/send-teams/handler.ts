@@ -1,5 +1,4 @@
-import { teamsReceiver } from '../../src/adapters/teams/receiver.ts';
-import { createTeamsSender } from '../../src/adapters/teams/sender.ts';
+import { createTeamsSender, teamsReceiver } from '../../src/adapters/teams/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 

@@ -1,5 +1,4 @@
-import { webhookReceiver } from '../../src/adapters/webhook/receiver.ts';
-import { createWebhookSender } from '../../src/adapters/webhook/sender.ts';
+import { createWebhookSender, webhookReceiver } from '../../src/adapters/webhook/sender.ts';
 import { bindChannel } from '../shared/channel/bind-channel.ts';
 import { parseEnv, postingEnv } from '../shared/runtime/env.ts';
 

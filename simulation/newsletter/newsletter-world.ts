@@ -1,4 +1,4 @@
-import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
 import { NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';

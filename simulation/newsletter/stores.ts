@@ -1,5 +1,4 @@
-import { MemoryChunks } from '../../src/adapters/memory/newsletter/memory-chunks.ts';
-import { MemoryEmails } from '../../src/adapters/memory/newsletter/memory-emails.ts';
+import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import type { Chunk, ChunkState } from '../../src/core/newsletter/model/chunk.ts';
 import type { BatchStore, ChunkStore, EmailStore, EventStore } from '../../src/core/newsletter/model/ports.ts';
 import type { VirtualTime } from '../engine/virtual-time.ts';

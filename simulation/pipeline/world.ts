@@ -1,5 +1,4 @@
-import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
-import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import { MemoryBreakers, MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import type { Delivery } from '../../src/core/delivery/sender.ts';
 import { CHANNELS, type Channel, LANES, type Lane, type PerLane } from '../../src/core/model/channels.ts';
 import type { QueueMessage } from '../../src/core/model/queue-message.ts';

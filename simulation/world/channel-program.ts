@@ -1,7 +1,12 @@
 import { createHandler } from '../../functions/shared/channel/channel-function.ts';
 import type { Observability } from '../../functions/shared/runtime/observability.ts';
-import { GatheredError, gather, RECORD_HOLD_MS, SETTLEMENT_HOLD_MS } from '../../src/adapters/batching/gather.ts';
-import { SendsUnderWay } from '../../src/adapters/batching/sends-under-way.ts';
+import {
+  GatheredError,
+  gather,
+  RECORD_HOLD_MS,
+  SETTLEMENT_HOLD_MS,
+  SendsUnderWay,
+} from '../../src/adapters/batching/gather.ts';
 import type { Returned } from '../../src/adapters/sqs/return-to-queue.ts';
 import { BreakerGate } from '../../src/core/breaker/breaker-gate.ts';
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/breaker/breaker-policy.ts';

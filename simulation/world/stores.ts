@@ -1,8 +1,8 @@
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
 import { STATE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
-import { MemoryBreakers } from '../../src/adapters/memory/memory-breakers.ts';
 import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
+import { MemoryBreakers } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { RowStore } from '../../src/core/delivery/ports.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';

@@ -1,6 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createAuditLog } from '../../src/adapters/dynamodb/console/audit-log.ts';
-import { createMemoryAudit } from '../../src/adapters/memory/console/memory-audit.ts';
 import type { AuditLog, AuditPlace, AuditRecord } from '../../src/core/operator/audit/audit.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 
@@ -84,11 +83,6 @@ function suite(log: () => AuditLog): void {
     );
   });
 }
-
-describe('the audit log in memory', () => {
-  const log = createMemoryAudit();
-  suite(() => log);
-});
 
 describeOnDynamoDb(
   'the audit log',

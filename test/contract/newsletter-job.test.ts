@@ -3,8 +3,7 @@ import { createBatchStore } from '../../src/adapters/dynamodb/newsletter/batch-s
 import { createChunkStore } from '../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createEmailStore } from '../../src/adapters/dynamodb/newsletter/email-store.ts';
 import { createEventStore } from '../../src/adapters/dynamodb/newsletter/event-store.ts';
-import { MemoryChunks } from '../../src/adapters/memory/newsletter/memory-chunks.ts';
-import { MemoryEmails } from '../../src/adapters/memory/newsletter/memory-emails.ts';
+import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { newsletterJobSuite } from './newsletter-job-suite.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
 

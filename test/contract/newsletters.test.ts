@@ -1,6 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createNewsletterStore } from '../../src/adapters/dynamodb/newsletter/newsletter-store.ts';
-import { createMemoryNewsletters } from '../../src/adapters/memory/newsletter/memory-newsletters.ts';
 import type { Newsletter } from '../../src/core/newsletter/model/newsletter.ts';
 import type { NewsletterStore } from '../../src/core/newsletter/model/ports.ts';
 import { describeOnDynamoDb } from './on-dynamodb.ts';
@@ -44,10 +43,5 @@ function suite(store: () => NewsletterStore): void {
     expect(await store().read(tenant_id, 'c')).toBeUndefined();
   });
 }
-
-describe('newsletters in memory', () => {
-  const store = createMemoryNewsletters();
-  suite(() => store);
-});
 
 describeOnDynamoDb('newsletters', ({ client, tables }) => createNewsletterStore(client, tables.newsletters), suite);

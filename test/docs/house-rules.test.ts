@@ -7,10 +7,10 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'source files': 1_046,
-  'lines without simulation/': 70_529,
-  'files that functions/send-webhook loads': 138,
-  'files that functions/console-api loads': 205,
+  'source files': 968,
+  'lines without simulation/': 70_271,
+  'files that functions/send-webhook loads': 112,
+  'files that functions/console-api loads': 186,
 };
 
 describe('the house rules of CONTRIBUTING.md', () => {

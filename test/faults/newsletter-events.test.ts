@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { MemoryChunks } from '../../src/adapters/memory/newsletter/memory-chunks.ts';
-import { MemoryEmails } from '../../src/adapters/memory/newsletter/memory-emails.ts';
+import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { createMemoryMembers } from '../../src/adapters/memory/newsletter/memory-members.ts';
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';

@@ -4,7 +4,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createHandler } from '../../functions/shared/channel/channel-function.ts';
 import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { SendResult } from '../../src/core/delivery/sender.ts';
 import type { ReceivedMessage } from '../../src/core/model/queue-message.ts';

@@ -3,8 +3,10 @@ import type { SQSEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { OperationsDeps } from '../../functions/console-operations/handler.ts';
 import type { ConsoleOperationsEnv } from '../../functions/shared/runtime/console-env.ts';
-import { createMemoryOperationRows } from '../../src/adapters/memory/console/memory-operation-rows.ts';
-import { createMemoryOperations } from '../../src/adapters/memory/console/memory-operations.ts';
+import {
+  createMemoryOperationRows,
+  createMemoryOperations,
+} from '../../src/adapters/memory/console/memory-operations.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/core/model/retry-policy.ts';

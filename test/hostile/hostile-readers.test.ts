@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createRowReader } from '../../src/adapters/dynamodb/table/row-reader.ts';
+import { createRowReader } from '../../src/adapters/dynamodb/table/read-item.ts';
 import { summaryOf } from '../../src/core/intake/notification-summary.ts';
 import { CHANNELS } from '../../src/core/model/channels.ts';
 import { asNotification, type ForeignRow } from '../../src/core/model/foreign-row.ts';

@@ -9,8 +9,7 @@ import { createContentStore } from '../../src/adapters/dynamodb/delivery/content
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
-import { createMalformedEntries } from '../../src/adapters/dynamodb/sweep/malformed-entries.ts';
+import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { type Item, toForeignRow } from '../../src/adapters/dynamodb/table/item.ts';
 import { PASS_THROUGH } from '../../src/core/delivery/provider-gate.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';

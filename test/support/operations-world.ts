@@ -1,5 +1,7 @@
-import { createMemoryOperationRows } from '../../src/adapters/memory/console/memory-operation-rows.ts';
-import { createMemoryOperations } from '../../src/adapters/memory/console/memory-operations.ts';
+import {
+  createMemoryOperationRows,
+  createMemoryOperations,
+} from '../../src/adapters/memory/console/memory-operations.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import type { QueuedMessage } from '../../src/core/model/lanes.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';

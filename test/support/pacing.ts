@@ -1,5 +1,5 @@
 import type { VirtualTime } from '../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../src/adapters/memory/memory-pacing.ts';
+import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { planOf } from '../../src/core/delivery/claim-plan.ts';
 import type { ClaimStore } from '../../src/core/delivery/ports.ts';

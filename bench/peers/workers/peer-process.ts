@@ -1,4 +1,4 @@
-import { createWebhookSigner } from '../../../src/adapters/webhook/signature.ts';
+import { createWebhookSigner } from '../../../src/adapters/webhook/sender.ts';
 import { serveParent } from '../../../src/local/processes/serve-parent.ts';
 import { bullmq } from './bullmq.ts';
 import { graphileWorker } from './graphile-worker.ts';

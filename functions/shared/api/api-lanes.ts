@@ -1,7 +1,7 @@
 import { createSweepLanes } from '../../../src/adapters/sqs/lanes.ts';
 import type { PerLane } from '../../../src/core/model/channels.ts';
 import type { SweepLanes } from '../../../src/core/model/lanes.ts';
-import { limits } from '../runtime/clients/request-limits.ts';
+import { limits } from '../runtime/clients/lean.ts';
 import { createSqs } from '../runtime/clients/sqs.ts';
 
 /**

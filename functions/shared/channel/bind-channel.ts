@@ -1,23 +1,36 @@
 import { setTimeout } from 'node:timers/promises';
-import { SendsUnderWay } from '../../../src/adapters/batching/sends-under-way.ts';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { gather, SETTLE_WAIT_MS, SendsUnderWay } from '../../../src/adapters/batching/gather.ts';
+import { createBreakerStore } from '../../../src/adapters/dynamodb/breaker/breaker-store.ts';
 import { createClaimStore } from '../../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createSuccessorStore } from '../../../src/adapters/dynamodb/delivery/successor-store.ts';
+import { createPacingStore } from '../../../src/adapters/dynamodb/pacing/pacing-store.ts';
 import {
   createIntegrationCredentials,
   type IntegrationCredentials,
 } from '../../../src/adapters/secrets/integration-credentials.ts';
+import { heldSince } from '../../../src/core/breaker/breaker.ts';
+import { BreakerGate, type BreakerGateDeps } from '../../../src/core/breaker/breaker-gate.ts';
+import type { BreakerPolicy } from '../../../src/core/breaker/breaker-policy.ts';
+import { planOf } from '../../../src/core/delivery/claim-plan.ts';
+import type { ClaimStore } from '../../../src/core/delivery/ports.ts';
+import type { ProviderGate } from '../../../src/core/delivery/provider-gate.ts';
 import { integrationOf } from '../../../src/core/delivery/send.ts';
 import type { Sender } from '../../../src/core/delivery/sender.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
-import { createDynamoDb } from '../runtime/clients/dynamodb.ts';
+import type { RetryPolicy } from '../../../src/core/model/retry-policy.ts';
+import { ACCOUNT, type Budgets, PacedGate, type PacedGateDeps } from '../../../src/core/pacing/paced-gate.ts';
+import type { Pacer } from '../../../src/core/pacing/pacer.ts';
+import type { Allowance, Ask } from '../../../src/core/pacing/plan-reservation.ts';
+import { type ReceiverAsk, ReceiverPacer } from '../../../src/core/pacing/receiver-pacer.ts';
+import { createDynamoDb, pipelineState } from '../runtime/clients/dynamodb.ts';
 import type { parseEnv, senderEnv } from '../runtime/env.ts';
-import { createObservability, withObservability } from '../runtime/observability.ts';
+import { count, createObservability, type Observability, withObservability } from '../runtime/observability.ts';
+import type { PacerEnv } from '../runtime/pacer.ts';
 import { createSecretsAndKeys } from '../runtime/secrets-and-keys.ts';
-import { bindBreakers } from './bind-breakers.ts';
-import { bindPacing, budgetOf, type ChannelRate, createReceiverPacer } from './bind-pacing.ts';
 import { createHandler } from './channel-function.ts';
 import type { LaneAccess } from './lane-access.ts';
 
@@ -90,4 +103,114 @@ export function bindChannel(
     observability,
   );
   return withObservability(handler, observability);
+}
+
+/** Milliseconds from a probe's admission to its send, beside what the send may take. */
+const UNTIL_SEND_MS = 5_000;
+
+interface BreakerEnv {
+  readonly PIPELINE_STATE_TABLE: string;
+  readonly BREAKER: BreakerPolicy;
+  readonly SEND_TIMEOUT_SECONDS: number;
+}
+
+/** The breakers of one instance of a channel function, on the deployed table. */
+export function bindBreakers(
+  env: BreakerEnv,
+  dynamodb: DynamoDBClient,
+  provider: Required<Pick<BreakerGateDeps, 'budgetOf'>>,
+  { logger, metrics }: Observability,
+): BreakerGate {
+  const clock = () => new Date();
+  return new BreakerGate({
+    store: createBreakerStore(pipelineState(dynamodb), env.PIPELINE_STATE_TABLE, clock),
+    policy: env.BREAKER,
+    clock,
+    ...provider,
+    // Unreferenced: a pause that nothing awaits any more must not keep the process alive.
+    pause: (ms) => setTimeout(ms, undefined, { ref: false }),
+    probe_ms: env.SEND_TIMEOUT_SECONDS * 1000 + UNTIL_SEND_MS,
+    onTransition(to, breaker) {
+      const { id, since, error_type, probe_at } = breaker;
+      count(metrics, to === 'opened' ? 'BreakersOpened' : 'BreakersClosed');
+      const line = { breaker: id, since, error_type, held: heldSince(breaker) };
+      if (to === 'opened') logger.warn('breaker opened: its notifications are held', { ...line, probe_at });
+      else logger.info('breaker closed', line);
+    },
+    onFault: (error) =>
+      logger.warn('the state of the breakers could not be read or written', { error: error as Error }),
+  });
+}
+
+interface PacingEnv {
+  readonly RETRY_POLICY: RetryPolicy;
+}
+
+/** What limits a channel's rate. */
+export interface ChannelRate {
+  readonly receiver: PacedGateDeps['receiver'];
+  /** The budget that everything shares; for e-mail only. */
+  readonly account?: (...parts: Parameters<typeof createReceiverPacer>) => Pacer;
+}
+
+/** What the provider of a row takes per second, as far as this instance knows: the rate of a breaker's line. */
+function budgetOf(
+  receiver: ChannelRate['receiver'],
+  pacer: Pacer | undefined,
+): NonNullable<BreakerGateDeps['budgetOf']> {
+  return async (row) => (receiver === ACCOUNT ? pacer?.plannedPerSecond() : (await receiver(row))?.per_second);
+}
+
+/** The budgets of a channel's receivers as this instance uses them, on the deployed table. */
+export function createReceiverPacer(
+  channel: Channel,
+  { PIPELINE_STATE_TABLE, PACING }: PacerEnv,
+  dynamodb: DynamoDBClient,
+  { logger }: Pick<Observability, 'logger'>,
+): ReceiverPacer {
+  return new ReceiverPacer({
+    store: createPacingStore(pipelineState(dynamodb), PIPELINE_STATE_TABLE),
+    channel,
+    clock: () => new Date(),
+    workers: PACING.workers,
+    onFault: (error) =>
+      logger.warn("receivers' budgets could not be read or written; this instance goes on slowly by itself", {
+        error: error as Error,
+      }),
+  });
+}
+
+/** More asks than a batch has. */
+const BATCH = 100;
+
+/** The budgets of one instance of a channel function in front of another gate. */
+export function bindPacing(
+  channel: Channel,
+  { RETRY_POLICY: policy }: PacingEnv,
+  { pacer, receivers }: { readonly pacer?: Pacer | undefined; readonly receivers: ReceiverPacer },
+  {
+    receiver,
+    inner,
+    rows,
+    mayUse,
+  }: Pick<PacedGateDeps, 'receiver' | 'mayUse'> & { readonly inner: ProviderGate; readonly rows: ClaimStore },
+): PacedGate {
+  const clock = () => new Date();
+  const budgets: Budgets = {
+    reserve: gather<Ask, Allowance>(async (asks) => (await pacer?.reserve(asks)) ?? [], {
+      max: BATCH,
+      wait_ms: SETTLE_WAIT_MS,
+    }),
+    exceeded: async (limit) => pacer?.exceeded(limit),
+    reserveAt: gather<ReceiverAsk, Allowance>((asks) => receivers.reserve(asks), {
+      max: BATCH,
+      wait_ms: SETTLE_WAIT_MS,
+    }),
+    blocked: (key, until) => receivers.blocked(key, until),
+  };
+  const pause = (ms: number) => setTimeout(ms);
+  return new PacedGate({
+    ...{ inner, channel, budgets, receiver, mayUse, policy, clock, pause },
+    planOf: (received) => planOf(received, { rows, clock, policy }),
+  });
 }

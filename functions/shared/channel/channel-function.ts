@@ -4,14 +4,12 @@ import type { Returned } from '../../../src/adapters/sqs/return-to-queue.ts';
 import type { DeliverDeps } from '../../../src/core/delivery/deliver.ts';
 import { deliverBatch } from '../../../src/core/delivery/deliver-batch.ts';
 import type { Disposition } from '../../../src/core/delivery/delivery-report.ts';
-import type { Lane } from '../../../src/core/model/channels.ts';
-import { LANES } from '../../../src/core/model/channels.ts';
-import type { ReceivedMessage } from '../../../src/core/model/queue-message.ts';
-import { count } from '../runtime/metrics.ts';
-import type { Observability } from '../runtime/observability.ts';
-import { logDelivery } from './delivery-log.ts';
-import { countOutcomes } from './delivery-metrics.ts';
-import { type Pacing, postpone } from './postpone.ts';
+import type { RetryQueue } from '../../../src/core/delivery/ports.ts';
+import { LANES, type Lane } from '../../../src/core/model/channels.ts';
+import { copyOf, type ReceivedMessage } from '../../../src/core/model/queue-message.ts';
+import type { PacedGate, Postponed } from '../../../src/core/pacing/paced-gate.ts';
+import { count, type Observability } from '../runtime/observability.ts';
+import { countOutcomes, logDelivery } from './delivery-telemetry.ts';
 
 export interface ChannelFunctionDeps {
   readonly deliver: Omit<DeliverDeps, 'timeLeft'>;
@@ -113,4 +111,26 @@ function returned(record: SQSRecord, disposition: Disposition): Returned {
 function queueUrl(record: SQSRecord, queues: Record<Lane, string>): string | undefined {
   const name = record.eventSourceARN.split(':').at(-1);
   return LANES.map((lane) => queues[lane]).find((url) => url.split('/').at(-1) === name);
+}
+
+/** The budgets in front of a channel function. */
+export type Pacing = Pick<PacedGate, 'screen' | 'takeWaited'>;
+
+/**
+ * Sends copies of the messages, with a delay, so that the originals can be deleted.
+ * @returns those of which SQS took no copy; they have to be received again
+ */
+async function postpone(
+  later: readonly Postponed[],
+  { retries }: { readonly retries: RetryQueue },
+  { logger, metrics }: Observability,
+): Promise<Postponed[]> {
+  if (later.length === 0) return [];
+  const sent = await Promise.allSettled(
+    later.map(({ received, delay_seconds }) => retries.send(copyOf(received), delay_seconds)),
+  );
+  count(metrics, 'Paced', later.length);
+  const longest_seconds = Math.max(...later.map(({ delay_seconds }) => delay_seconds));
+  logger.info('messages postponed: the provider allows no more now', { count: later.length, longest_seconds });
+  return later.filter((_, i) => sent[i]?.status === 'rejected');
 }

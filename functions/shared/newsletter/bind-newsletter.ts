@@ -6,8 +6,7 @@ import { createEmailStore } from '../../../src/adapters/dynamodb/newsletter/emai
 import { DEFAULT_JOB_LIMITS } from '../../../src/core/newsletter/model/job-limits.ts';
 import type { JobEvent, JobLog } from '../../../src/core/newsletter/model/job-log.ts';
 import { type JobRetries, withRetries } from '../../../src/core/newsletter/model/job-retries.ts';
-import { count } from '../runtime/metrics.ts';
-import type { Observability } from '../runtime/observability.ts';
+import { count, type Observability } from '../runtime/observability.ts';
 import { queuesOnFirstMessage } from './on-first-email.ts';
 
 interface NewsletterEnv {

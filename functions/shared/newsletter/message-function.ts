@@ -1,4 +1,6 @@
+import { type DynamoDBClient, GetItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { BATCHES, createDynamoDb } from '../runtime/clients/dynamodb.ts';
 import type { Observability } from '../runtime/observability.ts';
 
 export type TimeLeft = Pick<Context, 'getRemainingTimeInMillis'>;
@@ -26,4 +28,19 @@ export function messageHandler<Message>(
     const back = Records.filter((_, i) => !done[i]);
     return { batchItemFailures: back.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
+}
+
+/**
+ * What the newsletter functions do for each page of members and each call of 50 recipients. An update whose condition
+ * fails is made again by the SDK, which gives it its typed error. That is rare: one sender at a time has a batch.
+ */
+export const NEWSLETTER_CALLS = {
+  ...BATCHES,
+  GetItem: GetItemCommand,
+  Query: QueryCommand,
+  UpdateItem: UpdateItemCommand,
+};
+
+export function createNewsletterDynamoDb(): DynamoDBClient {
+  return createDynamoDb(NEWSLETTER_CALLS);
 }

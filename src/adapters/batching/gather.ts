@@ -1,5 +1,3 @@
-import type { SendsUnderWay } from './sends-under-way.ts';
-
 /** Milliseconds to wait for other attempts of a batch, so that attempts that end almost together share a call. */
 export const SETTLE_WAIT_MS = 3;
 
@@ -128,4 +126,37 @@ function batches<I, O>(
     }
   }
   return result.map(({ entries }) => entries);
+}
+
+/** The sends of a worker that have no answer yet: while there are some, outcomes wait for theirs (gather.ts). */
+export class SendsUnderWay {
+  #count = 0;
+  #end: PromiseWithResolvers<void> | undefined;
+
+  get any(): boolean {
+    return this.#count > 0;
+  }
+
+  /** Resolves when no send is under way any more. */
+  ended(): Promise<void> {
+    if (!this.any) return Promise.resolve();
+    this.#end ??= Promise.withResolvers();
+    return this.#end.promise;
+  }
+
+  async during<T>(send: () => Promise<T>): Promise<T> {
+    this.#count += 1;
+    try {
+      return await send();
+    } finally {
+      this.#count -= 1;
+      if (!this.any) this.#end?.resolve();
+      if (!this.any) this.#end = undefined;
+    }
+  }
+}
+
+/** The items in groups of `size`; the last group may be smaller. */
+export function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

@@ -1,6 +1,5 @@
 import type { Refused } from '../../core/delivery/sender.ts';
-import type { NotificationContent } from '../../core/model/notification.ts';
-import { tooNested } from './nesting-limit.ts';
+import type { MessageFormat, NotificationContent } from '../../core/model/notification.ts';
 
 type Converted<T> = { readonly ok: true; readonly value: T } | Refused;
 
@@ -34,4 +33,82 @@ function refused({ format }: NotificationContent, why: string): Refused {
     message: `the ${NAMES[format]} is nested too deeply to convert: ${why}; simplify message_body, or send it as PLAIN`,
     details: { stage: 'conversion' },
   };
+}
+
+interface Limit {
+  readonly what: string;
+  readonly most: number;
+  /** Counts it in a body, in time linear to the length of the body. */
+  readonly measure: (body: string) => number;
+}
+
+/** Limits far above what a template writes, and below what fills the converters' stack or takes seconds. */
+export const NESTING_LIMITS: Readonly<Record<MessageFormat, readonly Limit[]>> = {
+  PLAIN: [],
+  HTML: [{ what: 'tags open at once', most: 500, measure: htmlDepth }],
+  MARKDOWN: [
+    {
+      what: 'block quotes and lists opened by one line',
+      most: 20,
+      measure: (text) => greatest(text, /\n/, containers),
+    },
+    { what: 'columns before the item of a list', most: 120, measure: (text) => greatest(text, /\n/, indentation) },
+    {
+      what: 'marks of emphasis, code and links in one paragraph',
+      most: 5_000,
+      measure: (text) => greatest(text.replace(FENCED, ''), BETWEEN_PARAGRAPHS, marks),
+    },
+  ],
+};
+
+/** Says why a body must not be converted; undefined when it can be. */
+function tooNested({ body, format }: Pick<NotificationContent, 'body' | 'format'>): string | undefined {
+  for (const { what, most, measure } of NESTING_LIMITS[format]) {
+    const found = measure(body);
+    if (found > most) return `it has ${found} ${what}; at most ${most} are converted`;
+  }
+  return undefined;
+}
+
+/** Elements without an end tag, and elements that end where the next one begins. */
+const FLAT =
+  /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|tr|td|th|thead|tbody|tfoot|option)$/i;
+const TAG = /<(\/?)([a-z][a-z\d:-]*)(?![a-z\d:-])([^<>]*)>/gi;
+
+function htmlDepth(html: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [, end, name = '', rest = ''] of html.matchAll(TAG)) {
+    if (FLAT.test(name) || rest.endsWith('/')) continue;
+    depth = Math.max(0, depth + (end ? -1 : 1));
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+const CONTAINERS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)))*/;
+const CONTAINER = />|[-+*]|\d{1,9}[.)]/g;
+/** A line across the page, `* * *`. */
+const RULE = /^(?:[-\s]*|[*\s]*)$/;
+const LIST_ITEM = /^[ \t]*(?=(?:[-+*]|\d{1,9}[.)])[ \t])/;
+/** A fenced code block: its marks have no meaning. */
+const FENCED = /^ {0,3}```[^`\n]*\n[\s\S]*?^ {0,3}```/gm;
+/** Before a blank line, the item of a list, a heading, or the row of a table. */
+const BETWEEN_PARAGRAPHS = /\n(?=[ \t]*(?:\n|[-+*] |\d{1,9}[.)] |#|\|))/;
+const MARKS = /\*+|_+|~+|`+|\[/g;
+
+function greatest(text: string, separator: RegExp, measure: (part: string) => number): number {
+  return text.split(separator).reduce((most, part) => Math.max(most, measure(part)), 0);
+}
+
+function containers(line: string): number {
+  return RULE.test(line) ? 0 : (CONTAINERS.exec(line)?.[0].match(CONTAINER)?.length ?? 0);
+}
+
+function indentation(line: string): number {
+  return LIST_ITEM.exec(line)?.[0].replaceAll('\t', '    ').length ?? 0;
+}
+
+function marks(paragraph: string): number {
+  return paragraph.match(MARKS)?.length ?? 0;
 }

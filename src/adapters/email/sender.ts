@@ -1,17 +1,31 @@
-import { type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
+import { type Body, type Content, type MessageTag, type SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
+import type { RendererObject } from 'marked';
+import * as v from 'valibot';
 import { classify } from '../../core/delivery/policy/classification.ts';
 import type { Delivery, Refused, Sender } from '../../core/delivery/sender.ts';
+import type { NotificationContent } from '../../core/model/notification.ts';
+import { timeBoxed } from '../content/conversion-timeout.ts';
 import { convertContent } from '../content/convert-content.ts';
+import { htmlToPlainText } from '../content/html-text.ts';
 import { answerExcerpt } from '../http/answer-excerpt.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
-import { parseRetryAfter } from '../http/retry-after.ts';
+import { parseRetryAfter } from '../http/refusal.ts';
 import { sdkFacts } from '../http/sdk-error.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { fromHeader, mailbox } from './address.ts';
-import { bodyOf, subjectOf } from './body.ts';
 import { EMAIL_RULES, exceededLimit } from './classification.ts';
-import { emailCredential } from './credential.ts';
 import { toTag } from './message-tag.ts';
+
+/**
+ * An e-mail integration may have its own sender. It needs no credential, since the function's role may send. With
+ * `allow_html`, HTML in a Markdown body is sent as HTML and not as text. Unknown fields are refused.
+ */
+const emailCredential = v.strictObject({
+  tenant_id: v.optional(v.string()),
+  from: v.optional(v.pipe(v.string(), v.regex(/^[^\r\n]+@[^\r\n]+$/, 'must be an e-mail address'))),
+  allow_html: v.optional(v.boolean(), false),
+  configuration_set: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -'))),
+});
 
 interface EmailSenderOptions {
   /** A client with `maxAttempts: 1`: only the pipeline retries. */
@@ -95,4 +109,61 @@ function refusalOf(error: unknown, { content, at }: Delivery): Refused {
     ...(delay !== undefined && { retry_after_ms: delay }),
     details: { code, ...(status !== undefined && { status, text: excerpt }) },
   };
+}
+
+/** The subject of an e-mail without one. An empty subject looks like spam and cannot be recognised in a mailbox. */
+const NO_SUBJECT = '(no subject)';
+
+/** The subject as UTF-8. SES refuses line breaks in it, so they become spaces. */
+function subjectOf({ subject }: NotificationContent): Content {
+  return utf8(subject?.replace(/\p{Cc}+/gu, ' ').trim() || NO_SUBJECT);
+}
+
+interface BodyOptions {
+  /** Whether HTML in a Markdown body is sent as HTML. */
+  readonly html: boolean;
+}
+
+/**
+ * PLAIN is sent as text only. HTML gets a text alternative. MARKDOWN becomes HTML, and its source, which is readable,
+ * is the text alternative. The converters are loaded on first use.
+ */
+export async function bodyOf(
+  { body, format }: NotificationContent,
+  { html }: BodyOptions = { html: false },
+): Promise<Body> {
+  if (format === 'PLAIN') return { Text: utf8(body) };
+  if (format === 'HTML') return { Html: utf8(body), Text: utf8(await htmlToPlainText(body)) };
+  const { Marked } = await import('marked');
+  const markdown = new Marked(html ? {} : { renderer: NO_HTML });
+  return { Html: utf8(timeBoxed(() => markdown.parse(body, { async: false }))), Text: utf8(body) };
+}
+
+/**
+ * HTML is shown as the text that it is, because the writer of a Markdown text may pass on words of others. A link or
+ * image with another scheme than these (`javascript:`, `data:`) is its text.
+ */
+const NO_HTML: RendererObject = {
+  html: ({ text }) => escaped(text),
+  // False leaves it to marked.
+  link({ href, tokens }) {
+    return isSafe(href) ? false : this.parser.parseInline(tokens);
+  },
+  image: ({ href, text }) => (isSafe(href) ? false : escaped(text)),
+};
+
+/**
+ * One of these schemes, or none. A mail client decodes `&colon;` and ignores control characters, so a scheme can be
+ * hidden in both.
+ */
+function isSafe(href: string): boolean {
+  return /^(?:https?|mailto|tel|cid):/i.test(href) || !/^[^/?#]*[:&]/.test(href);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+function utf8(text: string): Content {
+  return { Data: text, Charset: 'UTF-8' };
 }

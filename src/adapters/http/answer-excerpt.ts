@@ -1,14 +1,12 @@
-import { wholeWords } from './recipient-patterns.ts';
-
 /** About what a retry record has room for beside its other columns (retry-record.ts). */
 const MAX_EXCERPT = 450;
 /** Characters of an answer that are examined. They exceed the excerpt because masking shortens the text. */
 const WINDOW = 3 * MAX_EXCERPT;
 /** Characters at the end of the window that are not shown of a longer answer: a cut value cannot be recognised. */
 const CUT_OFF = 64;
-/** A run of so many characters of our own values is recognised in the answer. */
+/** The shortest run of characters of our own values that is recognised in the answer. */
 const RUN = 8;
-/** Scripts that need few characters for a name need only so many. */
+/** The same in scripts that need few characters for a name. */
 const DENSE_RUN = 3;
 const MASK = '…';
 const ADDRESS_LIKE = /[^\s"'<>(),;:]+@[^\s"'<>(),;:]+|https?:\/\/[^\s"'<>]+|xox[a-z]-[\w-]+|whsec_[\w+/=]+/gi;
@@ -100,4 +98,47 @@ function withMasks(text: string, masked: Uint8Array): string {
 /** Removes halves of surrogate pairs that a mask or the end of the excerpt has cut. */
 function wellFormed(text: string): string {
   return text.toWellFormed().replaceAll('\ufffd', '');
+}
+
+/** Most characters of a name. Longer texts are sentences, and their words identify nobody. */
+const LONGEST_NAME = 100;
+/**
+ * Most characters of recipient_address (his-notification-log-table.md). Longer texts are not searched for addresses.
+ */
+const LONGEST_RECIPIENT = 500;
+const ADDRESS = /([^\s"'<>(),;:@]+)@([^\s"'<>(),;:@]+)/g;
+/** Shorter parts of an address, such as `jp` and `co`, identify nobody and would mask half of every answer. */
+const SHORTEST_PART = 3;
+const SHORTEST_LABEL = 4;
+
+/**
+ * Patterns of whole words that identify a recipient but are too short to be recognised as a run: a text without spaces,
+ * with and without a leading `#` or `@`. Of an e-mail address: the local part and its parts, the domain and its labels
+ * except the last, upper or lower case.
+ */
+function wholeWords(text: string): RegExp[] {
+  if (text.length > LONGEST_RECIPIENT) return [];
+  const addresses = [...text.matchAll(ADDRESS)];
+  if (addresses.length > 0) {
+    return addresses.flatMap(([, local = '', domain = '']) => patterns(partsOf(local, domain), 'giu'));
+  }
+  const name = text.trim();
+  const isName = name.length <= LONGEST_NAME && !/\s|:\/\//.test(name);
+  return isName ? patterns([name, name.replace(/^[#@]+/, '')], 'gu') : [];
+}
+
+function partsOf(local: string, domain: string): string[] {
+  const parts = local.split(/[._+-]/).filter((part) => part.length >= SHORTEST_PART);
+  const labels = domain.split('.').slice(0, -1);
+  return [local, ...parts, domain, ...labels.filter((label) => label.length >= SHORTEST_LABEL)];
+}
+
+/** Many scripts outside ASCII have no spaces between words: their words are found anywhere, from two characters on. */
+function patterns(words: readonly string[], flags: string): RegExp[] {
+  return words.flatMap((word) => {
+    const ascii = /^\p{ASCII}*$/u.test(word);
+    if (word.length < (ascii ? SHORTEST_PART : 2)) return [];
+    const literal = word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+    return [new RegExp(ascii ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal, flags)];
+  });
 }

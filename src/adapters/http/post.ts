@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { bareHost } from './target-guard.ts';
+import { bareHost, createTargetGuard, type TargetGuardOptions } from './target-guard.ts';
 
 /**
  * Not imported: as an ES module node:http would load all of Node's `fetch` at every cold start, only to list its
@@ -151,4 +151,34 @@ function faultOf(error: NodeJS.ErrnoException): NetworkFault {
   return code === 'TARGET_REFUSED'
     ? new NetworkFault(code, `the target URL is refused: ${error.message}`)
     : new NetworkFault(code, `the endpoint could not be reached (${code})`);
+}
+
+export type TargetPosterOptions = TargetGuardOptions & Omit<PosterOptions, 'lookup'>;
+
+/** Posts to URLs that tenants choose. Every post passes the guard. */
+export interface TargetPoster {
+  /**
+   * @throws TargetRefusedError when the form or host of the URL is refused; NetworkFault with code TARGET_REFUSED
+   *   when its name leads to a private address; NetworkFault with another code when no answer came
+   */
+  post(target: string, message: TargetMessage, signal: AbortSignal): Promise<HttpAnswer>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+interface TargetMessage {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Ports that the integration allows. */
+  readonly ports?: readonly number[] | undefined;
+}
+
+export function createTargetPoster(options: TargetPosterOptions = {}): TargetPoster {
+  const guard = createTargetGuard(options);
+  const poster = createPoster({ ...options, lookup: guard.lookup });
+  return {
+    post: async (target, { ports, ...message }, signal) =>
+      poster.post({ url: guard.check(target, ports), ...message, signal }),
+    close: poster.close,
+  };
 }

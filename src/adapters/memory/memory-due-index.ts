@@ -1,7 +1,7 @@
 import type { ForeignRow } from '../../core/model/foreign-row.ts';
 import { readEntries } from '../../core/model/work/work-rules.ts';
 import type { DueIndex, DueItem, PageCursor } from '../../core/model/work-index.ts';
-import type { MemoryShards } from './memory-shards.ts';
+import type { MemoryShards } from './memory-pipeline-state.ts';
 
 /** The work index over rows in memory. */
 export function memoryDueIndex(

@@ -5,8 +5,7 @@ import { type ContentStore, ContentUnreadableError } from '../../core/delivery/s
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
 import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../core/indexing/index-row.ts';
 import type { RowScan } from '../../core/indexing/reconcile.ts';
-import type { ForeignRow } from '../../core/model/foreign-row.ts';
-import { hasContent } from '../../core/model/foreign-row.ts';
+import { type ForeignRow, hasContent } from '../../core/model/foreign-row.ts';
 import {
   type NotificationContent,
   type NotificationRow,
@@ -21,7 +20,7 @@ import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
 import { claimGuard, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
 import { columnsOf } from '../dynamodb/table/guarded-update.ts';
 import { memoryDueIndex } from './memory-due-index.ts';
-import { MemoryShards } from './memory-shards.ts';
+import { MemoryShards } from './memory-pipeline-state.ts';
 import { type KeptContent, memorySuccessors } from './memory-successors.ts';
 
 type StoredRow = Record<string, unknown>;

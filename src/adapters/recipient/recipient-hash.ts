@@ -1,4 +1,5 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import type { NotificationRow } from '../../core/model/notification.ts';
 
 /**
  * A keyed hash that finds the notifications of a recipient without decrypting any: 22 base64url characters (132 bits)
@@ -14,4 +15,18 @@ export function recipientHash(key: string, tenant_id: string, recipient: string)
 function normalise(recipient: string): string {
   const trimmed = recipient.trim();
   return /^[^\s@/]+@[^\s@/]+$/.test(trimmed) ? trimmed.toLowerCase() : trimmed;
+}
+
+/** The budget of an integration, which all tenants share that may use it. */
+export function integrationKey({ integration_config_id: id }: NotificationRow): string | undefined {
+  return id ? shortName(`integration ${id}`) : undefined;
+}
+
+/** The budget of a tenant's recipient; undefined if it is not known. No id that a row names can be taken for it. */
+export function recipientKey({ tenant_id, recipient_hash }: NotificationRow): string | undefined {
+  return recipient_hash ? shortName(`recipient ${JSON.stringify([tenant_id, recipient_hash])}`) : undefined;
+}
+
+function shortName(id: string): string {
+  return createHash('sha256').update(id).digest('base64url').slice(0, 11);
 }

@@ -1,9 +1,14 @@
 import * as v from 'valibot';
 import type { Refused, RetryTerms } from '../../core/delivery/sender.ts';
 import type { ProviderErrorType } from '../../core/model/error-types.ts';
-import { describeIssues, parseJsonObject } from './describe-issues.ts';
-import { type SecretFault, type SecretSource, SecretUnavailableError } from './secret-source.ts';
-import { seldom } from './seldom.ts';
+import {
+  atMostOncePer,
+  describeIssues,
+  parseJsonObject,
+  type SecretFault,
+  type SecretSource,
+  SecretUnavailableError,
+} from './secret-source.ts';
 
 /** The delivery that a credential is for. */
 interface CredentialOwner {
@@ -41,10 +46,8 @@ export interface IntegrationCredentials {
   retryTerms(owner: CredentialOwner): Promise<RetryTerms | undefined>;
 }
 
-interface LoadOptions {
-  /** A missing secret is no fault, unless the tenant chose the integration. */
-  readonly optional?: boolean;
-}
+/** @param optional a missing secret is no fault, unless the tenant chose the integration */
+type LoadOptions = { readonly optional?: boolean };
 
 /** The characters that the name of a secret may have in Secrets Manager. The table allows ids of 50 characters. */
 const CONFIG_ID = /^[\w+=.@-]{1,100}$/;
@@ -99,7 +102,7 @@ export function createIntegrationCredentials(
 
   /** The secret that the last load gave to an owner; undefined where none was found or readable. */
   const given = new WeakMap<CredentialOwner, string | undefined>();
-  const readAnew = seldom((id) => asRefusal(() => find(id, true)).then(() => {}), REREAD_MS, now);
+  const readAnew = atMostOncePer((id) => asRefusal(() => find(id, true)).then(() => {}), REREAD_MS, now);
 
   return {
     async load(shape, owner, { optional = false } = {}) {

@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import * as v from 'valibot';
-import { describeIssues, parseJsonObject } from './describe-issues.ts';
-import { type SecretSource, SecretUnavailableError } from './secret-source.ts';
+import { describeIssues, parseJsonObject, type SecretSource, SecretUnavailableError } from './secret-source.ts';
 
 /** The name of an integration's secret is this prefix and the integration_config_id. */
 export const FILE_INTEGRATION_PREFIX = 'integrations/';

@@ -1,6 +1,6 @@
 import { type MergeUse, mergeUses } from '../../core/newsletter/model/merge-fields.ts';
 import type { BulkEntry, Rendering } from '../../core/newsletter/model/provider.ts';
-import { escapeHtml } from '../content/escape-html.ts';
+import { escapeHtml } from '../content/html-text.ts';
 
 /** A rendering as SES's inline template: Handlebars, which does not escape what it fills in. */
 export interface Template {

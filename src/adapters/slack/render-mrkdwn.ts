@@ -1,5 +1,4 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { escapeMrkdwn } from './escape-mrkdwn.ts';
 
 /** Slack sees a mark of emphasis within a word only beside a space, so one without width is set. */
 const NO_WIDTH = '\u200b';
@@ -136,4 +135,9 @@ function decoded(text: string): string {
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : '\ufffd';
   });
+}
+
+/** Slack's formatting reference: only these three characters are escaped. */
+export function escapeMrkdwn(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -1,15 +1,34 @@
+import * as v from 'valibot';
+import { integrationOf } from '../../core/delivery/send.ts';
 import type { Accepted, Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { NotificationRow } from '../../core/model/notification.ts';
+import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
+import { SLACK_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
-import type { HttpAnswer } from '../http/post.ts';
+import { createTargetPoster, type HttpAnswer, type TargetPoster } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
-import { looksLikeUrl, type TargetGuardOptions } from '../http/target-guard.ts';
-import { createTargetPoster, type TargetPoster } from '../http/target-poster.ts';
+import { looksLikeUrl, type TargetGuardOptions, targetPorts } from '../http/target-guard.ts';
+import { integrationKey, recipientKey } from '../recipient/recipient-hash.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { createSlackApi, type SlackApi, type SlackApiOptions } from './api-client.ts';
 import { SLACK_RULES } from './classification.ts';
-import { type SlackCredential, slackCredential } from './credential.ts';
-import { tooLongToConvert } from './markdown-limit.ts';
-import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage } from './message.ts';
+import { MAX_TEXT_CHARACTERS, type SlackMessage, slackMessage, tooLongToConvert } from './message.ts';
+
+/**
+ * A bot token posts to any channel that the bot is in. The URL of an incoming webhook posts to the channel that it was
+ * made for, on port 443 or one of `ports`. If both are given, the token is used. Unless `allow_mentions` is set, the
+ * mentions in a message notify nobody.
+ */
+export const slackCredential = v.pipe(
+  v.object({
+    token: v.optional(v.pipe(v.string(), v.regex(/^[\x21-\x7e]+$/, 'must be a token without spaces'))),
+    webhook_url: v.optional(v.string()),
+    ports: targetPorts,
+    allow_mentions: v.optional(v.boolean(), false),
+  }),
+  v.check(({ token, webhook_url }) => (token ?? webhook_url) !== undefined, 'must have token or webhook_url'),
+);
+type SlackCredential = v.InferInput<typeof slackCredential>;
 
 interface SlackSenderOptions extends SlackApiOptions, TargetGuardOptions {
   readonly credentials: IntegrationCredentials;
@@ -103,5 +122,16 @@ function tooLong(why: string, length: number): Refused {
     error_type: 'FORMAT_ERROR',
     message: `${why}: shorten message_body`,
     details: { length, limit: MAX_TEXT_CHARACTERS },
+  };
+}
+
+/** What Slack counts posts by: the channel of a token's post, or the incoming webhook. */
+export function slackReceiver(credentials: IntegrationCredentials) {
+  return async (row: NotificationRow): Promise<PacedReceiver | undefined> => {
+    const loaded = await credentials.load(slackCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
+    if (!loaded.ok) return undefined;
+    const toWebhook = loaded.credential !== undefined && loaded.credential.token === undefined;
+    const key = toWebhook ? integrationKey(row) : recipientKey(row);
+    return key === undefined ? undefined : { key, per_second: SLACK_PER_SECOND };
   };
 }

@@ -1,7 +1,7 @@
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { QueueMessage } from '../../core/model/queue-message.ts';
 import type { DeadLetter } from '../../core/operator/dead-letters/dead-letter.ts';
-import { chunks } from '../batching/chunks.ts';
+import { chunks } from '../batching/gather.ts';
 import { parseQueueMessage } from './queue-message-schema.ts';
 import { returnToQueue } from './return-to-queue.ts';
 

@@ -10,8 +10,7 @@ import type { Channel, Lane, PerLane } from '../../core/model/channels.ts';
 import type { QueuedMessage, SweepLanes } from '../../core/model/lanes.ts';
 import { type QueueMessage, randomToken, withToken } from '../../core/model/queue-message.ts';
 import { PRIORITY_POLICY } from '../../core/model/retry-policy.ts';
-import { chunks } from '../batching/chunks.ts';
-import { GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
+import { chunks, GatheredError, gather, SETTLE_WAIT_MS } from '../batching/gather.ts';
 
 /** Most messages per SendMessageBatch. */
 const BATCH = 10;

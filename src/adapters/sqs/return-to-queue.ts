@@ -1,6 +1,6 @@
 import { ChangeMessageVisibilityBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { QUEUE_CALL_MS } from '../../core/delivery/policy/attempt-times.ts';
-import { chunks } from '../batching/chunks.ts';
+import { chunks } from '../batching/gather.ts';
 
 /** A received message that goes back to its queue. */
 export interface Returned {

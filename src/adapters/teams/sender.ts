@@ -1,13 +1,19 @@
+import * as v from 'valibot';
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { NotificationContent, NotificationRow } from '../../core/model/notification.ts';
+import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
+import { TEAMS_PER_SECOND } from '../../core/pacing/pacing-policy.ts';
 import { convertContent } from '../content/convert-content.ts';
-import type { HttpAnswer } from '../http/post.ts';
+import { htmlToPlainText } from '../content/html-text.ts';
+import { createTargetPoster, type HttpAnswer, type TargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
-import { looksLikeUrl } from '../http/target-guard.ts';
-import { createTargetPoster, type TargetPoster, type TargetPosterOptions } from '../http/target-poster.ts';
+import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
+import { integrationKey, recipientKey } from '../recipient/recipient-hash.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
-import { adaptiveCardMessage, MAX_CARD_BYTES } from './adaptive-card.ts';
 import { CONNECTOR_FAILURE, TEAMS_RULES } from './classification.ts';
-import { teamsCredential } from './credential.ts';
+
+/** The URL of a Teams workflow is a credential: it is all that a post needs. `ports` are allowed beside 443. */
+export const teamsCredential = v.object({ webhook_url: v.string(), ports: targetPorts });
 
 interface TeamsSenderOptions extends TargetPosterOptions {
   readonly credentials: IntegrationCredentials;
@@ -85,4 +91,72 @@ function workflowError(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Teams counts posts by workflow: that of the integration, or the recipient. */
+export async function teamsReceiver(row: NotificationRow): Promise<PacedReceiver | undefined> {
+  const key = integrationKey(row) ?? recipientKey(row);
+  return key === undefined ? undefined : { key, per_second: TEAMS_PER_SECOND };
+}
+
+/** Teams documentation, limits: a message to a webhook may have about 28 KB. */
+const MAX_CARD_BYTES = 28 * 1024;
+
+interface TextBlock {
+  readonly type: 'TextBlock';
+  readonly text: string;
+  readonly wrap: true;
+  readonly weight?: 'Bolder';
+  readonly size?: 'Medium';
+}
+
+/**
+ * The message for a Workflows webhook: an Adaptive Card 1.4 with the subject, if any, above the body. Cards show a
+ * subset of Markdown (emphasis, lists, links), so a Markdown body stays unchanged. HTML becomes text. In HTML and
+ * plain text the characters of Markdown are escaped, so that a file name does not become italic.
+ */
+export async function adaptiveCardMessage(content: NotificationContent): Promise<string> {
+  const blocks: TextBlock[] = [];
+  if (content.subject) {
+    blocks.push({ type: 'TextBlock', text: literal(content.subject), weight: 'Bolder', size: 'Medium', wrap: true });
+  }
+  blocks.push({ type: 'TextBlock', text: await cardText(content), wrap: true });
+  return JSON.stringify({
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          body: blocks,
+        },
+      },
+    ],
+  });
+}
+
+async function cardText({ body, format }: NotificationContent): Promise<string> {
+  if (format === 'MARKDOWN') return body;
+  return literal(format === 'HTML' ? await htmlToPlainText(body) : body);
+}
+
+/**
+ * Escapes what Markdown would show as emphasis, as a link or as a list at the start of a line. An underscore inside a
+ * word and all characters of a URL have no meaning in Markdown. They stay, so that links remain clickable.
+ */
+function literal(text: string): string {
+  return text
+    .split(/(https?:\/\/\S+)/)
+    .map((part, index) => (index % 2 === 1 ? part : escapeMarkdown(part)))
+    .join('');
+}
+
+function escapeMarkdown(text: string): string {
+  return text
+    .replace(/[\\*[\]]/g, '\\$&')
+    .replace(/(?<!\w)_|_(?!\w)/g, '\\_')
+    .replace(/^(\s*)([-+])(?=\s)/gm, '$1\\$2')
+    .replace(/^(\s*\d+)\.(?=\s)/gm, '$1\\.');
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { escapeHtml } from '../content/escape-html.ts';
+import { escapeHtml } from '../content/html-text.ts';
 
 /** The pages behind an unsubscribe link: plain HTML, no script, nothing from anywhere else. */
 const STYLE =

@@ -1,13 +1,16 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import * as v from 'valibot';
+import { integrationOf } from '../../core/delivery/send.ts';
 import type { Delivery, Refused, Sender, SendResult } from '../../core/delivery/sender.ts';
+import type { NotificationRow } from '../../core/model/notification.ts';
+import type { PacedReceiver } from '../../core/pacing/paced-gate.ts';
+import { createTargetPoster, type TargetPoster, type TargetPosterOptions } from '../http/post.ts';
 import { providerSafeId } from '../http/provider-safe-id.ts';
 import { faultRefusal, refusalOf } from '../http/refusal.ts';
-import { looksLikeUrl } from '../http/target-guard.ts';
-import { createTargetPoster, type TargetPoster, type TargetPosterOptions } from '../http/target-poster.ts';
+import { looksLikeUrl, targetPorts } from '../http/target-guard.ts';
+import { integrationKey } from '../recipient/recipient-hash.ts';
 import type { IntegrationCredentials } from '../secrets/integration-credentials.ts';
 import { WEBHOOK_RULES } from './classification.ts';
-import { webhookCredential } from './credential.ts';
-import { webhookPayload } from './payload.ts';
-import { createWebhookSigner, type WebhookSigner } from './signature.ts';
 
 interface WebhookSenderOptions extends TargetPosterOptions {
   readonly credentials: IntegrationCredentials;
@@ -67,4 +70,116 @@ async function post({ poster, signer, delivery, target, secrets, ports, signal }
   } catch (error) {
     return faultRefusal(error, WEBHOOK_RULES);
   }
+}
+
+/** Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
+const secret = v.pipe(
+  v.string(),
+  v.check(isWebhookSecret, 'must be "whsec_" followed by the base64 of 24 to 64 bytes'),
+);
+
+/**
+ * `url` replaces the recipient of the notification. `ports` are allowed beside 443. Each of `secrets` signs, so that a receiver can change from one
+ * secret to the next without losing a message. Unknown fields are refused, because with a misspelt `secrets` messages
+ * would be unsigned.
+ */
+export const webhookCredential = v.strictObject({
+  tenant_id: v.optional(v.string()),
+  url: v.optional(v.string()),
+  ports: targetPorts,
+  secrets: v.optional(v.array(secret), []),
+  /** Messages a second that the receiver takes; no limit unless given. */
+  rate_per_second: v.optional(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000))),
+});
+
+function isWebhookSecret(text: string): boolean {
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
+  if (encoded === undefined || encoded.length % 4 !== 0) return false;
+  const bytes = Buffer.from(encoded, 'base64').length;
+  return bytes >= 24 && bytes <= 64;
+}
+
+/** The integration, if its credential sets a rate. Other receivers are not limited. */
+export function webhookReceiver(credentials: IntegrationCredentials) {
+  return async (row: NotificationRow): Promise<PacedReceiver | undefined> => {
+    if (!row.integration_config_id) return undefined;
+    const loaded = await credentials.load(webhookCredential, { tenant_id: row.tenant_id, ...integrationOf(row) });
+    const per_second = loaded.ok ? loaded.credential?.rate_per_second : undefined;
+    const key = integrationKey(row);
+    return key !== undefined && per_second !== undefined ? { key, per_second } : undefined;
+  };
+}
+
+/**
+ * The body of the POST. A message body that is a JSON object or array is posted unchanged, byte for byte: its
+ * producer has decided what the receiver gets. Any other body is put into the envelope that the Standard Webhooks
+ * specification recommends:
+ *
+ * `{"type":"notification","timestamp":…,"data":{"log_id","tenant_id","subject","message","format"}}`
+ *
+ * `timestamp` is the time of the attempt (ISO-8601 UTC). `subject` is null when there is none. `format` is PLAIN,
+ * HTML or MARKDOWN. Later versions may add members to `data`; they never remove or rename one.
+ */
+function webhookPayload({ log_id, tenant_id, content, at }: Delivery): string {
+  if (isJsonDocument(content.body)) return content.body;
+  return JSON.stringify({
+    type: 'notification',
+    timestamp: at.toISOString(),
+    data: {
+      log_id,
+      tenant_id,
+      subject: content.subject ?? null,
+      message: content.body,
+      format: content.format,
+    },
+  });
+}
+
+function isJsonDocument(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const MAX_REMEMBERED = 500;
+const PREFIX = 'whsec_';
+
+/** Signs messages by the Standard Webhooks specification. */
+export interface WebhookSigner {
+  /**
+   * The value of `webhook-signature`: `v1,<base64>` for every secret, separated by spaces.
+   * @param secrets as webhookCredential has checked them
+   * @param at the time of the attempt, which is signed together with id and body
+   */
+  sign(secrets: readonly string[], id: string, at: Date, body: string): string;
+}
+
+/**
+ * By node:crypto, because the specification's own library computes in JavaScript
+ * (docs/decisions/measured/cold-start-and-bundles.md#0127).
+ */
+export function createWebhookSigner(): WebhookSigner {
+  const keys = new Map<string, KeyObject>();
+
+  function keyOf(secret: string): KeyObject {
+    const known = keys.get(secret);
+    if (known !== undefined) return known;
+    const key = createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'));
+    if (keys.size >= MAX_REMEMBERED) keys.clear();
+    keys.set(secret, key);
+    return key;
+  }
+
+  return {
+    sign(secrets, id, at, body) {
+      const signed = `${id}.${Math.floor(at.getTime() / 1000)}.${body}`;
+      return secrets
+        .map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(signed).digest('base64')}`)
+        .join(' ');
+    },
+  };
 }

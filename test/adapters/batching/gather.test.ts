@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatheredError, type GatherOptions, gather } from '../../../src/adapters/batching/gather.ts';
-import { SendsUnderWay } from '../../../src/adapters/batching/sends-under-way.ts';
+import { GatheredError, type GatherOptions, gather, SendsUnderWay } from '../../../src/adapters/batching/gather.ts';
 
 /** Timers that the test lets run. */
 function manualTimers() {

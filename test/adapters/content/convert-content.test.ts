@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ConversionTooSlowError, timeBoxed } from '../../../src/adapters/content/conversion-timeout.ts';
-import { convertContent } from '../../../src/adapters/content/convert-content.ts';
-import { NESTING_LIMITS } from '../../../src/adapters/content/nesting-limit.ts';
-import { bodyOf } from '../../../src/adapters/email/body.ts';
+import { convertContent, NESTING_LIMITS } from '../../../src/adapters/content/convert-content.ts';
+import { bodyOf } from '../../../src/adapters/email/sender.ts';
 import { slackMessage } from '../../../src/adapters/slack/message.ts';
-import { adaptiveCardMessage } from '../../../src/adapters/teams/adaptive-card.ts';
+import { adaptiveCardMessage } from '../../../src/adapters/teams/sender.ts';
 import type { MessageFormat, NotificationContent } from '../../../src/core/model/notification.ts';
 
 const content = (format: MessageFormat, body: string): NotificationContent => ({ recipient: 'x', format, body });

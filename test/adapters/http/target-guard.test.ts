@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTargetPoster } from '../../../src/adapters/http/post.ts';
 import { createTargetGuard, isPublicAddress, TargetRefusedError } from '../../../src/adapters/http/target-guard.ts';
-import { createTargetPoster } from '../../../src/adapters/http/target-poster.ts';
 import { NEVER } from '../../support/delivery.ts';
 import { type Loopback, startLoopback } from '../../support/loopback.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { slackReceiver } from '../../../src/adapters/slack/receiver.ts';
-import { teamsReceiver } from '../../../src/adapters/teams/receiver.ts';
-import { webhookReceiver } from '../../../src/adapters/webhook/receiver.ts';
+import { slackReceiver } from '../../../src/adapters/slack/sender.ts';
+import { teamsReceiver } from '../../../src/adapters/teams/sender.ts';
+import { webhookReceiver } from '../../../src/adapters/webhook/sender.ts';
 import type { NotificationRow } from '../../../src/core/model/notification.ts';
 import { credentialsOf } from '../../support/memory-secrets.ts';
 import { dueRow } from '../../support/rows.ts';

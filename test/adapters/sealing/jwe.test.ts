@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import fc from 'fast-check';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 import { expect, it } from 'vitest';
-import { decrypt, encrypt } from '../../../src/adapters/sealing/jwe.ts';
+import { decrypt, encrypt } from '../../../src/adapters/sealing/sealer.ts';
 
 const raw = crypto.getRandomValues(new Uint8Array(32));
 const key = createSecretKey(raw);

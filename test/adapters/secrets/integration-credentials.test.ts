@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { createIntegrationCredentials } from '../../../src/adapters/secrets/integration-credentials.ts';
 import { type SecretFault, SecretUnavailableError } from '../../../src/adapters/secrets/secret-source.ts';
-import { slackCredential } from '../../../src/adapters/slack/credential.ts';
-import { teamsCredential } from '../../../src/adapters/teams/credential.ts';
-import { webhookCredential } from '../../../src/adapters/webhook/credential.ts';
+import { slackCredential } from '../../../src/adapters/slack/sender.ts';
+import { teamsCredential } from '../../../src/adapters/teams/sender.ts';
+import { webhookCredential } from '../../../src/adapters/webhook/sender.ts';
 import { createMemorySecrets } from '../../support/memory-secrets.ts';
 
 const shape = v.object({ token: v.string() });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_MARKDOWN_CHARACTERS, tooLongToConvert } from '../../../src/adapters/slack/markdown-limit.ts';
+import { MAX_MARKDOWN_CHARACTERS, tooLongToConvert } from '../../../src/adapters/slack/message.ts';
 
 describe('Markdown too long for Slack', () => {
   const relativeLinks = '[a](/long/relative/path)\n\n';

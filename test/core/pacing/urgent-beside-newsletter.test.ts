@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualTime } from '../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../src/adapters/memory/memory-pacing.ts';
+import { MemoryPacing } from '../../../src/adapters/memory/memory-pipeline-state.ts';
 import { createSendPacing } from '../../../src/core/newsletter/sending/send-pacing.ts';
 import type { PacingStore } from '../../../src/core/pacing/registers.ts';
 import { SendingLimits } from '../../../src/local/providers/ses/sending-limits.ts';

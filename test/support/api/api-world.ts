@@ -14,8 +14,7 @@ import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/ap
 import { createApiKeyStore } from '../../../src/adapters/api-keys/api-key-store.ts';
 import { createRecordStore } from '../../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createShardMark } from '../../../src/adapters/dynamodb/indexing/shard-mark.ts';
-import { createIntakeStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
-import { createReportStore } from '../../../src/adapters/dynamodb/intake/report-store.ts';
+import { createIntakeStore, createReportStore } from '../../../src/adapters/dynamodb/intake/intake-store.ts';
 import { createRequestCounts } from '../../../src/adapters/dynamodb/intake/request-counts.ts';
 import { createBatchStore } from '../../../src/adapters/dynamodb/newsletter/batch-store.ts';
 import { createChunkStore } from '../../../src/adapters/dynamodb/newsletter/chunk-store.ts';

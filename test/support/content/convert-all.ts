@@ -1,6 +1,5 @@
-import { bodyOf } from '../../../src/adapters/email/body.ts';
-import { MAX_MARKDOWN_CHARACTERS } from '../../../src/adapters/slack/markdown-limit.ts';
-import { slackMessage } from '../../../src/adapters/slack/message.ts';
+import { bodyOf } from '../../../src/adapters/email/sender.ts';
+import { MAX_MARKDOWN_CHARACTERS, slackMessage } from '../../../src/adapters/slack/message.ts';
 import type { NotificationContent } from '../../../src/core/model/notification.ts';
 
 /** Constructs that give a parser the most work for their length; any of them passes the limits of nesting. */

@@ -7,8 +7,7 @@ import {
 import { withCallLimit } from '../../../../src/adapters/batching/time-limit.ts';
 import { withDirectCalls } from '../../../../src/adapters/dynamodb/direct-calls/direct-calls.ts';
 import { STATE_CALL_MS, TABLE_CALL_MS } from '../../../../src/core/delivery/policy/attempt-times.ts';
-import { lean } from './lean.ts';
-import { limits, STORAGE_LIMITS } from './request-limits.ts';
+import { lean, limits, STORAGE_LIMITS } from './lean.ts';
 
 /**
  * The client retries by itself: failing early gains nothing. Each call backs off for itself (`standard`): the adaptive

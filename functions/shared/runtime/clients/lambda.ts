@@ -1,5 +1,5 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { limits } from './request-limits.ts';
+import { limits } from './lean.ts';
 
 // A sweep that cannot be continued is repeated by EventBridge.
 const client = new LambdaClient({ maxAttempts: 2, requestHandler: limits(2_000) });

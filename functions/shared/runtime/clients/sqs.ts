@@ -1,6 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { lean } from './lean.ts';
-import { STORAGE_LIMITS } from './request-limits.ts';
+import { lean, STORAGE_LIMITS } from './lean.ts';
 
 /**
  * The endpoint is set explicitly: by default the client uses the host of the queue URL, which need not be the host of

@@ -4,13 +4,12 @@ import { type NotificationRow, UPDATED_BY } from '../../../core/model/notificati
 import { type RowChange, wasApplied, wasSettled } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { workQueuePrefix } from '../../../core/model/work-index.ts';
-import { gather, SETTLE_WAIT_MS, SETTLEMENT_HOLD_MS } from '../../batching/gather.ts';
-import type { SendsUnderWay } from '../../batching/sends-under-way.ts';
+import { gather, SETTLE_WAIT_MS, SETTLEMENT_HOLD_MS, type SendsUnderWay } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { claimGuard } from '../table/guarded-columns.ts';
 import { createGuardedUpdates, type GuardedUpdate } from '../table/guarded-update.ts';
 import { toNotificationRow, toValue } from '../table/item.ts';
-import { createRowReader } from '../table/row-reader.ts';
+import { createRowReader } from '../table/read-item.ts';
 
 interface Claim {
   readonly log_id: string;

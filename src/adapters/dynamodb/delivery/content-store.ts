@@ -1,3 +1,4 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/send.ts';
@@ -9,7 +10,6 @@ import { type Sealer, SealRefusedError } from '../../sealing/sealer.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
-import { bodyAttribute, bodyOf } from './body-attribute.ts';
 
 /** ContentStore on NotificationContent. The stored recipient is encrypted and bound to its tenant and log_id. */
 export function createContentStore(client: DynamoDBClient, table: string, sealer: Sealer): ContentStore {
@@ -102,4 +102,27 @@ export async function contentItem(
     expires_at,
   });
   return { ...item, ...fallback, ...bodyAttribute(content.body) };
+}
+
+/** Most bytes of a body that is stored as text, which people can read. It still fits into one read unit. */
+const PLAIN_BYTES = 2_048;
+
+/** No stored body is larger: an item of DynamoDB has at most 400 KB, and each body came from an item. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/**
+ * The attribute that holds a body: `message_body` as text, or `message_body_deflated` (RFC 1951). DynamoDB charges by
+ * the kilobyte, and deflated text has a third of its size or less.
+ */
+export function bodyAttribute(body: string): Item {
+  const bytes = Buffer.from(body);
+  if (bytes.length <= PLAIN_BYTES) return { message_body: { S: body } };
+  return { message_body_deflated: { B: deflateRawSync(bytes) } };
+}
+
+/** The body of a stored item; undefined when the item has none. */
+function bodyOf(item: Item | undefined): string | undefined {
+  const deflated = item?.['message_body_deflated']?.B;
+  if (deflated === undefined) return item?.['message_body']?.S;
+  return inflateRawSync(deflated, { maxOutputLength: MAX_BODY_BYTES }).toString();
 }

@@ -1,9 +1,14 @@
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import type { FallbackRouting, SuccessorStore } from '../../../core/delivery/failover.ts';
+import { type FallbackRouting, type SuccessorStore, successorId } from '../../../core/delivery/failover.ts';
+import type { NotificationContent } from '../../../core/model/notification.ts';
+import { providerHost } from '../../../core/model/provider-key.ts';
+import { recipientHash } from '../../recipient/recipient-hash.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import { getItems } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { type Item, toItem, toNotificationRow } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
+import { sealRecipient } from './content-store.ts';
 
 /** The attributes that the content of a successor has in common with that of its predecessor. */
 const COPIED = ['tenant_id', 'subject', 'message_format', 'message_body', 'message_body_deflated'] as const;
@@ -55,4 +60,22 @@ function routingOf(content: Item): FallbackRouting {
     ...(fallback_provider_host?.S && { provider_host: fallback_provider_host.S }),
     ...(fallback_recipient_hash?.S && { recipient_hash: fallback_recipient_hash.S }),
   };
+}
+
+/**
+ * The attributes of a content that its successor needs and that only the plain recipient gives. The recipient is
+ * encrypted for the successor now, so the function that fails over never sees it and needs no right to encrypt.
+ */
+export async function fallbackAttributes(
+  { log_id, tenant_id }: { readonly log_id: string; readonly tenant_id: string },
+  { recipient, integration_config_id }: NonNullable<NotificationContent['fallback']>,
+  sealer: Sealer,
+  hashKey: () => Promise<string>,
+): Promise<Item> {
+  return toItem({
+    encrypted_fallback_recipient: await sealRecipient(sealer, { log_id: successorId(log_id), tenant_id }, recipient),
+    fallback_recipient_hash: recipientHash(await hashKey(), tenant_id, recipient),
+    fallback_integration_config_id: integration_config_id,
+    fallback_provider_host: integration_config_id ? undefined : providerHost(recipient),
+  });
 }

@@ -3,9 +3,8 @@ import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../..
 import type { NotificationContent } from '../../../core/model/notification.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
-import { bodyAttribute } from '../delivery/body-attribute.ts';
-import { contentItem, putContent, sealRecipient } from '../delivery/content-store.ts';
-import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
+import { bodyAttribute, contentItem, putContent, sealRecipient } from '../delivery/content-store.ts';
+import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
 import { IMAGE_COLUMNS } from '../table/guarded-columns.ts';
 import { columnsOf, updateGuarded } from '../table/guarded-update.ts';

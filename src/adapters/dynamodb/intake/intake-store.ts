@@ -7,12 +7,16 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
+import type { ReportStore } from '../../../core/intake/report-failure.ts';
+import type { Clock } from '../../../core/model/time.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
+import { createClaimStore } from '../delivery/claim-store.ts';
 import { contentItem } from '../delivery/content-store.ts';
-import { fallbackAttributes } from '../delivery/fallback-attributes.ts';
+import { fallbackAttributes } from '../delivery/successor-store.ts';
+import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
-import { type Item, toItem } from '../table/item.ts';
+import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
 export interface IntakeStoreOptions {
@@ -132,4 +136,19 @@ function toStoredRow(item: Item): StoredRow {
 
 function only(names: readonly string[], item: Item): unknown {
   return unmarshall(Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name))));
+}
+
+/** ReportStore: changes rows as the channel functions do, and indexes new rows as the indexer does. */
+export function createReportStore(options: IndexStoreOptions, clock: Clock): ReportStore {
+  const { client, tables } = options;
+  const { change, settle } = createClaimStore(client, tables.notification_log, clock);
+  return {
+    ...createIndexStore(options),
+    change,
+    settle,
+    async readRow(log_id) {
+      const item = await readItem(client, tables.notification_log, log_id);
+      return item && toForeignRow(item);
+    },
+  };
 }

@@ -10,7 +10,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Clock } from '../../../core/model/time.ts';
 import { type Batch, EXCLUDED_BATCH } from '../../../core/newsletter/model/batch.ts';
 import type { BatchStore } from '../../../core/newsletter/model/ports.ts';
-import { chunks } from '../../batching/chunks.ts';
+import { chunks } from '../../batching/gather.ts';
 import { MAX_WRITES } from '../table/batch.ts';
 import { type Item, toItem } from '../table/item.ts';
 import { changeVersioned, expiresAt, readVersioned } from './versioned-item.ts';

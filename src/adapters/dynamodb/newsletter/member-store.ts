@@ -11,27 +11,27 @@ import type { Clock } from '../../../core/model/time.ts';
 import type { StoredMember } from '../../../core/newsletter/model/member.ts';
 import { leftAddresses } from '../../../core/newsletter/model/member-place.ts';
 import type { MemberPlace, MemberStore } from '../../../core/newsletter/model/ports.ts';
-import { chunks } from '../../batching/chunks.ts';
-import { GatheredError } from '../../batching/gather.ts';
+import { chunks, GatheredError } from '../../batching/gather.ts';
 import { executeStatements, getItems, insertStatement, MAX_STATEMENTS, type StatementResult } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
-import { createAddressFacts, factsColumns } from './address-facts.ts';
-import { readAddress, readAddresses } from './address-pages.ts';
+import { createAddressFacts, factsColumns, readAddress, readAddresses } from './address-pages.ts';
 import {
   markExpiry,
   markItem,
   memberItem,
   memberItemKey,
+  memberKey,
   pointerItem,
+  pointerKey,
   putMember,
   replacePointer,
   replaceStatement,
   SUBJECT_COLUMNS,
+  toKey,
   toMember,
   toPointer,
   toSubject,
 } from './member-items.ts';
-import { memberKey, pointerKey, toKey } from './member-keys.ts';
 
 /** How often a change is planned anew because another one of the same member came between. */
 const ROUNDS = 6;

@@ -1,8 +1,12 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { NotificationRow } from '../../../core/model/notification.ts';
+import type { RowStore } from '../../../core/delivery/ports.ts';
+import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
+import { wasApplied } from '../../../core/model/row-change.ts';
+import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
+import { createRowReader } from './read-item.ts';
 import { updateExpression } from './update-expression.ts';
 
 /** A change to a row of NotificationLog that is made only while the guarded columns are as they were read. */
@@ -156,4 +160,24 @@ export function guardOf(asRead: GuardedUpdate['asRead']) {
 /** Reading a row that was never attempted supplies −1 for its missing `last_attempt`. */
 function mayBeAbsent(column: string, value: unknown): boolean {
   return column === 'last_attempt' && value === -1;
+}
+
+/** Rows of NotificationLog, changed only while the guarded columns are as they were read. */
+export function createGuardedRows(
+  client: DynamoDBClient,
+  table: string,
+  clock: Clock,
+  guarded: readonly (keyof NotificationRow)[],
+): RowStore {
+  const read = createRowReader(client, table);
+  const update = createGuardedUpdates(client, table, read);
+  return {
+    read,
+
+    change: (row, { set: given, remove = [] }) => {
+      const set = { ...given, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
+      const asked = { log_id: row.log_id, set, remove, asRead: columnsOf(row, guarded) };
+      return update.gathered(asked, (found) => wasApplied(found, { set, remove }));
+    },
+  };
 }

@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { queueCounts } from '../../../adapters/sqs/queue-counts.ts';
-import { type RedriveOptions, type RedriveResult, RedriveRunningError } from '../../../adapters/sqs/redrive.ts';
-import { redriveByCopy } from '../../../adapters/sqs/redrive-by-copy.ts';
-import { redriveByTask } from '../../../adapters/sqs/redrive-by-task.ts';
+import {
+  type RedriveOptions,
+  type RedriveResult,
+  RedriveRunningError,
+  redriveByCopy,
+  redriveByTask,
+} from '../../../adapters/sqs/redrive.ts';
 import type { Channel } from '../../../core/model/channels.ts';
 import { takePidLock } from '../../../processes/pid-lock.ts';
 import { confirm } from '../../../terminal/confirm.ts';

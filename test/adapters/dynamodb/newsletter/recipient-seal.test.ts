@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { openRecipients, sealRecipients } from '../../../../src/adapters/dynamodb/newsletter/recipient-seal.ts';
+import { openRecipients, sealRecipients } from '../../../../src/adapters/dynamodb/newsletter/chunk-store.ts';
 import { createMemoryDataKeys } from '../../../../src/adapters/memory/memory-data-keys.ts';
 import { createDataKeys } from '../../../../src/adapters/sealing/data-keys.ts';
 import { createLocalKeyWrap } from '../../../../src/adapters/sealing/local-key-wrap.ts';

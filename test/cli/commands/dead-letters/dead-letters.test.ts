@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { queueCounts } from '../../../../src/adapters/sqs/queue-counts.ts';
-import { redriveByCopy } from '../../../../src/adapters/sqs/redrive-by-copy.ts';
+import { redriveByCopy } from '../../../../src/adapters/sqs/redrive.ts';
 import type { ForeignRow } from '../../../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';
 import { deadRow, type Operations, startOperations, storedRow } from '../../../support/cli/operations.ts';

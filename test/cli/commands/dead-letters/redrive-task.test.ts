@@ -2,8 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type RedriveProgress, RedriveRunningError } from '../../../../src/adapters/sqs/redrive.ts';
-import { redriveByTask } from '../../../../src/adapters/sqs/redrive-by-task.ts';
+import { type RedriveProgress, RedriveRunningError, redriveByTask } from '../../../../src/adapters/sqs/redrive.ts';
 
 type Answer = { readonly status?: number; readonly body: object };
 type Script = Readonly<Record<string, (call: number, input: Record<string, unknown>) => Answer>>;

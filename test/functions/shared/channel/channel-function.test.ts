@@ -11,8 +11,7 @@ import {
 import type { SQSEvent } from 'aws-lambda';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHandler } from '../../../../functions/shared/channel/channel-function.ts';
-import type { Pacing } from '../../../../functions/shared/channel/postpone.ts';
+import { createHandler, type Pacing } from '../../../../functions/shared/channel/channel-function.ts';
 import { MemoryTables } from '../../../../src/adapters/memory/memory-tables.ts';
 import { createRetryQueue } from '../../../../src/adapters/sqs/lanes.ts';
 import { returnToQueue } from '../../../../src/adapters/sqs/return-to-queue.ts';

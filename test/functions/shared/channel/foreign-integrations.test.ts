@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
-import { MemoryPacing } from '../../../../src/adapters/memory/memory-pacing.ts';
+import { MemoryPacing } from '../../../../src/adapters/memory/memory-pipeline-state.ts';
 import { createIntegrationCredentials } from '../../../../src/adapters/secrets/integration-credentials.ts';
-import { slackReceiver } from '../../../../src/adapters/slack/receiver.ts';
-import { teamsReceiver } from '../../../../src/adapters/teams/receiver.ts';
-import { webhookReceiver } from '../../../../src/adapters/webhook/receiver.ts';
+import { slackReceiver } from '../../../../src/adapters/slack/sender.ts';
+import { teamsReceiver } from '../../../../src/adapters/teams/sender.ts';
+import { webhookReceiver } from '../../../../src/adapters/webhook/sender.ts';
 import { integrationOf } from '../../../../src/core/delivery/send.ts';
 import { CHANNELS } from '../../../../src/core/model/channels.ts';
 import type { NotificationRow } from '../../../../src/core/model/notification.ts';

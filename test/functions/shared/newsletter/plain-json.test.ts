@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { SESv2Client, SendBulkEmailCommand } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { plainJson } from '../../../../functions/shared/newsletter/plain-json.ts';
+import { plainJson } from '../../../../functions/shared/newsletter/ses-access.ts';
 import { type Loopback, replying, startLoopback } from '../../../support/loopback.ts';
 
 const BYTES = new Uint8Array([0, 255, 7]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPublisher } from '../../../../src/adapters/sns/publish-notice.ts';
+import { createPublisher } from '../../../../src/adapters/sns/death-notices.ts';
 import { type AwsClients, awsClients } from '../../../../src/local/emulator/aws-clients.ts';
 import { showNotices } from '../../../../src/local/emulator/sources/show-notices.ts';
 import { type SqsStandIn, startSqs } from '../../../../src/local/stand-ins/sqs.ts';

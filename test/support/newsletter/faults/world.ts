@@ -1,6 +1,5 @@
 import { VirtualTime } from '../../../../simulation/engine/virtual-time.ts';
-import { MemoryChunks } from '../../../../src/adapters/memory/newsletter/memory-chunks.ts';
-import { MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-emails.ts';
+import { MemoryChunks, MemoryEmails } from '../../../../src/adapters/memory/newsletter/memory-items.ts';
 import { Problem } from '../../../../src/core/model/problem.ts';
 import { runClock } from '../../../../src/core/newsletter/lifecycle/advance.ts';
 import { publishEmail } from '../../../../src/core/newsletter/lifecycle/publish.ts';

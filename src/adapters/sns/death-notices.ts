@@ -1,5 +1,7 @@
 import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import type { NoticeMark } from '../../../core/monitor/report-deaths.ts';
+import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
+import type { Notice } from '../../core/monitor/death-notice.ts';
+import type { NoticeMark } from '../../core/monitor/report-deaths.ts';
 
 const KEY = { kind: { S: 'notice' }, id: { S: 'deaths' } };
 
@@ -13,5 +15,12 @@ export function createNoticeMark(client: DynamoDBClient, table: string): NoticeM
     async write(until) {
       await client.send(new PutItemCommand({ TableName: table, Item: { ...KEY, until: { S: until } } }));
     },
+  };
+}
+
+/** Publishes notices to a topic; rejects when SNS refuses one. */
+export function createPublisher(client: SNSClient, TopicArn: string): (notice: Notice) => Promise<void> {
+  return async ({ subject, text }) => {
+    await client.send(new PublishCommand({ TopicArn, Subject: subject, Message: text }));
   };
 }
