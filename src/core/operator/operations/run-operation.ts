@@ -15,8 +15,8 @@ import {
   type PageInWork,
   sourcesOf,
 } from './operation.ts';
-import { type TakeDeps, takePage } from './take-page.ts';
-import { cancelled, counted, failed, heeded, isActive, isClaimed } from './transitions.ts';
+import { ClaimEndedError, type TakeDeps, takePage } from './take-page.ts';
+import { cancelled, counted, failed, heeded, isActive, isClaimed, previewed } from './transitions.ts';
 
 export interface RunDeps extends TakeDeps {
   readonly operations: OperationStore;
@@ -47,6 +47,7 @@ export async function runOperation(operation_id: string, deps: RunDeps, isStoppi
   try {
     return await work(claimed, deps, isStopping);
   } catch (error) {
+    if (error instanceof ClaimEndedError) return 'busy';
     // If this fails, too, its claim ends by itself, and the operation stays active for the next process.
     await fail(claimed, error, deps).catch(() => {});
     throw error;
@@ -58,7 +59,7 @@ async function work(claimed: Operation, deps: RunDeps, isStopping: () => boolean
   let operation = claimed;
   while (isActive(operation)) {
     if (operation.wanted !== undefined && operation.page === undefined) {
-      await save(operation, heeded(operation, deps.clock()), deps);
+      await save(operation, (was) => heeded(was, deps.clock()), deps);
       return 'ended';
     }
     if (isStopping()) {
@@ -86,12 +87,17 @@ function until(now: Date): string {
 
 /**
  * Writes the change and renews the claim. An operator may have asked for something in the meantime: the change is written
- * on top of that. Undefined when another process took the operation over.
+ * on top of that, or made of it. Undefined when another process took the operation over.
  */
-async function save(operation: Operation, change: OperationChange, deps: RunDeps): Promise<Operation | undefined> {
+async function save(
+  operation: Operation,
+  given: OperationChange | ((was: Operation) => OperationChange),
+  deps: RunDeps,
+): Promise<Operation | undefined> {
   const { operations, clock } = deps;
   let was: Operation | undefined = operation;
   while (was !== undefined && was.claim_id === operation.claim_id) {
+    const change = typeof given === 'function' ? given(was) : given;
     const renewed = change.remove?.includes('claim_id') ? {} : { claim_until: until(clock()) };
     const saved = await operations.change(was, { ...change, set: { ...change.set, ...renewed } });
     if (saved !== undefined) return saved;
@@ -160,14 +166,8 @@ async function previewPage(operation: Operation, deps: RunDeps): Promise<Operati
   const sample = [...operation.sample, ...chosen].slice(0, SAMPLE);
   if (next !== undefined) return save(operation, { set: { preview, sample, checkpoint: next } }, deps);
   const [source = 'dead'] = sourcesOf(operation);
-  return save(
-    operation,
-    {
-      set: { preview, sample, status: 'ready', checkpoint: { source } },
-      remove: ['claim_id', 'claim_until'],
-    },
-    deps,
-  );
+  const found = { preview, sample, checkpoint: { source } };
+  return save(operation, (was) => previewed(was, found, deps.clock()), deps);
 }
 
 /** The rows that are taken, and why the others are not. */

@@ -4,7 +4,7 @@ import type { QueuedMessage } from '../../model/lanes.ts';
 import type { NotificationRow } from '../../model/notification.ts';
 import { messageFor, withToken } from '../../model/queue-message.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
-import type { Clock } from '../../model/time.ts';
+import { type Clock, epochMs } from '../../model/time.ts';
 import { stateOf } from '../../model/work/row-state.ts';
 import { choose } from './choose.ts';
 import type { Exclusion } from './exclusions.ts';
@@ -54,6 +54,18 @@ export async function takePage(
   return { ...NOTHING, taken, left_to_sweep: refused.length, excluded };
 }
 
+/** Milliseconds before the end of its claim from which a process takes nothing: clocks are up to 2.5 s apart. */
+const LATE_MS = 5_000;
+
+/** Another process may go on from here, or may have counted the page for a cancel: what is taken now nobody counts. */
+export class ClaimEndedError extends Error {
+  override readonly name = 'ClaimEndedError';
+}
+
+function isLate({ claim_until }: Operation, now: Date): boolean {
+  return claim_until !== undefined && epochMs(claim_until) - LATE_MS <= now.getTime();
+}
+
 /** How often others may change the row between its read and its write. */
 const TRIES = 3;
 
@@ -72,6 +84,7 @@ async function takeOne(
     if (row === undefined) return 'deleted';
     const choice = choose(asForeign(row), operation, now, deps.policy);
     if ('exclude' in choice) return choice.exclude;
+    if (isLate(operation, now)) throw new ClaimEndedError('Storage took longer than the claim lasts.');
     if (!(await deps.rows.change(row, choice.take))) continue;
     if (choice.message === undefined) return {};
     const { due, options } = choice.message;

@@ -5,10 +5,27 @@ export function isActive({ status }: Pick<Operation, 'status'>): boolean {
   return status === 'previewing' || status === 'running';
 }
 
+/** Nothing goes on with it. */
+export function isOver({ status }: Pick<Operation, 'status'>): boolean {
+  return status === 'done' || status === 'cancelled';
+}
+
 /** Whether a process works on it, as far as is known. */
 export function isClaimed({ claim_until }: Operation, now: Date): boolean {
   return claim_until !== undefined && epochMs(claim_until) > now.getTime();
 }
+
+/** The preview is made. Of what an operator may have asked for meanwhile, only a cancel is possible. */
+export function previewed(
+  { wanted, progress }: Operation,
+  found: Pick<Operation, 'preview' | 'sample' | 'checkpoint'>,
+  now: Date,
+): OperationChange {
+  const change = wanted === 'cancel' ? cancelled(progress, now) : { set: { status: 'ready' } as const, remove: CLAIM };
+  return { ...change, set: { ...change.set, ...found } };
+}
+
+const CLAIM = ['claim_id', 'claim_until'] as const;
 
 /** What an operator asked for, now that no page is in work. */
 export function heeded({ wanted, progress }: Operation, now: Date): OperationChange {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createOperation, operate } from '../../../../src/core/operator/operations/operate.ts';
+import { createOperation, operate, possibleActs } from '../../../../src/core/operator/operations/operate.ts';
 import type { Kind } from '../../../../src/core/operator/operations/operation.ts';
 import { CLAIM_MS, runOperation } from '../../../../src/core/operator/operations/run-operation.ts';
 import { deadRow } from '../../../support/cli/operations.ts';
@@ -129,6 +129,50 @@ describe('an operation whose page fails', () => {
       expect(await stored()).not.toHaveProperty('page');
       expect(at.changed).toHaveLength(10);
       expect(new Set(at.sent).size).toBe(10);
+    },
+  );
+
+  it('is cancelled when that is asked for during the last page of its preview', async () => {
+    const at = operationsWorld();
+    for (let i = 0; i < 20; i++) at.put(deadRow(`N${i}`));
+    const { operation_id } = await createOperation(request('redrive'), at.deps);
+    const page = async (...given: Parameters<typeof at.deps.candidates.page>) => {
+      await operate(operation_id, 'cancel', at.deps);
+      return at.deps.candidates.page(...given);
+    };
+    await runOperation(operation_id, { ...at.deps, candidates: { page } }, () => false);
+    expect(await at.stored(operation_id)).toMatchObject({ status: 'cancelled' });
+    expect(possibleActs(await at.stored(operation_id))).toEqual([]);
+    expect(await at.stored(operation_id)).not.toHaveProperty('wanted');
+  });
+
+  it.each(['redrive', 'cancel'] as const)(
+    'takes nothing after its claim, so that the process after it counts all: %s',
+    async (kind) => {
+      const { at, operation_id, stored } = await failing(kind, 20);
+      let reads = 0;
+      let others: Promise<unknown> | undefined;
+      const deps = {
+        ...at.deps,
+        rows: {
+          ...at.deps.rows,
+          read: async (log_id: string) => {
+            // From the tenth on, storage answers after the claim has ended, and others have done the work meanwhile.
+            if (++reads < 10) return at.deps.rows.read(log_id);
+            others ??= (async () => {
+              await new Promise(setImmediate);
+              at.pass(CLAIM_MS + 1);
+              await operate(operation_id, 'cancel', at.deps);
+              await runOperation(operation_id, at.deps, () => false);
+            })();
+            await others;
+            return at.deps.rows.read(log_id);
+          },
+        },
+      };
+      expect(await runOperation(operation_id, deps, () => false)).toBe('busy');
+      expect(await stored()).toMatchObject({ status: 'cancelled', progress: { matched: 9, taken: 9 } });
+      expect(at.changed).toHaveLength(9);
     },
   );
 
