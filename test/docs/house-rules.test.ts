@@ -8,7 +8,7 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'source files': 968,
-  'lines without simulation/': 70_271,
+  'lines without simulation/': 70_375,
   'files that functions/send-webhook loads': 112,
   'files that functions/console-api loads': 186,
 };

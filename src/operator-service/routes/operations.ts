@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Problem } from '../../core/model/problem.ts';
+import { auditDetails } from '../../core/operator/operations/bounds.ts';
 import {
   createOperation,
   type NewOperation,
@@ -42,7 +43,7 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
       const decision = {
         what: `operation.${act}`,
         on: [operation_id],
-        ...(operation !== undefined && { details: detailsOf(operation) }),
+        ...(operation !== undefined && { details: auditDetails(operation) }),
       };
       await decide(key, request, decision, deps, async () => {
         await operate(operation_id, act, deps);
@@ -80,7 +81,7 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
         ...(limit !== undefined && { limit }),
         ...(max_age_hours !== undefined && { max_age_ms: max_age_hours * HOUR_MS }),
       };
-      const decision = { what: 'operation.create', on: [operation_id], details: detailsOf(operation) };
+      const decision = { what: 'operation.create', on: [operation_id], details: auditDetails(operation) };
       const { answer } = await decide('POST /api/operations', request, decision, deps, async () => {
         await createOperation(operation, deps);
         return { answer: { operation_id }, result: { created: 1 } };
@@ -89,12 +90,6 @@ export function operationRoutes(deps: OperationRouteDeps): RouteTable {
     }),
     ...Object.fromEntries(acts),
   };
-}
-
-/** What the operation is bound to, for the audit. */
-function detailsOf({ kind, asked, rate, limit, max_age_ms, include_stopped }: NewOperation): object {
-  const age = max_age_ms !== undefined && { max_age_hours: max_age_ms / HOUR_MS };
-  return { kind, ...asked, rate, ...(limit !== undefined && { limit }), ...age, include_stopped };
 }
 
 async function readOperation(operation_id: string, { operations }: ConsoleDeps): Promise<Operation | undefined> {

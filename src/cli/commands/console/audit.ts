@@ -20,11 +20,11 @@ interface AuditOptions extends AuditFilter {
   readonly limit: number;
 }
 
-/** `ops audit`: the console's audit log in the shell. */
+/** `ops audit`: the audit log of the console, and of replays, in the shell. */
 export function addAudit(program: Command, context: CliContext): void {
   const command = program
     .command('audit')
-    .description('list what was done in the console, newest first')
+    .description('list what was done in the console and by `replay`, newest first')
     .option('--who <NAME>', 'only what this user did')
     .option('--what <ACTION>', 'only this action: retry, cancel, reveal, operation.start, key.create, …')
     .option('--target <ID>', 'only what was done to this log_id, operation_id, key_id or email_id', parseId)
@@ -50,7 +50,7 @@ async function showAudit(session: Session, options: AuditOptions): Promise<numbe
   const fits = (record: AuditRecord) => fitsAudit(options, record);
   const log = createAuditLog(dynamodb, deployment.tables.audit, clock);
   const entries = await entriesOf(log, { from, to, limit: options.limit, fits });
-  if (!session.json && entries.length === 0) terminal.say(`Nothing was done in the console from ${from} to ${to}.\n`);
+  if (!session.json && entries.length === 0) terminal.say(`Nothing was done from ${from} to ${to}.\n`);
   else printResult(session, { entries }, () => tableOf(entries, session));
   return 0;
 }

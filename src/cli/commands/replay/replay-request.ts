@@ -2,6 +2,7 @@ import { epochMs } from '../../../core/model/time.ts';
 import { differences, inWords } from '../../../core/operator/operations/bounds.ts';
 import type { NewOperation } from '../../../core/operator/operations/operate.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
+import { isOver } from '../../../core/operator/operations/transitions.ts';
 import { ALWAYS } from '../../../core/operator/search-filter.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
 import { type FilterOptions, filterOf, periodOf } from '../../session/filter-options.ts';
@@ -61,17 +62,15 @@ const ALL = { kind: 'redrive', filter: {}, include_stopped: false } as const;
  * @throws OperatorError when the id stands for another operation than the options describe
  */
 export async function unfinishedReplay(
-  { id, rate }: Pick<ReplayOptions, 'id' | 'rate'>,
+  { id }: Pick<ReplayOptions, 'id'>,
   request: NewOperation,
   operations: OperationStore,
   session: Pick<Session, 'clock' | 'terminal'>,
 ): Promise<Operation | undefined> {
-  const found = id === undefined ? await sameReplay(request, operations, session) : await operations.read(id);
-  if (found === undefined) return undefined;
-  if (id !== undefined) checkIsMeant(found, request);
-  if (rate === undefined) return found;
-  // Whoever works on it changed it meanwhile: it keeps its rate.
-  return (await operations.change(found, { set: { rate } })) ?? found;
+  if (id === undefined) return sameReplay(request, operations, session);
+  const found = await operations.read(id);
+  if (found !== undefined) checkIsMeant(found, request);
+  return found;
 }
 
 function checkIsMeant(found: Operation, request: NewOperation): void {
@@ -94,7 +93,10 @@ function checkIsMeant(found: Operation, request: NewOperation): void {
   }
 }
 
-/** The newest unfinished replay with the same bounds. One of the console does not count the stopped ones. */
+/**
+ * The newest unfinished replay with the same bounds. One of the console does not count the stopped ones, and one that was
+ * never started may be what another operator is being asked about.
+ */
 async function sameReplay(
   request: NewOperation,
   operations: OperationStore,
@@ -107,7 +109,7 @@ async function sameReplay(
     const page = await operations.list({ limit: PAGE, ...(before !== undefined && { before }) });
     const recent = page.filter(({ created_at }) => epochMs(created_at) >= oldest);
     for (const one of recent) {
-      if (one.reads_stopped !== true || isOver(one)) continue;
+      if (one.reads_stopped !== true || one.started_at === undefined || isOver(one)) continue;
       const names = differences(one, request);
       if (names.length === 0) return one;
       if (names.every((name) => name.startsWith('created_'))) other ??= one.operation_id;
@@ -118,8 +120,4 @@ async function sameReplay(
       terminal.say(`${other} did not finish, and has another period: --id ${other} continues it.\n`);
     return undefined;
   }
-}
-
-function isOver({ status }: Operation): boolean {
-  return status === 'done' || status === 'cancelled';
 }

@@ -1,33 +1,51 @@
+import { userInfo } from 'node:os';
+import { createAuditLog } from '../../../adapters/dynamodb/console/audit-log.ts';
 import { createOperationRows } from '../../../adapters/dynamodb/console/operation-rows.ts';
 import { createOperationStore } from '../../../adapters/dynamodb/console/operation-store.ts';
 import { createShardMark } from '../../../adapters/dynamodb/indexing/shard-mark.ts';
-import { type OperateDeps, operate } from '../../../core/operator/operations/operate.ts';
+import { recorded } from '../../../core/operator/audit/audited.ts';
+import { auditDetails } from '../../../core/operator/operations/bounds.ts';
+import {
+  createOperation,
+  type NewOperation,
+  newOperationId,
+  type OperateDeps,
+  type OperationAct,
+  operate,
+  possibleActs,
+} from '../../../core/operator/operations/operate.ts';
 import type { Operation, OperationStore } from '../../../core/operator/operations/operation.ts';
 import { type RunDeps, runOperation } from '../../../core/operator/operations/run-operation.ts';
-import { isActive } from '../../../core/operator/operations/transitions.ts';
+import { cancelled, isActive, isOver } from '../../../core/operator/operations/transitions.ts';
+import { OperatorError } from '../../../terminal/errors.ts';
 import { showProgress } from '../../../terminal/progress.ts';
 import type { Session } from '../../session/session.ts';
 
 /** Milliseconds after which an operation that another process works on is looked at again. */
 const BUSY_MS = 1_000;
 
-/** An operation that this process works on. */
-export interface ReplayRun extends OperateDeps {
-  /** Starts or resumes it, if it needs that. */
-  begin(operation: Operation): Promise<Operation>;
+/** An operation that this process works on. What is done to it is in the audit log, as what the console does. */
+export interface ReplayRun {
+  readonly operations: OperationStore;
+  create(request: NewOperation): Promise<Operation>;
+  /** Starts or resumes it as it is now, at this rate if one is given, if it needs that. */
+  begin(operation_id: string, rate?: number): Promise<Operation>;
+  /** Ends it if nobody has started it. */
+  abandon(operation_id: string): Promise<void>;
   /**
-   * Works on it until it needs nobody: its preview is made, it has ended, or somebody paused it. While another process
-   * works on it, this one looks on, and goes on if that one dies.
+   * Works on it until its state is another one: its preview is made, it has ended, or somebody paused it. While another
+   * process works on it, this one looks on, and goes on if that one dies.
    */
   follow(operation: Operation, verb: string): Promise<Operation>;
   /** Notifications that this process took. */
   sent(): number;
 }
 
-export function replayRun(session: Session, stored?: OperationStore): ReplayRun {
+/** @param unstored where an operation is that only counts, and is not audited */
+export function replayRun(session: Session, unstored?: OperationStore): ReplayRun {
   const { dynamodb, deployment, rows, lanes, clock, newId, pause } = session;
-  const { notification_log, pipeline_state } = deployment.tables;
-  const operations = stored ?? createOperationStore(dynamodb, pipeline_state);
+  const { notification_log, pipeline_state, audit } = deployment.tables;
+  const operations = unstored ?? createOperationStore(dynamodb, pipeline_state);
   let sent = 0;
   const deps: RunDeps = {
     operations,
@@ -49,15 +67,52 @@ export function replayRun(session: Session, stored?: OperationStore): ReplayRun 
   };
   // This process runs it.
   const operating: OperateDeps = { operations, clock, newId, kick: async () => {} };
-  const current = async (operation: Operation) => (await operations.read(operation.operation_id)) ?? operation;
+  const auditing = { audit: createAuditLog(dynamodb, audit, clock), clock, newId, onRecord: () => {} };
+  const current = async (operation_id: string) => {
+    const found = await operations.read(operation_id);
+    if (found === undefined) throw new OperatorError(`${operation_id} is not stored any more.`);
+    return found;
+  };
+
+  /** @param of the operation as the act makes it */
+  async function audited<A>(
+    act: 'create' | OperationAct,
+    of: NewOperation & { readonly operation_id: string },
+    run: () => Promise<A>,
+  ): Promise<A> {
+    if (unstored !== undefined) return run();
+    const what = `operation.${act}`;
+    const details = JSON.stringify(auditDetails(of));
+    const who = userInfo().username;
+    const action = { who, role: 'operator', what, on: [of.operation_id], request_id: newId(), details };
+    const result = act === 'create' ? { created: 1 } : { accepted: 1 };
+    return (await recorded(action, auditing, async () => ({ answer: await run(), result }))).answer;
+  }
+
   return {
-    ...operating,
+    operations,
     sent: () => sent,
 
-    async begin(operation) {
-      const { operation_id, status } = operation;
-      if (status === 'ready') return operate(operation_id, 'start', operating);
-      return status === 'paused' || status === 'failed' ? operate(operation_id, 'resume', operating) : operation;
+    create(request) {
+      const operation = { ...request, operation_id: request.operation_id ?? newOperationId(operating) };
+      return audited('create', operation, () => createOperation(operation, operating));
+    },
+
+    async begin(operation_id, rate) {
+      const found = await current(operation_id);
+      if (isOver(found)) return found;
+      const act = found.status === 'ready' ? 'start' : 'resume';
+      return audited(act, { ...found, ...(rate !== undefined && { rate }) }, async () => {
+        if (rate !== undefined && rate !== found.rate) await operations.change(found, { set: { rate } });
+        return possibleActs(found).includes(act) ? operate(operation_id, act, operating) : current(operation_id);
+      });
+    },
+
+    async abandon(operation_id) {
+      const found = await current(operation_id);
+      if (found.started_at !== undefined || isOver(found)) return;
+      // Only as it was read: somebody may start it at this moment.
+      await audited('cancel', found, () => operations.change(found, cancelled(found.progress, clock())));
     },
 
     async follow(given, verb) {
@@ -76,9 +131,9 @@ export function replayRun(session: Session, stored?: OperationStore): ReplayRun 
       };
       try {
         let operation = given;
-        while (isActive(operation)) {
+        while (isActive(operation) && operation.status === given.status) {
           const result = await runOperation(given.operation_id, { ...deps, operations: shown }, () => false);
-          operation = await current(operation);
+          operation = await current(operation.operation_id);
           show(operation);
           if (result === 'busy') await pause(BUSY_MS);
         }

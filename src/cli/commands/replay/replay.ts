@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { createMemoryOperations } from '../../../adapters/memory/console/memory-operations.ts';
-import { createOperation, operate } from '../../../core/operator/operations/operate.ts';
+import type { NewOperation } from '../../../core/operator/operations/operate.ts';
 import { NOTHING, type Operation } from '../../../core/operator/operations/operation.ts';
 import { confirm } from '../../../terminal/confirm.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
@@ -55,15 +55,21 @@ async function runReplay(session: Session, options: ReplayOptions): Promise<numb
   if (unfinished !== undefined) session.terminal.say(`Continuing ${unfinished.operation_id}, which did not finish.\n`);
   const created_by = userInfo().username;
   const id = options.id !== undefined && { operation_id: options.id };
-  const operation = unfinished ?? (await createOperation({ ...request, ...id, created_by }, run));
-  return carryOut(await run.follow(operation, 'looked at'), run, options, session);
+  const operation = unfinished ?? (await run.create({ ...request, ...id, created_by }));
+  return carryOut(await previewed(operation, run), run, options, session);
+}
+
+/** The operation with its preview, also where the process of that failed. */
+async function previewed(given: Operation, run: ReplayRun): Promise<Operation> {
+  const isFailed = given.status === 'failed' && given.started_at === undefined;
+  const operation = isFailed ? await run.begin(given.operation_id) : given;
+  return operation.status === 'previewing' ? run.follow(operation, 'looked at') : operation;
 }
 
 /** Counts with an operation that is not stored. */
-async function dryRun(request: Parameters<typeof createOperation>[0], session: Session): Promise<number> {
+async function dryRun(request: NewOperation, session: Session): Promise<number> {
   const run = replayRun(session, createMemoryOperations());
-  const operation = await createOperation(request, run);
-  const { preview = NOTHING, sample: log_ids } = await run.follow(operation, 'looked at');
+  const { preview = NOTHING, sample: log_ids } = await previewed(await run.create(request), run);
   const sample = await sampleOf(log_ids, session);
   const { matched, excluded, taken } = preview;
   const result = { dry_run: true, matched, excluded, sent: 0, to_send: taken, sample };
@@ -76,7 +82,7 @@ async function dryRun(request: Parameters<typeof createOperation>[0], session: S
 async function carryOut(
   operation: Operation,
   run: ReplayRun,
-  { yes }: ReplayOptions,
+  { yes, rate }: ReplayOptions,
   session: Session,
 ): Promise<number> {
   const { terminal } = session;
@@ -88,7 +94,7 @@ async function carryOut(
     terminal.say(describePreview({ counts, to_send, sample }, terminal.colors));
     if (to_send > 0 && !(await isConfirmed(operation, to_send, run, session))) return 0;
   }
-  const begun = await run.begin(operation);
+  const begun = await run.begin(operation_id, rate);
   const done = await run.follow(begun, 'sent');
   const { matched, excluded } = done.progress;
   printResult(session, { replay_id: operation_id, matched, excluded, sent: run.sent() }, () =>
@@ -109,6 +115,6 @@ async function isConfirmed(operation: Operation, to_send: number, run: ReplayRun
     return isYes;
   } finally {
     // What was begun before may go on later.
-    if (!isYes && operation.started_at === undefined) await operate(operation.operation_id, 'cancel', run);
+    if (!isYes) await run.abandon(operation.operation_id);
   }
 }

@@ -2,16 +2,13 @@ import { Problem } from '../../model/problem.ts';
 import { epochMs } from '../../model/time.ts';
 import type { AuditDeps, AuditRecord, KnownRequest } from './audit.ts';
 
-export interface AuditedAction {
-  readonly who: string;
-  readonly role: string;
-  readonly what: string;
-  readonly on: readonly string[];
-  /** Made by the client, once per decision of a person. */
-  readonly request_id: string;
+/** What somebody does. */
+export interface Action extends Pick<AuditRecord, 'who' | 'role' | 'what' | 'on' | 'details' | 'request_id'> {}
+
+/** Its request_id is made by the client, once per decision of a person. */
+export interface AuditedAction extends Action {
   /** Everything that makes the request what it is. */
   readonly fingerprint: string;
-  readonly details?: string;
 }
 
 export interface Outcome<A> {
@@ -47,16 +44,30 @@ export async function audited<A>(
     if (earlier !== undefined) return { answer: earlier.answer, repeated: true };
     if (!(await audit.takeOver(request_id, known, begun_at))) throw inProgress();
   }
-  const record = recordOf(action, begun_at, deps.newId());
-  await note(record, deps);
   try {
-    const { answer, result, stored } = await run();
-    await note({ ...record, result }, deps);
+    const { answer, stored } = await recorded(action, deps, run);
     await audit.answer(request_id, JSON.stringify(stored ?? answer));
     return { answer, repeated: false };
   } catch (error) {
-    await note({ ...record, result: { [error instanceof Problem ? 'refused' : 'failed']: 1 } }, deps);
     await audit.release(request_id);
+    throw error;
+  }
+}
+
+/** Writes down who does what before it begins, so that what cannot be written is not done, and what came of it. */
+export async function recorded<A>(
+  action: Action,
+  deps: AuditDeps,
+  run: () => Promise<Outcome<A>>,
+): Promise<Outcome<A>> {
+  const record = recordOf(action, deps.clock().toISOString(), deps.newId());
+  await note(record, deps);
+  try {
+    const outcome = await run();
+    await note({ ...record, result: outcome.result }, deps);
+    return outcome;
+  } catch (error) {
+    await note({ ...record, result: { [error instanceof Problem ? 'refused' : 'failed']: 1 } }, deps);
     throw error;
   }
 }
@@ -84,7 +95,7 @@ function inProgress(): Problem {
   return new Problem('request-in-progress', 'The same request is in progress: look at its result in a while.');
 }
 
-function recordOf(action: AuditedAction, at: string, audit_id: string): AuditRecord {
+function recordOf(action: Action, at: string, audit_id: string): AuditRecord {
   const { who, role, what, on, request_id, details } = action;
   return {
     audit_id,

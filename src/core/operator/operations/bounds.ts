@@ -17,6 +17,15 @@ function boundsOf({ kind, filter, limit, max_age_ms, include_stopped }: Bounds):
   );
 }
 
+const HOUR_MS = 3_600_000;
+
+/** What an operation is bound to, for the audit: a recipient only by its hash. */
+export function auditDetails(operation: Bounds & Pick<Operation, 'asked' | 'rate'>): object {
+  const { kind, asked, rate, limit, max_age_ms, include_stopped } = operation;
+  const age = max_age_ms !== undefined && { max_age_hours: max_age_ms / HOUR_MS };
+  return { kind, ...asked, rate, ...(limit !== undefined && { limit }), ...age, include_stopped };
+}
+
 /** Names of the bounds in which the two differ. */
 export function differences(a: Bounds, b: Bounds): string[] {
   const [one, other] = [boundsOf(a), boundsOf(b)];

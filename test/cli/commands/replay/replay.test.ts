@@ -1,8 +1,10 @@
+import { userInfo } from 'node:os';
 import { BatchWriteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createOperationStore } from '../../../../src/adapters/dynamodb/console/operation-store.ts';
 import { toItem } from '../../../../src/adapters/dynamodb/table/item.ts';
 import { workQueueOf } from '../../../../src/core/model/work-index.ts';
+import type { AuditRecord } from '../../../../src/core/operator/audit/audit.ts';
 import { createOperation, type NewOperation, operate } from '../../../../src/core/operator/operations/operate.ts';
 import { deadRow, type Operations, startOperations, stoppedRow, storedRow } from '../../../support/cli/operations.ts';
 
@@ -369,6 +371,64 @@ describe('an operator who replays', () => {
       err: expect.stringContaining('add --yes'),
     });
     expect((await ops.run(['replay', '--tenant', 'K'], { answer: 'y' })).out).toContain('1  sent');
+  });
+
+  it('is in the audit log with what the replay is bound to, once per change, and not for a dry run', async () => {
+    await ops.put(...Array.from({ length: 12 }, (_, i) => deadRow(`au-${i}`, { tenant_id: 'AU' })));
+    const bounds = ['--max-age', '2h', '--limit', '11', '--include-stopped'];
+    await run('AU', ...bounds, '--dry-run');
+    const now = new Date();
+    const dying = { clock: () => now, pause: () => Promise.reject(new Error('killed')) };
+    await ops.run(['replay', '--tenant', 'AU', ...bounds, '--rate', '10', '--yes'], dying);
+    await run('AU', ...bounds, '--rate', '20', '--yes');
+    const { operation_id = '' } = (await newest('AU')) ?? {};
+    const { entries } = await ops.json<{ entries: AuditRecord[] }>('audit', '--target', operation_id);
+    expect(entries.map(({ what, result }) => [what, result])).toEqual([
+      ['operation.resume', { accepted: 1 }],
+      ['operation.start', { accepted: 1 }],
+      ['operation.create', { created: 1 }],
+    ]);
+    const common = { kind: 'redrive', tenant: 'AU', limit: 11, max_age_hours: 2, include_stopped: true };
+    for (const { who, role, on, details } of entries) {
+      expect({ who, role, on }).toEqual({ who: userInfo().username, role: 'operator', on: [operation_id] });
+      expect(JSON.parse(details ?? '')).toMatchObject(common);
+    }
+    expect(entries.map(({ details }) => JSON.parse(details ?? '').rate)).toEqual([20, 10, 10]);
+    const all = await ops.json<{ entries: AuditRecord[] }>('audit', '--limit', '1000');
+    expect(all.entries.filter(({ details }) => details?.includes('"AU"'))).toHaveLength(3);
+  });
+
+  it('replays nothing that cannot be written to the audit log', async () => {
+    await ops.put(deadRow('an-1', { tenant_id: 'AN' }));
+    const tables = { ...ops.tables, audit: 'of-somebody-else' };
+    const findDeployment = async () => ({ ...ops.deployment, tables });
+    expect(await ops.run(['replay', '--tenant', 'AN', '--yes'], { findDeployment })).toMatchObject({ code: 1 });
+    expect(await ops.row('an-1')).toMatchObject({ failure_reason: 'MAX_RETRIES' });
+    expect(await newest('AN')).toBeUndefined();
+  });
+
+  it('neither starts nor ends what another operator is being asked about, or has started', async () => {
+    await ops.put(...Array.from({ length: 3 }, (_, i) => deadRow(`two-${i}`, { tenant_id: 'TWO' })));
+    const args = ['replay', '--tenant', 'TWO'];
+    // While the first one is asked, a second one says no, and a third one yes.
+    const said: string[] = [];
+    const first = await ops.run(args, {
+      answer: 'n',
+      meanwhile: async () => {
+        for (const answer of ['n', 'y']) said.push((await ops.run(args, { answer })).err);
+      },
+    });
+    expect(first).toMatchObject({ code: 0, err: expect.stringContaining('Nothing was done') });
+    for (const err of said) expect(err).not.toContain('Continuing');
+    expect(await ops.takeAll()).toHaveLength(3);
+    const id = 'op-shared';
+    await ops.put(deadRow('two-9', { tenant_id: 'TWO' }));
+    const again = await ops.run([...args, '--id', id], {
+      answer: 'n',
+      meanwhile: () => ops.run(['replay', '--id', id, '--yes']),
+    });
+    expect(again.code).toBe(0);
+    expect(await store().read(id)).toMatchObject({ status: 'done', progress: { taken: 1 } });
   });
 
   it('dry runs without leaving a trace', async () => {
