@@ -8,41 +8,70 @@ export const STATES = ['pending', 'submitted', 'excluded', 'failed', 'uncertain'
 export type State = (typeof STATES)[number];
 export type Counts = Readonly<Record<State, number>>;
 
+/** The email as its row says. */
+export interface EmailSeen {
+  readonly status: string;
+  readonly cancelled: boolean;
+  readonly paused: boolean;
+  /** Batches that have a slot. */
+  readonly slots: number;
+  /** As the preparation froze them. */
+  readonly prepared: { readonly recipients: number; readonly batches: number } | undefined;
+  /** Whether the clock's index holds it. */
+  readonly active: boolean;
+  /** It is not scheduled for later, and nothing breaks any more. */
+  readonly due: boolean;
+}
+
 /** How long a sender may hold what it read of addresses, with all its retries: 15 minutes. */
 const UNSUBSCRIBED_MS = 15 * 60_000;
-/** 最大並列度 of batch-sending-service-job.md. */
-const BATCHES_AT_ONCE = 2;
+/** With the clock's minute, the time of a message that got lost, and a clock that died or met an outage. */
+const IDLE_MS = 20 * 60_000;
 /** A call that is not answered for so long gives its slot away, once. */
 const HUNG_MS = 3_000;
 const MOST_ENTRIES = 50;
 const SHOWN = 20;
 
 export class NewsletterAuditor {
+  /** 最大並列度 of batch-sending-service-job.md. */
+  readonly #concurrency: number;
   readonly #acceptances: Uint8Array;
   readonly #seen: Uint8Array;
+  /** Whose mail an event tells of. */
+  readonly #told: Uint8Array;
+  /** Mails beyond the first that an operator allowed. */
+  readonly #allowed = new Map<number, number>();
   readonly #unsubscribedAt = new Map<number, number>();
   /** Since when a worker waits for an answer. */
   readonly #calling = new Map<object, number>();
   readonly #violations: string[] = [];
   readonly #found: Record<State, number> = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
   #submitted = 0;
+  /** When the recipients were found to be frozen: who unsubscribed before may be none. */
+  #preparedAt = Number.POSITIVE_INFINITY;
+  /** Since when the email is due and not begun, or submitted with somebody left whom a retry would send to. */
+  #idleSince: number | undefined;
+  #leftSince: number | undefined;
   #count = 0;
   duplicates = 0;
 
-  constructor(members: number) {
+  constructor(members: number, concurrency = 2) {
+    this.#concurrency = concurrency;
     this.#acceptances = new Uint8Array(members);
     this.#seen = new Uint8Array(members);
+    this.#told = new Uint8Array(members);
   }
 
   /** A worker calls the provider. */
   called(worker: object, members: readonly number[], now: number): void {
     this.#calling.set(worker, now);
-    const [waiting, hung] = [...this.#calling.values()].reduce(
-      ([calls, hangs], since) => (now - since < HUNG_MS ? [calls + 1, hangs] : [calls, hangs + 1]),
-      [0, 0],
-    );
-    if (waiting > BATCHES_AT_ONCE) this.#violated('more than two batches at once', members[0]);
-    if (hung > BATCHES_AT_ONCE) this.#violated('slots were given away for more than two calls that hang', members[0]);
+    const fresh = [...this.#calling.values()].filter((since) => now - since < HUNG_MS).length;
+    const most = this.#concurrency;
+    if (fresh > most) this.#violated(`more than ${most} batches at once`, members[0]);
+    // Those in the slots, and as many that gave theirs away because they hang.
+    if (this.#calling.size > 2 * most) {
+      this.#violated(`slots were given away for more than ${most} calls that hang`, members[0]);
+    }
     if (members.length > MOST_ENTRIES) this.#violated('a call with more than 50 recipients', members[0]);
   }
 
@@ -51,35 +80,56 @@ export class NewsletterAuditor {
     this.#calling.delete(worker);
   }
 
-  /** The receiver got the mail. */
-  accepted(member: number, now: number): void {
+  /** The receiver got the mail. @param told an event will tell of it within minutes */
+  accepted(member: number, now: number, told = false): void {
     const before = this.#acceptances[member] ?? 0;
     this.#acceptances[member] = before + 1;
-    // Nobody decides to send to uncertain recipients again here, so no second mail has an excuse.
-    if (before > 0) {
-      this.duplicates += 1;
-      this.#violated('a recipient got the mail twice', member);
-    }
+    if (before > 0) this.duplicates += 1;
+    if (this.#told[member]) this.#violated('another mail, although the provider told of the one before', member);
+    if (before > (this.#allowed.get(member) ?? 0)) this.#violated('a recipient got the mail twice', member);
+    if (told) this.#told[member] = 1;
     const left = this.#unsubscribedAt.get(member) ?? Number.POSITIVE_INFINITY;
     if (now > left + UNSUBSCRIBED_MS) this.#violated('a mail long after the recipient had unsubscribed', member);
+  }
+
+  /** The operator decides to send to an uncertain recipient again. */
+  allowed(member: number): void {
+    this.#allowed.set(member, (this.#allowed.get(member) ?? 0) + 1);
   }
 
   unsubscribed(member: number, now: number): void {
     if (!this.#unsubscribedAt.has(member)) this.#unsubscribedAt.set(member, now);
   }
 
-  /** What the rows of the batches add up to. @param recipients as the preparation froze it */
-  read(counts: Counts, recipients: number): void {
+  /** What the rows say now; `counts`: what the batches add up to. */
+  read(email: EmailSeen, counts: Counts, now: number): void {
+    const { status, paused, slots, prepared, active, due } = email;
+    const isOpen = status === 'pending' || status === 'submitting';
+    if (isOpen && !paused && !active) this.#violated(`nothing comes back to an email that is ${status}`);
+    this.#idleSince = due && !paused && status === 'pending' ? (this.#idleSince ?? now) : undefined;
+    if (now - (this.#idleSince ?? now) >= IDLE_MS) this.#violated('idle although it is due');
+    if (slots > this.#concurrency) this.#violated(`${slots} batches have a slot`);
+    if (prepared === undefined) return;
+    this.#preparedAt = Math.min(this.#preparedAt, now);
     const sum = STATES.reduce((total, state) => total + counts[state], 0);
-    if (sum !== recipients) this.#violated(`the states add up to ${sum} of ${recipients}`);
+    if (sum !== prepared.recipients) this.#violated(`the states add up to ${sum} of ${prepared.recipients}`);
     if (STATES.some((state) => counts[state] < 0)) this.#violated('a count below zero');
     if (counts.submitted < this.#submitted) this.#violated('fewer are submitted than before');
     this.#submitted = counts.submitted;
+    // A record that comes late is told to the chunk first, to the email last.
+    const isLeft = status === 'submitted' && counts.pending > 0;
+    this.#leftSince = isLeft ? (this.#leftSince ?? now) : undefined;
+    if (now - (this.#leftSince ?? now) >= IDLE_MS) this.#violated('submitted, and somebody is left to send to');
   }
 
   /** A text in a queue. */
   queued(text: string): void {
     if (/@|secret/.test(text)) this.#violated('a queue holds an address or a body');
+  }
+
+  /** A function threw what is no fault of storage. */
+  threw(error: string): void {
+    this.#violated(error);
   }
 
   /** One recipient as the table of recipients holds it when the simulation ends. @param owner whose address it is */
@@ -88,16 +138,27 @@ export class NewsletterAuditor {
     this.#seen[member] = 1;
     this.#found[state] += 1;
     const got = member === owner && (this.#acceptances[member] ?? 0) > 0;
+    const isNever = state === 'failed' || state === 'excluded';
     if (state === 'pending') this.#violated('left over: nothing will send it', member);
     if (state === 'submitted' && !got) this.#violated('submitted, and nobody got it', member);
-    if ((state === 'failed' || state === 'excluded') && got) this.#violated(`${state}, and it was received`, member);
-    if ((state === 'failed' || state === 'excluded') && !reason) this.#violated(`${state} without a reason`, member);
+    if (isNever && got && !this.#allowed.has(member)) this.#violated(`${state}, and it was received`, member);
+    if (isNever && !reason) this.#violated(`${state} without a reason`, member);
   }
 
-  /** @param status of the email; `counts`: what the rows of its batches add up to */
-  end(status: string, counts: Counts): void {
-    if (status !== 'submitted') this.#violated(`the email is ${status} at the end`);
-    const missing = this.#seen.indexOf(0);
+  /** @param batches those with recipients. @param nobody there is nobody to send to */
+  end(email: EmailSeen, counts: Counts, batches: number, nobody = false): void {
+    const { status, cancelled, prepared } = email;
+    const right = cancelled ? 'cancelled' : nobody && prepared === undefined ? 'failed' : 'submitted';
+    if (status !== right) this.#violated(`the email is ${status} at the end`);
+    if (prepared === undefined) {
+      const got = this.#acceptances.findIndex((mails) => mails > 0);
+      if (got >= 0) this.#violated('a mail before the recipients were frozen', got);
+      return;
+    }
+    if (batches !== prepared.batches) this.#violated(`${batches} batches of ${prepared.batches}`);
+    const missing = this.#seen.findIndex(
+      (seen, member) => !seen && !((this.#unsubscribedAt.get(member) ?? Number.POSITIVE_INFINITY) < this.#preparedAt),
+    );
     if (missing >= 0) this.#violated('a member is no recipient', missing);
     for (const state of STATES) {
       if (counts[state] !== this.#found[state]) {

@@ -1,5 +1,6 @@
 import type { BulkAnswer, BulkEntry, EntryAnswer, Refusal } from '../../src/core/newsletter/model/provider.ts';
 import { between, type Draw } from '../engine/random.ts';
+import { START } from '../engine/start.ts';
 
 export interface BulkProviderOptions {
   /** Milliseconds from a call to its answer. */
@@ -16,21 +17,45 @@ export interface BulkProviderOptions {
   readonly refused: number;
 }
 
+/** What the provider does with the calls of a time. */
+export const MOODS = [
+  'accepts',
+  'transient',
+  'overloaded',
+  'throttled',
+  'quota',
+  'settings',
+  'unknown_accepted',
+  'unknown_refused',
+  'slow',
+  'some_transient',
+  'all_transient',
+  'silent',
+  'quota_in_the_middle',
+] as const;
+export type Mood = (typeof MOODS)[number];
+
 /** What happened to a call at the provider. */
 export interface BulkTaken {
   readonly answer: BulkAnswer;
   /** The entries whose mail goes out, whatever the answer says or whether it comes. */
   readonly accepted: readonly BulkEntry[];
   /** Milliseconds until the answer; undefined: it never comes. */
-  readonly after_ms: number | undefined;
+  readonly after_ms?: number;
+  /** It accepts so long after its caller gave up. */
+  readonly late_ms?: number;
 }
 
 const BURST_MS = 1_000;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
+const LATE_MS = 120_000;
 
 const refusal = (kind: Refusal['class'], reason: string): Refusal => ({ class: kind, reason });
 const QUOTA = refusal('quota', 'account_daily_quota_exceeded');
+const TRANSIENT = refusal('transient', 'transient_failure');
+const RESET: BulkAnswer = { kind: 'unknown', error: 'ECONNRESET' };
+const NOTHING: BulkTaken = { answer: RESET, accepted: [] };
 
 /**
  * SES's SendBulkEmail: a call may exceed the rate, and then none is taken until that is paid back. What
@@ -44,7 +69,13 @@ export class BulkProvider {
   /** Epoch milliseconds at which the recipients so far would have been due, at the allowed rate. */
   #paidUntil = 0;
   #ids = 0;
+  /** The batch whose next call is not answered. */
+  #hanging = '';
+  /** By seconds since the start; the last one that has begun holds. */
+  moods: readonly { readonly from_s: number; readonly mood: Mood }[] = [];
   calls = 0;
+  /** Mails that went out. */
+  accepted = 0;
   /** Calls refused because they exceeded the rate, and recipients because they exceeded the quota. */
   throttled = 0;
   overQuota = 0;
@@ -54,8 +85,13 @@ export class BulkProvider {
     this.#draw = draw;
   }
 
+  /** The next call for a batch is not answered, and not accepted. */
+  hangNext(batch_id: string): void {
+    this.#hanging = batch_id;
+  }
+
   take(entries: readonly BulkEntry[], now: number): BulkTaken {
-    const { latency_ms, overloaded, lost_answers, per_second } = this.#options;
+    const { latency_ms, overloaded, lost_answers } = this.#options;
     this.calls += 1;
     const after_ms = between(this.#draw, ...latency_ms);
     const luck = this.#draw();
@@ -64,27 +100,35 @@ export class BulkProvider {
       accepted: [],
       after_ms,
     });
+    if (this.#hanging !== '' && entries[0]?.tags.chunk.startsWith(`${this.#hanging}-`)) {
+      this.#hanging = '';
+      return NOTHING;
+    }
+    // An address that no provider takes fails the call for all.
+    if (entries.some(({ to }) => to.includes('@content.'))) return none(refusal('content', 'bad_request'));
+    const mood = this.#mood(now);
+    switch (mood) {
+      case 'transient':
+      case 'overloaded':
+      case 'throttled':
+      case 'quota':
+      case 'settings':
+        return none(refusal(mood, `because_${mood}`));
+      case 'unknown_refused':
+        return { ...NOTHING, after_ms };
+      case 'silent':
+        return NOTHING;
+    }
     if (luck < overloaded) return none(refusal('overloaded', 'service_unavailable'));
     if (this.#paidUntil > now) {
       this.throttled += 1;
       return none(refusal('throttled', 'too_many_requests'));
     }
-    const left = this.#options.per_day - this.sentInADay(now);
-    const answers: EntryAnswer[] = [];
-    const accepted: BulkEntry[] = [];
-    for (const entry of entries) {
-      const given = this.#refusalOf(accepted.length >= left);
-      if (given !== undefined) answers.push({ accepted: false, refusal: given });
-      else {
-        accepted.push(entry);
-        answers.push({ accepted: true, message_id: `0100${String(++this.#ids).padStart(56, '0')}` });
-      }
-    }
-    this.#paidUntil = Math.max(this.#paidUntil, now - BURST_MS) + (accepted.length * 1000) / per_second;
-    const minute = Math.floor(now / MINUTE_MS);
-    this.#byMinute.set(minute, (this.#byMinute.get(minute) ?? 0) + accepted.length);
-    const lost = luck < overloaded + lost_answers;
-    return { answer: { kind: 'answered', entries: answers }, accepted, after_ms: lost ? undefined : after_ms };
+    const { answers, accepted } = this.#accept(entries, mood, now);
+    if (mood === 'unknown_accepted') return { answer: RESET, accepted, after_ms };
+    const taken = { answer: { kind: 'answered', entries: answers }, accepted } satisfies BulkTaken;
+    if (mood === 'slow') return { ...taken, late_ms: this.#draw() * LATE_MS };
+    return luck < overloaded + lost_answers ? taken : { ...taken, after_ms };
   }
 
   /** Recipients of the last 24 hours. */
@@ -98,14 +142,41 @@ export class BulkProvider {
     return sum;
   }
 
-  #refusalOf(overQuota: boolean): Refusal | undefined {
+  #accept(entries: readonly BulkEntry[], mood: Mood, now: number) {
+    const left = this.#options.per_day - this.sentInADay(now);
+    const answers: EntryAnswer[] = [];
+    const accepted: BulkEntry[] = [];
+    for (const [i, entry] of entries.entries()) {
+      const given = this.#refusalOf(entry, accepted.length >= left, mood, i >= entries.length / 2);
+      if (given !== undefined) answers.push({ accepted: false, refusal: given });
+      else {
+        accepted.push(entry);
+        answers.push({ accepted: true, message_id: `0100${String(++this.#ids).padStart(56, '0')}` });
+      }
+    }
+    this.accepted += accepted.length;
+    this.#paidUntil = Math.max(this.#paidUntil, now - BURST_MS) + (accepted.length * 1000) / this.#options.per_second;
+    const minute = Math.floor(now / MINUTE_MS);
+    this.#byMinute.set(minute, (this.#byMinute.get(minute) ?? 0) + accepted.length);
+    return { answers, accepted };
+  }
+
+  #refusalOf({ to }: BulkEntry, overQuota: boolean, mood: Mood, secondHalf: boolean): Refusal | undefined {
     const { transient, refused } = this.#options;
     if (overQuota) {
       this.overQuota += 1;
       return QUOTA;
     }
+    if (to.includes('@refused.')) return refusal('recipient', 'message_rejected');
+    if (mood === 'all_transient' || (mood === 'some_transient' && this.#draw() < 0.5)) return TRANSIENT;
+    if (mood === 'quota_in_the_middle' && secondHalf) return QUOTA;
     const luck = this.#draw();
     if (luck < refused) return refusal('recipient', 'message_rejected');
-    return luck < refused + transient ? refusal('transient', 'transient_failure') : undefined;
+    return luck < refused + transient ? TRANSIENT : undefined;
+  }
+
+  #mood(now: number): Mood {
+    const second = (now - START.getTime()) / 1000;
+    return this.moods.findLast(({ from_s }) => from_s <= second)?.mood ?? 'accepts';
   }
 }

@@ -8,10 +8,11 @@ export interface EventSourceOptions {
   readonly batch: number;
   readonly window_ms: number;
   readonly timeout_ms: number;
-  /** Shares of the invocations whose process dies, 0…1. */
-  readonly deaths: number;
-  /** Calls of an invocation, of which one is drawn for a death; those of a full batch of notifications unless given. */
-  readonly calls?: number;
+  /**
+   * Share of the invocations whose process dies now, 0…1, at one of so many calls; those of a full batch of notifications
+   * unless given.
+   */
+  readonly faults: () => { readonly deaths: number; readonly calls?: number };
 }
 
 /** A function on a queue. It settles its messages itself before it returns. */
@@ -99,7 +100,8 @@ export class EventSource<M> {
   }
 
   async #invoke(messages: readonly Received<M>[]): Promise<void> {
-    const { timeout_ms, deaths, calls = CALLS } = this.#options;
+    const { timeout_ms } = this.#options;
+    const { deaths, calls = CALLS } = this.#options.faults();
     this.#running += 1;
     this.invocations += 1;
     const { instance, cold } = this.#instance();

@@ -1,70 +1,64 @@
 import { createCandidateReader } from '../../src/adapters/nql/candidate-reader.ts';
+import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
-import type { BulkAnswer, BulkCall } from '../../src/core/newsletter/model/provider.ts';
+import type { JobEvent } from '../../src/core/newsletter/model/job-log.ts';
+import type { MemberProfile } from '../../src/core/newsletter/model/member.ts';
+import type { BulkAnswer, BulkCall, BulkEntry } from '../../src/core/newsletter/model/provider.ts';
 import { createLateExclusions } from '../../src/core/newsletter/sending/exclusion-checks.ts';
 import { createSendPacing } from '../../src/core/newsletter/sending/send-pacing.ts';
 import { Pacer } from '../../src/core/pacing/pacer.ts';
 import { DEFAULT_PACING_POLICY } from '../../src/core/pacing/pacing-policy.ts';
 import type { PacingStore } from '../../src/core/pacing/registers.ts';
+import { between } from '../engine/random.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
-import { memberOf } from './given-members.ts';
+import { CALL_MS, stored, through } from './calls.ts';
+import { memberOf } from './members.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
-import { reportEvents } from './reported-events.ts';
 
-/** Milliseconds of a call to DynamoDB and to SQS. */
-const TABLE_MS = 6;
-export const QUEUE_MS = 8;
 /** As lib/constructs/newsletter/ sets it: batches at once of all emails. */
 export const TOTAL_CONCURRENCY = 10;
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** Storage refused a call, or its answer got lost. */
-class StorageFault extends Error {
-  override readonly name = 'ThrottlingException';
-}
+/** Milliseconds from an acceptance to its events: it was sent, it was delivered or bounced, somebody complained. */
+const SENT_MS = [500, 10_000] as const;
+const DELIVERED_MS = [1_000, 120_000] as const;
+const COMPLAINED_MS = [60_000, 1_800_000] as const;
 
-/** A call to storage, which may fail: before it was applied, or after. */
-export function stored<A extends readonly unknown[], T>(
-  { draw, scenario }: NewsletterWorld,
-  worker: WorkerProcess,
-  run: (...args: A) => Promise<T>,
-): (...args: A) => Promise<T> {
-  return (...args) =>
-    worker.call(TABLE_MS, async () => {
-      const fails = draw() < scenario.failing;
-      if (fails && draw() < 0.5) throw new StorageFault('slow down');
-      const result = await run(...args);
-      if (fails) throw new StorageFault('the answer was lost');
-      return result;
-    });
-}
-
-/** Each method of a store as a call of the worker. */
-function through<T extends object>(world: NewsletterWorld, worker: WorkerProcess, store: T): T {
-  const methods = Object.entries(store).map(([name, run]) => [name, stored(world, worker, run)]);
-  return Object.fromEntries(methods) as T;
-}
+const PAID_PART = { segment: 'status:paid', matches: ({ status }: MemberProfile) => status === 'paid' };
 
 /** What the use cases need, by way of a worker that can die. */
 export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_ms: () => number) {
-  const { tables, time, members } = world;
+  const { tables, time, members, scenario } = world;
   const addresses = pagesThrough(world, worker);
   // A query is charged for whole items, whatever columns it asks for.
   const readers = createCandidateReader({ addresses, audience: (tenant) => addresses(tenant) }, members.sealing);
   const exclusions = createLateExclusions({ facts: stored(world, worker, members.store.facts) }, members.sealing);
+  const { prepares, sends } = world;
   return {
     emails: through(world, worker, tables.emails),
     batches: through(world, worker, tables.batches),
     chunks: through(world, worker, tables.chunks),
     events: through(world, worker, tables.events),
-    queues: {
-      prepare: (message: PrepareMessage, delay?: number) =>
-        worker.call(QUEUE_MS, () => world.send(world.prepares, message, delay)),
-      send: (message: SendMessage, delay?: number) =>
-        worker.call(QUEUE_MS, () => world.send(world.sends, message, delay)),
-    },
-    schedules: { create: async () => {}, remove: async () => {} },
+    queues: through(
+      world,
+      worker,
+      {
+        prepare: async (message: PrepareMessage, delay?: number) => world.sendJob(prepares, message, delay),
+        send: async (message: SendMessage, delay?: number) => world.sendJob(sends, message, delay),
+      },
+      true,
+    ),
+    schedules: through(
+      world,
+      worker,
+      {
+        create: async (email_id: string, at: string) =>
+          world.later(Math.max(0, Date.parse(at) - time.now), () =>
+            world.sendJob(prepares, { version: 1, kind: 'start', email_id }),
+          ),
+        remove: async () => {},
+      },
+      true,
+    ),
     provider: { send: (call: BulkCall) => request(call, world, worker) },
     exclusions: {
       check: (...args: Parameters<typeof exclusions.check>) => {
@@ -75,16 +69,25 @@ export function depsOf(world: NewsletterWorld, worker: WorkerProcess, remaining_
     renderings: { of: async () => ({ subject: 'secret subject', html: '<p>secret body</p>', text: 'secret body' }) },
     unsubscribeUrl: async () => 'https://news.example.test/u',
     candidates: readers,
-    parts: { of: async () => [] },
+    parts: { of: async () => (scenario.parts ? [PAID_PART] : []) },
     warming: { reserve: async () => undefined, use: async () => {} },
     clock: time.clock,
     pause: time.pause,
     repeat: repeatWhileAlive(world, worker),
     newId: world.newId,
     remaining_ms,
-    limits: DEFAULT_JOB_LIMITS,
-    log: QUIET,
+    limits: world.limits,
+    log: logOf(world),
   };
+}
+
+/** Counts the lines of the log that people look for, by their codes. */
+function logOf(world: NewsletterWorld) {
+  const line = (text: string) => {
+    const code = /^\[?[A-Z_]{8,}/.exec(text)?.[0];
+    if (code !== undefined) world.count(`logged ${code}`);
+  };
+  return { info: line, warn: line, error: line, count: (what: JobEvent) => world.count(`alarm ${what}`) };
 }
 
 function repeatWhileAlive({ time }: NewsletterWorld, worker: WorkerProcess) {
@@ -107,8 +110,9 @@ function pagesThrough(world: NewsletterWorld, worker: WorkerProcess) {
   const { store } = world.members;
   return async function* (tenant_id: string, after?: string) {
     const pages = store.addresses(tenant_id, after)[Symbol.asyncIterator]();
+    const read = stored(world, worker, () => pages.next());
     for (;;) {
-      const { done, value } = await worker.call(TABLE_MS, () => pages.next());
+      const { done, value } = await read();
       if (done) return;
       // Half a kilobyte per member, eventually consistent.
       world.tables.units.read += Math.ceil((value.length * 512) / 4_096) / 2;
@@ -127,16 +131,45 @@ async function request({ entries, timeout_ms }: BulkCall, world: NewsletterWorld
       time.now,
     );
     const taken = provider.take(entries, time.now);
-    for (const { to } of taken.accepted) auditor.accepted(memberOf(to), time.now);
-    world.accepted(taken.accepted.length);
-    reportEvents(taken.accepted, world);
+    if (taken.late_ms === undefined) accept(taken.accepted, world);
+    else world.later(timeout_ms + taken.late_ms, () => accept(taken.accepted, world));
     return taken;
   });
   const { answer, after_ms = timeout_ms } = taken;
   await worker.call(after_ms, () => auditor.ended(worker));
-  if (taken.after_ms !== undefined) return answer;
+  if (taken.after_ms !== undefined && answer.kind !== 'unknown') return answer;
   world.count('answers lost');
-  return { kind: 'unknown', error: 'TimeoutError' } satisfies BulkAnswer;
+  return answer.kind === 'unknown' ? answer : ({ kind: 'unknown', error: 'TimeoutError' } satisfies BulkAnswer);
+}
+
+function accept(entries: readonly BulkEntry[], world: NewsletterWorld): void {
+  world.accepted(entries.length);
+  for (const entry of entries) {
+    const told = reportEvents(entry, world);
+    world.auditor.accepted(memberOf(entry.to), world.time.now, told);
+  }
+}
+
+/** What the provider reports of an accepted mail, later and in any order. @returns whether anything of it comes */
+function reportEvents({ tags }: BulkEntry, world: NewsletterWorld): boolean {
+  const { draw, scenario } = world;
+  const { lost, bounced, complained } = scenario.events;
+  const [batch_id = '', chunk = ''] = tags.chunk.split('-');
+  const place = { email_id: tags.email_id, batch_id, chunk: Number(chunk), n: Number(tags.n) };
+  let told = false;
+  const emit = (event: Omit<NewsletterEvent, keyof typeof place>, [least, most]: readonly [number, number]) => {
+    if (draw() < lost) return;
+    told = true;
+    world.later(between(draw, least, most), () => world.send(world.events, { ...place, ...event }));
+  };
+  emit({ kinds: ['accepted'] }, SENT_MS);
+  if (draw() < bounced) {
+    emit({ kinds: ['accepted', 'bounced'], suppress: 'bounced' }, DELIVERED_MS);
+    return told;
+  }
+  emit({ kinds: ['accepted', 'delivered'] }, DELIVERED_MS);
+  if (draw() < complained) emit({ kinds: ['accepted', 'complained'], suppress: 'complained' }, COMPLAINED_MS);
+  return told;
 }
 
 /** The budget of e-mail as the worker sees it. */
@@ -159,7 +192,7 @@ export function pacingOf(world: NewsletterWorld, worker: WorkerProcess) {
     random: draw,
     workers: TOTAL_CONCURRENCY,
     readLimits: () =>
-      worker.call(TABLE_MS, () => ({
+      worker.call(CALL_MS[1], () => ({
         per_second,
         max_24h: per_day,
         sent_24h: world.provider.sentInADay(time.now),

@@ -1,8 +1,12 @@
+import type { Colors } from '../../src/terminal/colors.ts';
+import { fields } from '../../src/terminal/table.ts';
 import type { AuditResult } from '../audit/auditor.ts';
-import type { State } from '../audit/newsletter-auditor.ts';
+import { STATES, type State } from '../audit/newsletter-auditor.ts';
 import { START } from '../engine/start.ts';
 import { type BudgetResult, judge } from '../report/budgets.ts';
 import { type Cost, priceOf } from '../report/cost.ts';
+import { costText, counts, judgement, rounded } from '../report/describe.ts';
+import type { Plot } from '../report/plot.ts';
 import type { FunctionUse } from './newsletter-functions.ts';
 import type { NewsletterSample, NewsletterWorld } from './newsletter-world.ts';
 
@@ -94,4 +98,34 @@ function costOf({ tables, prepares, sends, events, scenario }: NewsletterWorld, 
     },
     scenario.notifications,
   );
+}
+
+/** The figures of a newsletter for a person. */
+export function describeNewsletter(figures: NewsletterFigures, colors: Colors): string {
+  const { per_second, allowed_per_second, budgets, examples, events } = figures;
+  const summary: [string, unknown][] = [
+    ['scenario', `${figures.scenario}, seed ${figures.seed}`],
+    ['recipients', figures.notifications.toLocaleString('en')],
+    ['ended as', counts(figures.counts)],
+    ['prepared', `in ${figures.preparation_seconds} s`],
+    ['sent', `80 % in ${figures.seconds_80_percent} s, all in ${figures.seconds} s`],
+    ['rate', `${rounded(per_second)}/s of ${allowed_per_second}/s`],
+    ['uncertain', figures.counts.uncertain],
+    ['duplicates', figures.duplicates],
+    ['refused for the rate', `${figures.throttled_by_providers} calls`],
+    ['refused for the quota', `${figures.over_quota} recipients`],
+    ['events', counts(events) || 'none'],
+    ['cost', costText(figures.cost)],
+    ['violations', figures.violations],
+  ];
+  return `${fields(summary, colors)}\n${judgement(budgets, examples, colors)}`;
+}
+
+/** The recipients by state. */
+export function newsletterPlot({ scenario, notifications, seed, samples }: NewsletterFigures): Plot {
+  return {
+    title: `${scenario}: recipients by state (${notifications.toLocaleString('en')} in all, seed ${seed})`,
+    names: STATES,
+    samples: samples.map(({ at, counts }) => ({ at, counts: STATES.map((name) => counts[name]) })),
+  };
 }

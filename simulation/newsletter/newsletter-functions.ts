@@ -1,63 +1,39 @@
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
-import { runClock } from '../../src/core/newsletter/lifecycle/advance.ts';
+import { continueResolve } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { countEmail, startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import { DEFAULT_JOB_LIMITS } from '../../src/core/newsletter/model/job-limits.ts';
 import { recordLate } from '../../src/core/newsletter/sending/record-outcome.ts';
 import { sendBatch } from '../../src/core/newsletter/sending/send-batch.ts';
 import type { SendDeps } from '../../src/core/newsletter/sending/send-deps.ts';
-import type { EventSourceOptions, QueueFunction } from '../models/event-source.ts';
-import { EventSource } from '../models/event-source.ts';
+import { EventSource, type EventSourceOptions, type QueueFunction } from '../models/event-source.ts';
 import type { Received, SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
-import { depsOf, pacingOf, QUEUE_MS, stored, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
+import { NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
+import { CALL_MS, through } from './calls.ts';
+import { depsOf, pacingOf, TOTAL_CONCURRENCY } from './newsletter-deps.ts';
 import type { NewsletterWorld } from './newsletter-world.ts';
 
 /** As lib/constructs/newsletter/ sets them. */
-const JOB = { batch: 1, window_ms: 0, timeout_ms: 900_000 };
 const PREPARE_CONCURRENCY = 2;
-const EVENTS: Omit<EventSourceOptions, 'deaths'> = {
-  concurrency: 5,
-  batch: 1_000,
-  window_ms: 5_000,
-  timeout_ms: 60_000,
-};
-/** Calls of a preparation and of a batch of 1,000 recipients, about. */
-const JOB_CALLS = 160;
+const EVENTS = { concurrency: 5, batch: 1_000, window_ms: 5_000, timeout_ms: 60_000 };
 
 /** How much a function was used. */
 export type FunctionUse = Pick<EventSource<unknown>, 'invocations' | 'busy_ms'>;
 
 /** Puts the functions of newsletters on their queues. */
 export function connectFunctions(world: NewsletterWorld): readonly FunctionUse[] {
-  const { deaths } = world.scenario;
-  const job = (concurrency: number) => ({ ...JOB, concurrency, deaths, calls: JOB_CALLS });
+  const { sure } = world.scenario.events;
+  const job = (concurrency: number): EventSourceOptions => ({
+    ...{ concurrency, batch: 1, window_ms: 0, timeout_ms: world.limit_ms },
+    faults: () => world.faults,
+  });
+  const events = { ...EVENTS, faults: () => ({ deaths: sure ? 0 : world.faults.deaths }) };
   return [
     new EventSource(world.machine('prepare'), world.prepares, prepareFunction(world), job(PREPARE_CONCURRENCY)),
     new EventSource(world.machine('send'), world.sends, sendFunction(world), job(TOTAL_CONCURRENCY)),
-    new EventSource(world.machine('events'), world.events, eventsFunction(world), { ...EVENTS, deaths }),
+    new EventSource(world.machine('events'), world.events, eventsFunction(world), events),
   ];
-}
-
-/** The clock's function runs each minute. */
-export async function runClockOnce(world: NewsletterWorld, worker: WorkerProcess): Promise<void> {
-  await runClock(depsOf(world, worker, () => JOB.timeout_ms)).catch(() => world.count('clock failed'));
-}
-
-/** As an operator who publishes reaches the tables: nothing dies or fails. */
-export function publishDeps(world: NewsletterWorld) {
-  const { tables, time, prepares } = world;
-  return {
-    emails: tables.emails,
-    queues: {
-      prepare: async (message: PrepareMessage) => world.send(prepares, message),
-      send: async () => {},
-    },
-    schedules: { create: async () => {}, remove: async () => {} },
-    clock: time.clock,
-    limits: DEFAULT_JOB_LIMITS,
-  };
 }
 
 function prepareFunction(world: NewsletterWorld): QueueFunction<PrepareMessage> {
@@ -69,9 +45,14 @@ function prepareFunction(world: NewsletterWorld): QueueFunction<PrepareMessage> 
 
 function sendFunction(world: NewsletterWorld): QueueFunction<SendMessage> {
   return jobFunction(world, world.sends, async (message, deps) => {
-    if (message.kind === 'resolve') throw new Error('No operator decides about uncertain recipients here.');
-    if (message.kind === 'record') await recordLate(message, deps);
-    else world.count(`batches ${(await sendBatch(message, deps)).result}`);
+    if (message.kind === 'resolve') {
+      world.count('decisions continued');
+      const more = await continueResolve(message, deps);
+      if (more !== undefined && message.action === 'resend') world.count('resent', more.resolved);
+    } else if (message.kind === 'record') {
+      world.count('late records');
+      await recordLate(message, deps);
+    } else world.count(`batches ${(await sendBatch(message, deps)).result}`);
   });
 }
 
@@ -88,32 +69,47 @@ function jobFunction<M>(
       const pacing = pacingOf(world, worker);
       return async ([received], remaining) => {
         if (received === undefined) return;
-        const done = await run(received.message, { ...depsOf(world, worker, remaining), pacing }).then(
-          () => true,
-          () => false,
-        );
-        await settle(worker, queue, done ? [received] : []);
-        if (!done) world.count('messages that come again');
+        world.running.add(worker);
+        try {
+          await run(received.message, { ...depsOf(world, worker, remaining), pacing });
+          await settle(worker, queue, [received]);
+        } catch (error) {
+          world.threw(error);
+          world.count('messages that come again');
+        }
+        world.running.delete(worker);
       };
     },
   };
 }
 
 function eventsFunction(world: NewsletterWorld): QueueFunction<NewsletterEvent> {
+  const { tables, members, time, draw } = world;
+  const around = world.scenario.events.sure ? { time, draw, faults: NO_FAULTS } : world;
   return {
-    start: (worker) => async (batch, remaining) => {
-      const { batches, chunks, events, clock } = depsOf(world, worker, remaining);
-      const { store, sealing } = world.members;
-      const members = { suppress: stored(world, worker, store.suppress), read: stored(world, worker, store.read) };
-      const deps = { batches, chunks, events, members, sealing, warming: { report: async () => {} }, clock };
+    start: (worker) => async (batch) => {
+      const deps = {
+        batches: through(around, worker, tables.batches),
+        chunks: through(around, worker, tables.chunks),
+        events: through(around, worker, tables.events),
+        members: through(around, worker, { suppress: members.store.suppress, read: members.store.read }),
+        sealing: members.sealing,
+        warming: { report: async () => {} },
+        clock: time.clock,
+      };
       const groups = Map.groupBy(batch, ({ message }) => `${message.email_id}#${message.batch_id}`);
       const done = await Promise.all(
         [...groups.values()].map(async (group) => {
           const { email_id = '', batch_id = '' } = group[0]?.message ?? {};
           const given = group.map(({ message }) => message);
-          const applied = await applyEvents(email_id, batch_id, given, deps).catch(() => undefined);
-          world.count('reconciled by events', applied?.reconciled ?? 0);
-          return applied === undefined ? [] : group;
+          try {
+            const applied = await applyEvents(email_id, batch_id, given, deps);
+            world.count('reconciled by events', applied.reconciled);
+            return group;
+          } catch (error) {
+            world.threw(error);
+            return [];
+          }
         }),
       );
       await settle(worker, world.events, done.flat());
@@ -122,7 +118,7 @@ function eventsFunction(world: NewsletterWorld): QueueFunction<NewsletterEvent> 
 }
 
 function settle<M>(worker: WorkerProcess, queue: SimulatedQueue<M>, done: readonly Received<M>[]): Promise<void> {
-  return worker.call(QUEUE_MS, () => {
+  return worker.call(CALL_MS[1], () => {
     queue.requests += Math.ceil(done.length / 10);
     for (const { message_id } of done) queue.delete(message_id);
   });

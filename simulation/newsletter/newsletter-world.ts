@@ -1,7 +1,11 @@
 import { MemoryPacing } from '../../src/adapters/memory/memory-pipeline-state.ts';
+import { Problem } from '../../src/core/model/problem.ts';
 import type { NewsletterEvent } from '../../src/core/newsletter/events/newsletter-event.ts';
+import { EXCLUDED_BATCH } from '../../src/core/newsletter/model/batch.ts';
 import type { PrepareMessage, SendMessage } from '../../src/core/newsletter/model/email-message.ts';
-import { NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';
+import { DEFAULT_JOB_LIMITS, type JobLimits } from '../../src/core/newsletter/model/job-limits.ts';
+import { shownState } from '../../src/core/newsletter/model/recipient-state.ts';
+import { type EmailSeen, NewsletterAuditor, STATES, type State } from '../audit/newsletter-auditor.ts';
 import { createRandom, type Draw } from '../engine/random.ts';
 import { START } from '../engine/start.ts';
 import { VirtualTime } from '../engine/virtual-time.ts';
@@ -9,17 +13,23 @@ import { BulkProvider } from '../models/bulk-provider.ts';
 import type { Machine } from '../models/event-source.ts';
 import { SimulatedQueue } from '../models/queue.ts';
 import type { WorkerProcess } from '../models/worker-process.ts';
-import type { NewsletterScenario } from '../scenarios/newsletter-scenario.ts';
-import { GivenMembers } from './given-members.ts';
+import { type Faults, type NewsletterScenario, NO_FAULTS } from '../scenarios/newsletter-scenario.ts';
+import type { Surroundings } from './calls.ts';
+import { GivenMembers, memberOf, usualMember } from './members.ts';
 import { NewsletterTables } from './stores.ts';
 
 export const EMAIL_ID = 'email-1';
 
-/** As lib/constructs/newsletter/ sets them. */
-const JOB_QUEUE = { visibility_ms: 960_000, max_receives: 5 };
+/** As lib/constructs/newsletter/ sets them: an invocation, and what is longer by the visibility of its message. */
+const LIMIT_MS = 900_000;
+const BEYOND_LIMIT_MS = 60_000;
 const EVENT_QUEUE = { visibility_ms: 365_000, max_receives: 8 };
 /** Every so manyth message is read by the auditor. */
 const READ_EVERY = 101;
+const PAGE = 100;
+/** A second copy of a message comes at most so much later; so many messages can be shown again. */
+const COPY_MS = 600_000;
+const MOST_OLD = 50;
 
 /** How the recipients were, at one moment. */
 export interface NewsletterSample {
@@ -29,34 +39,58 @@ export interface NewsletterSample {
 }
 
 /** All parts of the simulation of one newsletter. */
-export class NewsletterWorld {
+export class NewsletterWorld implements Surroundings {
   readonly time = new VirtualTime(START);
   readonly scenario: NewsletterScenario;
   readonly seed: number;
   readonly draw: Draw;
+  readonly limits: JobLimits;
+  readonly limit_ms: number;
   readonly members: GivenMembers;
   readonly auditor: NewsletterAuditor;
   readonly provider: BulkProvider;
   readonly tables: NewsletterTables;
   readonly budgets = new MemoryPacing();
-  readonly prepares = new SimulatedQueue<PrepareMessage>(this.time, { ...JOB_QUEUE, groupOf: oneGroup });
-  readonly sends = new SimulatedQueue<SendMessage>(this.time, { ...JOB_QUEUE, groupOf: oneGroup });
+  readonly prepares: SimulatedQueue<PrepareMessage>;
+  readonly sends: SimulatedQueue<SendMessage>;
   readonly events = new SimulatedQueue<NewsletterEvent>(this.time, { ...EVENT_QUEUE, groupOf: oneGroup });
   readonly counts: Record<string, number> = {};
   readonly samples: NewsletterSample[] = [];
+  /** Processes that run a use case just now. */
+  readonly running = new Set<WorkerProcess>();
   /** Recipients whose mail was accepted, by second since the start. */
   readonly bySecond: number[] = [];
+  /** Nothing breaks any more. */
+  healed = false;
+  readonly #old: (() => void)[] = [];
   #ids = 0;
   #messages = 0;
+  /** Messages, copies and events that come later. */
+  #onTheirWay = 0;
 
   constructor(scenario: NewsletterScenario, seed: number) {
+    const { notifications, given = usualMember, page = PAGE, provider, limit_ms = LIMIT_MS } = scenario;
     this.scenario = scenario;
     this.seed = seed;
     this.draw = createRandom(seed, 'newsletter');
-    this.members = new GivenMembers(scenario.notifications);
-    this.auditor = new NewsletterAuditor(scenario.notifications);
-    this.provider = new BulkProvider(scenario.provider, createRandom(seed, 'bulk provider'));
+    this.limits = { ...DEFAULT_JOB_LIMITS, ...scenario.limits };
+    this.limit_ms = limit_ms;
+    this.members = new GivenMembers(notifications, given, page);
+    this.auditor = new NewsletterAuditor(notifications, this.limits.concurrency);
+    this.provider = new BulkProvider(provider, createRandom(seed, 'bulk provider'));
     this.tables = new NewsletterTables(this.time);
+    const jobs = { visibility_ms: limit_ms + BEYOND_LIMIT_MS, max_receives: 5, groupOf: oneGroup };
+    this.prepares = new SimulatedQueue(this.time, jobs);
+    this.sends = new SimulatedQueue(this.time, jobs);
+  }
+
+  get faults(): Faults {
+    return this.healed ? NO_FAULTS : this.scenario.faults;
+  }
+
+  heal(): void {
+    this.healed = true;
+    this.provider.moods = [];
   }
 
   /** What the functions of one queue run on. */
@@ -66,10 +100,16 @@ export class NewsletterWorld {
       draw: createRandom(this.seed, `function ${name}`),
       onDeath: (worker: WorkerProcess, death) => {
         this.count(`workers ${death}`);
+        this.running.delete(worker);
         this.auditor.ended(worker);
       },
       paused: () => false,
     };
+  }
+
+  /** Everything that runs ends at once, as with its machine; what is on its way then still arrives. */
+  killAll(most = Number.POSITIVE_INFINITY): void {
+    for (const worker of [...this.running].slice(0, most)) worker.die('killed');
   }
 
   send<M>(queue: SimulatedQueue<M>, message: M, delay_seconds = 0): void {
@@ -77,9 +117,37 @@ export class NewsletterWorld {
     queue.send(message, delay_seconds);
   }
 
+  /** Sends a message of the job, which may get lost or come twice. */
+  sendJob<M>(queue: SimulatedQueue<M>, message: NoInfer<M>, delay_seconds = 0): void {
+    const { lost_messages, duplicated_messages } = this.faults;
+    if (this.#old.length < MOST_OLD) this.#old.push(() => this.send(queue, message));
+    if (lost_messages > 0 && this.draw() < lost_messages) return;
+    this.send(queue, message, delay_seconds);
+    if (duplicated_messages > 0 && this.draw() < duplicated_messages) {
+      this.later(this.draw() * COPY_MS, () => this.send(queue, message));
+    }
+  }
+
+  /** An old message is delivered once more. */
+  showAgain(): void {
+    this.#old[Math.floor(this.draw() * this.#old.length)]?.();
+  }
+
+  later(ms: number, run: () => void): void {
+    this.#onTheirWay += 1;
+    this.time.at(this.time.now + ms, () => {
+      this.#onTheirWay -= 1;
+      run();
+    });
+  }
+
   accepted(count: number): void {
     const second = Math.floor((this.time.now - START.getTime()) / 1000);
     this.bySecond[second] = (this.bySecond[second] ?? 0) + count;
+  }
+
+  unsubscribe(member: number): void {
+    for (const one of this.members.unsubscribe(member)) this.auditor.unsubscribed(one, this.time.now);
   }
 
   /** The email and what its batches add up to, as the rows say. */
@@ -92,11 +160,65 @@ export class NewsletterWorld {
     return { email, batches, counts };
   }
 
-  /** Messages in all queues. */
+  /** The auditor reads the rows. */
+  async audit() {
+    const view = await this.view();
+    if (view.email !== undefined) this.auditor.read(this.#seen(view), view.counts, this.time.now);
+    return view;
+  }
+
+  /** The auditor reads everything at the end. */
+  async auditEnd(): Promise<void> {
+    const view = await this.view();
+    // Before they are frozen they are only a part of a preparation, which may have been cancelled.
+    const frozen = view.email?.prepared === undefined ? [] : await this.recipients();
+    for (const { member, state, reason, owner } of frozen) {
+      this.auditor.finish(member, owner, state, reason);
+    }
+    const batches = view.batches.filter(({ batch_id }) => batch_id !== EXCLUDED_BATCH).length;
+    this.auditor.end(this.#seen(view), view.counts, batches, this.members.isEmpty);
+  }
+
+  /** Every recipient, as a list of the API shows it. */
+  async recipients() {
+    const { batches } = await this.view();
+    const found: { member: number; owner: number; state: State; reason?: string }[] = [];
+    for (const { email_id, batch_id, chunks } of batches) {
+      for (let chunk = 0; chunk < chunks; chunk++) {
+        const key = { email_id, batch_id, chunk };
+        const stored = await this.tables.chunks.readChunk(key);
+        const state = await this.tables.chunks.readState(key);
+        stored?.recipients.forEach(({ member_id, member_email }, n) => {
+          const reason = state?.reasons[n];
+          found.push({
+            member: Number(member_id.slice(1)),
+            owner: memberOf(member_email),
+            state: shownState(state?.states[n] ?? ''),
+            ...(reason !== undefined && { reason }),
+          });
+        });
+      }
+    }
+    return found;
+  }
+
+  #seen({ email }: Awaited<ReturnType<NewsletterWorld['view']>>): EmailSeen {
+    return {
+      status: email?.status ?? 'missing',
+      cancelled: email?.cancelled_at !== undefined,
+      paused: email?.paused ?? false,
+      slots: Object.keys(email?.slots ?? {}).length,
+      prepared: email?.prepared,
+      active: email?.active !== undefined && email.next_at !== undefined,
+      due: this.healed && (email?.scheduled_at ?? '') <= this.time.clock().toISOString(),
+    };
+  }
+
+  /** Messages in all queues, and what comes later. */
   get queued(): number {
     return [this.prepares, this.sends, this.events].reduce(
       (sum, { visible, delayed, inFlight }) => sum + visible + delayed + inFlight,
-      0,
+      this.#onTheirWay,
     );
   }
 
@@ -104,6 +226,14 @@ export class NewsletterWorld {
 
   count(name: string, by = 1): void {
     this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+
+  /** A use case threw: what is no refusal of storage is a defect. */
+  threw(error: unknown): void {
+    const name = error instanceof Error ? error.name : '';
+    if (error instanceof Problem && error.problem === 'unavailable') return;
+    if (name === 'ThrottlingException' || name === 'StorageUnavailableError') return;
+    this.auditor.threw(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 }
 

@@ -34,7 +34,7 @@ function source(channel: Channel, lane: Lane, world: World): EventSource<QueueMe
       batch: BATCH,
       window_ms: windowOf(channel, lane),
       timeout_ms: TIMEOUT_MS,
-      deaths: scenario.deaths ?? 0,
+      faults: () => ({ deaths: scenario.deaths ?? 0 }),
     },
   );
 }

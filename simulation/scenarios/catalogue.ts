@@ -1,4 +1,4 @@
-import type { NewsletterScenario } from './newsletter-scenario.ts';
+import { type NewsletterScenario, NO_FAULTS } from './newsletter-scenario.ts';
 import { PEAKS } from './peaks.ts';
 import {
   type Arrivals,
@@ -201,8 +201,7 @@ const NEWSLETTER: NamedNewsletter = {
       ...{ latency_ms: [100, 400], per_second: 280, per_day: Math.ceil((members * 0.9) / 0.7) },
       ...{ overloaded: 0.001, lost_answers: 0.001, transient: 0.0005, refused: 0.0005 },
     },
-    deaths: 0.002,
-    failing: 0.0002,
+    faults: { ...NO_FAULTS, deaths: 0.002, failing: 0.0002 },
     events: { lost: 0.02, bounced: 0.005, complained: 0.0002 },
     unsubscribe_per_minute: 5,
   }),

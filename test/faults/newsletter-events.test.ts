@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../simulation/engine/random.ts';
 import { VirtualTime } from '../../simulation/engine/virtual-time.ts';
+import { WorkerProcess } from '../../simulation/models/worker-process.ts';
+import { type Surroundings, through } from '../../simulation/newsletter/calls.ts';
+import { NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
 import { MemoryChunks, MemoryEmails } from '../../src/adapters/memory/newsletter/memory-items.ts';
 import { createMemoryMembers } from '../../src/adapters/memory/newsletter/memory-members.ts';
 import { applyEvents } from '../../src/core/newsletter/events/apply-events.ts';
@@ -10,7 +14,6 @@ import { upsertMembers } from '../../src/core/newsletter/members/upsert-members.
 import { CHUNK_SIZE } from '../../src/core/newsletter/model/chunk.ts';
 import { type EventKind, hasBit } from '../../src/core/newsletter/model/delivery-bits.ts';
 import { countStates } from '../../src/core/newsletter/model/recipient-state.ts';
-import { Process, through } from '../support/newsletter/faults/process.ts';
 import { batchFor, chunkState, emailContent, emailRow, recipient } from '../support/newsletter/job-rows.ts';
 import { legibleSealing } from '../support/newsletter/members.ts';
 
@@ -49,18 +52,12 @@ class EventWorld {
   readonly sealing = legibleSealing();
   reported = { bounced: 0, complained: 0 };
   refused = 0;
-  readonly #failing: number;
-  #seed: number;
+  readonly #around: Surroundings;
 
   constructor(seed: number, failing: number) {
-    this.#seed = seed;
-    this.#failing = failing;
+    const draw = createRandom(seed, 'events');
+    this.#around = { time: this.time, draw, faults: { ...NO_FAULTS, failing } };
   }
-
-  readonly random = () => {
-    this.#seed = (this.#seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return this.#seed / 2 ** 32;
-  };
 
   async setUp(states: string): Promise<void> {
     await this.tables.emails.create(emailRow({ status: 'submitted' }), emailContent());
@@ -84,10 +81,11 @@ class EventWorld {
     await this.time.pause(at_s * 1_000);
     const one = async () => {
       for (let tries = 0; ; tries++) {
-        const failing = () => (tries > 20 ? 0 : this.#failing);
-        const weather = { random: this.random, storageIsDown: () => false, failing, stalling: () => 0 };
+        const around = tries > 20 ? { ...this.#around, faults: NO_FAULTS } : this.#around;
         try {
-          return await this.#once(what, who, new Process(this.time, weather, 900_000));
+          return await this.#once(what, who, <T extends object>(port: T) =>
+            through(around, new WorkerProcess(this.time, () => {}), port),
+          );
         } catch (error) {
           if ((error as Error).name !== 'ThrottlingException') throw error;
           this.refused += 1;
@@ -97,13 +95,13 @@ class EventWorld {
     await Promise.all(Array.from({ length: times }, one));
   }
 
-  async #once(what: string, who: number, process: Process): Promise<unknown> {
-    const members = through(process, { ...this.members, addresses: async () => {} }) as unknown as typeof this.members;
+  async #once(what: string, who: number, called: <T extends object>(port: T) => T): Promise<unknown> {
+    const members = called({ ...this.members, addresses: async () => {} }) as unknown as typeof this.members;
     const deps = {
-      emails: through(process, this.tables.emails),
-      batches: through(process, this.tables.batches),
-      chunks: through(process, this.chunks.store),
-      events: through(process, this.tables.events),
+      emails: called(this.tables.emails),
+      batches: called(this.tables.batches),
+      chunks: called(this.chunks.store),
+      events: called(this.tables.events),
       members,
       sealing: this.sealing,
       warming: {

@@ -1,27 +1,35 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { MOODS } from '../../simulation/models/bulk-provider.ts';
+import { connectFunctions } from '../../simulation/newsletter/newsletter-functions.ts';
+import { EMAIL_ID, NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
+import { operate, type Publishing, publish, resend, runClockOnce } from '../../simulation/newsletter/operators.ts';
+import type { Faults, Given } from '../../simulation/scenarios/newsletter-scenario.ts';
 import { cancelEmail, pauseEmail, resumeEmail, retryEmail } from '../../src/core/newsletter/lifecycle/operate.ts';
 import { resolveEmail } from '../../src/core/newsletter/lifecycle/resolve.ts';
 import { startEmail } from '../../src/core/newsletter/lifecycle/start.ts';
-import { Auditor } from '../support/newsletter/faults/auditor.ts';
-import type { GivenMember } from '../support/newsletter/faults/given-members.ts';
-import { MOODS } from '../support/newsletter/faults/provider.ts';
-import { type Faults, NewsletterWorld, type Publishing } from '../support/newsletter/faults/world.ts';
+
+/** Small, so that a few members make several batches and chunks. */
+const LIMITS = {
+  ...{ batch_size: 6, chunk_size: 3, cut_recipients: 8 },
+  /** Shorter, so that more histories get that far; events come within 250 seconds of a lost call here. */
+  ...{ uncertain_ms: 5 * 60_000, resolve_ms: 0, resolve_group: 1 },
+};
 
 const member = fc.record({
-  kind: fc.constantFrom('ok', 'ok', 'ok', 'ok', 'ok', 'refused', 'content', 'suppressed', 'repeated_address'),
+  kind: fc.constantFrom(
+    ...(['ok', 'ok', 'ok', 'ok', 'ok', 'refused', 'content', 'suppressed', 'repeated', 'malformed'] as const),
+  ),
   paid: fc.boolean(),
 });
 
-const members: fc.Arbitrary<GivenMember[]> = fc.array(member, { maxLength: 30, size: 'max' }).map((list) =>
-  list.map(({ kind: drawn, paid }, i) => {
+const members: fc.Arbitrary<Given[]> = fc.array(member, { maxLength: 30, size: 'max' }).map((list) =>
+  list.map((given, i) => {
     // Three who are refused alone, with nobody accepted, would be the fault of the post, which no retry mends.
-    const before = list.slice(0, i).filter(({ kind }) => kind === 'content').length;
+    const isThird = given.kind === 'content' && list.slice(0, i).filter(({ kind }) => kind === 'content').length >= 2;
     // An audience of which everybody is excluded is refused.
-    const nobody = i === 0 && list.every(({ kind }) => kind === 'suppressed' || kind === 'repeated_address');
-    const kind = nobody || (drawn === 'content' && before >= 2) ? 'ok' : drawn;
-    const address = `${kind}-${i}@example.com`;
-    return kind === 'suppressed' || kind === 'repeated_address' ? { address, excluded: kind, paid } : { address, paid };
+    const nobody = i === 0 && list.every(({ kind }) => ['suppressed', 'repeated', 'malformed'].includes(kind));
+    return nobody || isThird || (i === 0 && given.kind === 'repeated') ? { ...given, kind: 'ok' } : given;
   }),
 );
 
@@ -31,19 +39,26 @@ const rarely = (value: number) => fc.constantFrom(0, 0, value);
 const second = fc.oneof(fc.nat({ max: 5 }), fc.nat({ max: 60 }), fc.nat({ max: 1_200 }));
 
 const faults: fc.Arbitrary<Faults> = fc.record({
-  seed: fc.nat(),
-  death_every: fc.constantFrom(0, 2, 3, 7),
+  deaths: fc.constantFrom(0, 1 / 2, 1 / 3, 1 / 7),
+  calls: fc.constant(30),
   failing: fc.constantFrom(0, 0, 0.03, 0.2),
   stalling: fc.constantFrom(0, 0, 0.01, 0.05),
   lost_messages: rarely(0.3),
   duplicated_messages: rarely(0.5),
-  lost_events: fc.constantFrom(0, 0.5, 1),
   outages: fc.array(
     fc.tuple(second, fc.nat({ max: 1_500 })).map(([from, length]) => [from, from + length] as const),
     { maxLength: 2 },
   ),
-  limit_ms: fc.constantFrom(90_000, 180_000, 900_000),
 });
+
+/** Beside the faults: invocations that end soon, events that never come, rates that grant a part or nothing. */
+const surroundings = fc.record({
+  seed: fc.nat(),
+  limit_ms: fc.constantFrom(90_000, 180_000, 900_000),
+  lost: fc.constantFrom(0, 0.5, 1),
+  per_second: fc.constantFrom(1, 10, 1_000),
+});
+type Around = typeof surroundings extends fc.Arbitrary<infer T> ? T : never;
 
 const moods = fc
   .array(
@@ -79,122 +94,126 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-async function take(world: NewsletterWorld, auditor: Auditor, action: Step): Promise<void> {
-  const { email_id } = world;
+/** What has to happen in a part of the histories, as the world counts it. */
+const INTERESTING = [
+  ...['workers killed', 'workers timeout', 'answers lost', 'cancelled', 'late unsubscriptions', 'late records'],
+  ...['late starts', 'resent', 'waiting', 'decisions continued', 'reconciled by events'],
+  ...['logged BULK_EMAIL_SEND_FAILED', 'logged [BULK_EMAIL_DB_RETRY'],
+];
+
+function newWorld(given: readonly Given[], weather: Faults, { seed, limit_ms, lost, per_second }: Around) {
+  const world = new NewsletterWorld(
+    {
+      ...{ name: 'history', describes: 'a history', notifications: given.length, faults: weather, limits: LIMITS },
+      given: (i) => given[i] ?? { kind: 'ok', paid: false },
+      ...{ page: 2, parts: true, limit_ms, unsubscribe_per_minute: 0 },
+      provider: {
+        ...{ latency_ms: [20, 2_500], per_second, per_day: 10_000 },
+        ...{ overloaded: 0, lost_answers: 0, transient: 0, refused: 0 },
+      },
+      // Two events tell of each mail: the share of the mails of which none does is `lost`.
+      events: { lost: Math.sqrt(lost), bounced: 0, complained: 0, sure: true },
+    },
+    seed,
+  );
+  connectFunctions(world);
+  return world;
+}
+
+async function take(world: NewsletterWorld, action: Step): Promise<void> {
   switch (action.do) {
     case 'pause':
-      await world.operate((deps) => pauseEmail(email_id, deps));
+      await operate(world, (deps) => pauseEmail(EMAIL_ID, deps));
       return;
     case 'resume':
-      await world.operate((deps) => resumeEmail(email_id, deps));
+      await operate(world, (deps) => resumeEmail(EMAIL_ID, deps));
       return;
     case 'retry':
-      await world.operate((deps) => retryEmail(email_id, deps));
+      await operate(world, (deps) => retryEmail(EMAIL_ID, deps));
       return;
     case 'start':
-      await world.operate((deps) => startEmail(email_id, deps));
+      await operate(world, (deps) => startEmail(EMAIL_ID, deps));
       return;
     case 'resend':
-      await auditor.allowResend();
-      await world.resend();
+      await resend(world);
       return;
     case 'leave':
-      await world.operate((deps) => resolveEmail(email_id, 'leave', deps));
+      await operate(world, (deps) => resolveEmail(EMAIL_ID, 'leave', deps));
       return;
     case 'cancel':
-      await world.operate((deps) => cancelEmail(email_id, deps));
+      await operate(world, (deps) => cancelEmail(EMAIL_ID, deps));
       return;
     case 'kill':
-      world.killOne();
+      world.killAll(1);
       return;
     case 'show_again':
-      world.queue.showAgain();
+      world.showAgain();
       return;
     case 'unsubscribe':
-      world.unsubscribe(action.which);
+      if (world.members.count > 0) world.unsubscribe(action.which % world.members.count);
   }
 }
 
 /** Lets time pass; the clock ticks each minute of it. */
-async function pass(seconds: number, world: NewsletterWorld, auditor: Auditor): Promise<void> {
+async function pass(seconds: number, world: NewsletterWorld): Promise<void> {
   for (let left = seconds; left > 0; left -= 60) {
     await world.time.pause(Math.min(left, 60) * 1000);
-    if (left >= 60) void world.tick();
-    await auditor.checkRead();
-    await auditor.checkIdle();
-    auditor.checkReceipts();
+    if (left >= 60) void runClockOnce(world);
+    await world.audit();
   }
 }
 
 /** Lives through the steps, then heals everything and waits for the end, as an operator would. */
-async function live(world: NewsletterWorld, auditor: Auditor, steps: readonly Step[], publishing: Publishing) {
-  await world.publish(publishing);
+async function live(world: NewsletterWorld, steps: readonly Step[], publishing: Publishing) {
+  await publish(world, publishing);
   for (const action of steps) {
-    await pass(action.seconds, world, auditor);
-    await take(world, auditor, action);
-    await auditor.checkRead();
+    await pass(action.seconds, world);
+    await take(world, action);
+    await world.audit();
   }
   world.heal();
   for (let waited = 0; waited < 300; waited++) {
     const { email } = await world.view();
-    if (email === undefined) await world.publish(publishing);
-    if (email?.paused) await world.operate((deps) => resumeEmail(world.email_id, deps));
-    if (email?.status === 'failed' && world.members.length > 0)
-      await world.operate((deps) => retryEmail(world.email_id, deps));
-    if (
-      !world.isBusy &&
-      (email?.status === 'submitted' ||
-        email?.status === 'cancelled' ||
-        (email?.status === 'failed' && world.members.length === 0))
-    )
-      return;
-    await pass(60, world, auditor);
+    // An audience of nobody is refused; recipients who all left since they were frozen are excluded one by one.
+    const nobody = email?.prepared === undefined && world.members.isEmpty;
+    if (email === undefined) await publish(world, publishing);
+    if (email?.paused) await operate(world, (deps) => resumeEmail(EMAIL_ID, deps));
+    if (email?.status === 'failed' && !nobody) await operate(world, (deps) => retryEmail(EMAIL_ID, deps));
+    const isOver = email?.status === 'failed' ? nobody : ['submitted', 'cancelled'].includes(email?.status ?? '');
+    if (isOver && world.queued === 0) return;
+    await pass(60, world);
   }
 }
 
 describe('any history of a newsletter: schedules, deaths, storage that fails or loses answers, lost and repeated messages, refusals, quotas, lost answers, pauses, retries, resends, unsubscriptions', () => {
   it('ends with every recipient in exactly one state, and nobody got a mail twice', async () => {
-    const ends = { pending: 0, submitted: 0, excluded: 0, failed: 0, uncertain: 0 };
-    const seen = {
-      deaths: 0,
-      unanswered: 0,
-      failed_batches: 0,
-      cancelled: 0,
-      storage_retries: 0,
-      resent: 0,
-      waiting: 0,
-      late_unsubscriptions: 0,
-      late_records: 0,
-      late_starts: 0,
-      continued_decisions: 0,
+    const ends: Record<string, number> = {};
+    const seen: Record<string, number> = {};
+    const add = (to: Record<string, number>, name: string, by: number) => {
+      to[name] = (to[name] ?? 0) + by;
     };
     await fc.assert(
       fc.asyncProperty(
         members,
         faults,
+        surroundings,
         moods,
         fc.array(step, { maxLength: 8, size: 'max' }),
         publishing,
-        async (given, weather, feeling, steps, published) => {
-          const world = new NewsletterWorld(given, weather);
+        async (given, weather, around, feeling, steps, published) => {
+          const world = newWorld(given, weather, around);
           world.provider.moods = feeling;
-          const auditor = new Auditor(world);
-          await world.time.run(live(world, auditor, steps, published));
-          expect(world.log.filter((line) => line.startsWith('unexpected'))).toEqual([]);
-          auditor.checkReceipts();
-          const counts = await auditor.checkEnd();
-          for (const [state, count] of Object.entries(counts)) ends[state as keyof typeof ends] += count;
-          seen.deaths += world.deaths;
-          seen.cancelled += counts.excluded > 0 && (await world.view()).email?.status === 'cancelled' ? 1 : 0;
-          seen.unanswered += world.provider.unanswered;
-          seen.failed_batches += world.log.some((line) => line.startsWith('BULK_EMAIL_SEND_FAILED')) ? 1 : 0;
-          seen.storage_retries += world.log.some((line) => line.startsWith('[BULK_EMAIL_DB_RETRY]')) ? 1 : 0;
-          seen.resent += world.resent;
-          seen.waiting += world.waiting;
-          seen.late_records += world.late_records;
-          seen.late_starts += world.late_starts;
-          seen.continued_decisions += world.continued_decisions;
-          seen.late_unsubscriptions += await auditor.lateUnsubscriptions();
+          await world.time.run(live(world, steps, published));
+          await world.auditEnd();
+          expect(world.auditor.result().examples).toEqual([]);
+          const { email, counts } = await world.view();
+          for (const [state, count] of Object.entries(counts)) add(ends, state, count);
+          for (const [name, count] of Object.entries(world.counts)) {
+            add(seen, name, name.startsWith('logged') ? Math.min(1, count) : count);
+          }
+          add(seen, 'cancelled', email?.status === 'cancelled' && counts.excluded > 0 ? 1 : 0);
+          const left = (await world.recipients()).filter(({ reason }) => reason === 'unsubscribed');
+          add(seen, 'late unsubscriptions', left.length);
         },
       ),
       { numRuns: Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 1000) },
@@ -202,8 +221,9 @@ describe('any history of a newsletter: schedules, deaths, storage that fails or 
     if (process.env['SHOW_HISTORIES'] !== undefined) console.log(ends, seen);
     // The property says something only if the histories reach the interesting states.
     const runs = Number(process.env['NEWSLETTER_FAULT_RUNS'] ?? 1000);
-    for (const state of ['submitted', 'excluded', 'failed', 'uncertain'] as const)
+    for (const state of ['submitted', 'excluded', 'failed', 'uncertain']) {
       expect(ends[state], state).toBeGreaterThan(runs / 20);
-    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(runs / 200);
+    }
+    for (const what of INTERESTING) expect(seen[what], what).toBeGreaterThan(runs / 200);
   }, 300_000);
 });

@@ -1,29 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { countsOf } from '../../src/core/newsletter/accounting/counts.ts';
-import { Auditor } from '../support/newsletter/faults/auditor.ts';
-import { calmWorld, passMinutes } from '../support/newsletter/faults/calm-world.ts';
-import type { NewsletterWorld } from '../support/newsletter/faults/world.ts';
+import type { NewsletterWorld } from '../../simulation/newsletter/newsletter-world.ts';
+import { publish, runClockOnce } from '../../simulation/newsletter/operators.ts';
+import { calmWorld, passMinutes } from '../support/newsletter/calm-world.ts';
 
 const MEMBERS = 2_000;
 /** A newsletter whose sender or runtime was killed goes on within 90 s of the death. */
 const WITHIN_MS = 90_000;
-const published = { window_minutes: undefined, delay_s: undefined };
 
 /** The clock's runs come each minute, at any time of it. */
 function tickEachMinute(world: NewsletterWorld, first_ms: number): void {
   void world.time.pause(first_ms).then(() => {
-    void world.tick();
+    void runClockOnce(world);
     tickEachMinute(world, 60_000);
   });
 }
 
 async function until(world: NewsletterWorld, isTrue: () => boolean | Promise<boolean>): Promise<number> {
-  const begun = world.clock().getTime();
+  const begun = world.time.now;
   while (!(await isTrue())) {
     await world.time.pause(100);
-    if (world.clock().getTime() - begun > 600_000) throw new Error('It does not happen within ten minutes.');
+    if (world.time.now - begun > 600_000) throw new Error('It does not happen within ten minutes.');
   }
-  return world.clock().getTime() - begun;
+  return world.time.now - begun;
 }
 
 describe('a newsletter whose processes were all killed', () => {
@@ -37,11 +35,11 @@ describe('a newsletter whose processes were all killed', () => {
     await world.time.run(
       (async () => {
         tickEachMinute(world, first_ms);
-        await world.publish(published);
-        const { receipts } = world.provider;
+        await publish(world);
+        const { provider } = world;
         await until(world, async () => {
           const { email } = await world.view();
-          return received === 0 ? email?.status === 'submitting' : receipts.length >= received;
+          return received === 0 ? email?.status === 'submitting' : provider.accepted >= received;
         });
         if (received === 0) await world.time.pause(2_000);
         if (when.includes('hung')) {
@@ -51,20 +49,20 @@ describe('a newsletter whose processes were all killed', () => {
         world.killAll();
         world.provider.moods = [];
         const claim = (await world.view()).email?.claim_id;
-        const killed = world.clock().getTime();
+        const killed = world.time.now;
         // What was under way still arrives.
         await world.time.pause(10_000);
-        const sent = receipts.length;
+        const sent = provider.accepted;
         await until(world, async () => {
           const { email } = await world.view();
-          return receipts.length > sent || (received === 0 && email?.claim_id !== claim);
+          return provider.accepted > sent || (received === 0 && email?.claim_id !== claim);
         });
-        expect(world.clock().getTime() - killed, 'milliseconds').toBeLessThanOrEqual(WITHIN_MS);
-        const { email, batches } = await passMinutes(world, 10);
-        const counts = countsOf(email, batches);
+        expect(world.time.now - killed, 'milliseconds').toBeLessThanOrEqual(WITHIN_MS);
+        const { counts } = await passMinutes(world, 10);
         expect(counts.submitted + counts.uncertain).toBe(MEMBERS);
         expect(counts.uncertain).toBeLessThanOrEqual(2 * 50);
-        await new Auditor(world).checkEnd();
+        await world.auditEnd();
+        expect(world.auditor.result().examples).toEqual([]);
       })(),
     );
   });
@@ -72,13 +70,13 @@ describe('a newsletter whose processes were all killed', () => {
 
 describe('a sender whose call hangs', () => {
   it('keeps its claim, and its slot serves another batch until the call ends', async () => {
-    const world = calmWorld(MEMBERS, [], 200);
+    const world = calmWorld(MEMBERS, [], { batch_size: 200 });
     await world.time.run(
       (async () => {
         tickEachMinute(world, 1_000);
-        await world.publish(published);
+        await publish(world);
         const { provider } = world;
-        await until(world, () => provider.receipts.length >= 100);
+        await until(world, () => provider.accepted >= 100);
         const first = (await world.view()).email?.slots['0']?.batch_id ?? '';
         provider.hangNext(first);
         await until(world, async () => {
@@ -89,9 +87,10 @@ describe('a sender whose call hangs', () => {
         expect(Object.keys(email?.slots ?? {}), 'all slots are in use').toHaveLength(world.limits.concurrency);
         expect(batches.find(({ batch_id }) => batch_id === first)).toMatchObject({ status: 'submitting' });
         const end = await passMinutes(world, 10);
-        expect(countsOf(end.email, end.batches)).toMatchObject({ uncertain: 50, submitted: MEMBERS - 50 });
+        expect(end.counts).toMatchObject({ uncertain: 50, submitted: MEMBERS - 50 });
         expect(end.email).toMatchObject({ status: 'submitted' });
-        expect(world.counted, 'nobody died').toEqual([]);
+        expect(Object.keys(world.counts).filter((name) => name.startsWith('alarm'))).toEqual([]);
+        expect(world.auditor.result().examples).toEqual([]);
       })(),
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runNewsletter } from '../../simulation/newsletter/run-newsletter.ts';
 import { CATALOGUE, newsletterOf } from '../../simulation/scenarios/catalogue.ts';
-import type { NewsletterScenario } from '../../simulation/scenarios/newsletter-scenario.ts';
+import { type NewsletterScenario, NO_FAULTS } from '../../simulation/scenarios/newsletter-scenario.ts';
 
 const MEMBERS = 6_000;
 
@@ -17,8 +17,7 @@ describe('a simulated newsletter', () => {
     const scenario = small({
       provider: { ...provider, overloaded: 0.05, lost_answers: 0.05, transient: 0.01, refused: 0.01 },
       events: { ...events, lost: 0.5 },
-      deaths: 0.9,
-      failing: 0.01,
+      faults: { ...NO_FAULTS, deaths: 0.9, failing: 0.01 },
     });
     const figures = await runNewsletter(scenario, 1);
     expect(figures).toMatchObject({ violations: 0, examples: [], duplicates: 0, counts: { pending: 0 } });
