@@ -48,7 +48,8 @@ module.exports = {
     },
     ...coreRooms,
     onlyTo('policy-of-delivery-knows-model', '^src/core/delivery/policy/', '^src/core/(delivery/policy|model)/'),
-    onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|core|processes)/'),
+    onlyTo('http-knows-model', '^src/http/', '^src/(http|core/model)/'),
+    onlyTo('adapters-know-core', '^src/adapters/', '^src/(adapters|http|core|processes)/'),
     {
       name: 'processes-stand-alone',
       comment: "The client's package takes them in: nothing but Node's own modules.",
@@ -72,19 +73,19 @@ module.exports = {
     onlyTo(
       'operator-service-knows-adapters-and-core',
       '^src/operator-service/',
-      '^src/(operator-service|adapters|core)/',
+      '^src/(operator-service|adapters|http|core)/',
     ),
     onlyTo(
       'console-server-knows-operator-service',
       '^src/console-server/',
-      '^src/(console-server|operator-service|processes|core)/',
+      '^src/(console-server|operator-service|processes|http|core)/',
     ),
     onlyTo('terminal-knows-model', '^src/terminal/', '^src/(terminal|core/model)/'),
     onlyTo('batch-knows-adapters-and-core', '^src/batch/', '^src/(batch|terminal|adapters|core)/'),
     onlyTo(
       'cli-knows-client-adapters-and-core',
       '^src/cli/',
-      '^(src/(cli|batch|client|console-server|operator-service|terminal|processes|adapters|core)/|console/build\\.ts$)',
+      '^(src/(cli|batch|client|console-server|operator-service|terminal|processes|adapters|http|core)/|console/build\\.ts$)',
     ),
     onlyTo('example-knows-client', '^examples/', '^(examples/|src/client/(browser/)?index\\.ts$)'),
     {
@@ -119,12 +120,12 @@ module.exports = {
     onlyTo(
       'functions-know-adapters-and-core',
       '^functions/([^/]+)/',
-      '^(functions/(shared|$1)|src/adapters|src/core|src/operator-service)/',
+      '^(functions/(shared|$1)|src/adapters|src/http|src/core|src/operator-service)/',
     ),
     onlyTo(
       'local-knows-adapters-and-core',
       '^src/local/',
-      '^(src/(local|batch|console-server|operator-service|terminal|processes|adapters|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
+      '^(src/(local|batch|console-server|operator-service|terminal|processes|adapters|http|core)/|console/build\\.ts$|functions/shared/runtime/((newsletter|console)-)?env\\.ts$)',
     ),
     onlyTo(
       'simulation-knows-functions-adapters-and-core',

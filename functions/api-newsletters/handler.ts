@@ -16,7 +16,7 @@ type Deps = NewsletterRouteDeps & MemberRouteDeps & ApiDeps;
 
 /** Keeps newsletters and their members. */
 export function createHandler(deps: Deps, observability: Observability) {
-  return createApi({ ...newsletterRoutes(deps), ...memberRoutes(deps, observability) }, deps, observability);
+  return createApi([...newsletterRoutes(deps), ...memberRoutes(deps, observability)], deps, observability);
 }
 
 function bind() {

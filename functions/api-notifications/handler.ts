@@ -3,13 +3,13 @@ import { createShardMark } from '../../src/adapters/dynamodb/indexing/shard-mark
 import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
 import { type ApiDeps, createApi } from '../shared/api/api-function.ts';
 import { bindApi } from '../shared/api/bind-api.ts';
-import { type NotificationRouteDeps, notificationRoutes } from '../shared/api/notification-routes.ts';
+import { type NotificationRouteDeps, notificationRoutes, OPEN_API } from '../shared/api/notification-routes.ts';
 import { apiNotificationsEnv, parseEnv } from '../shared/runtime/env.ts';
 import { createObservability, type Observability, withObservability } from '../shared/runtime/observability.ts';
 
 /** Shows the state of notifications and retries them. */
 export function createHandler(deps: NotificationRouteDeps & ApiDeps, observability: Observability) {
-  return createApi(notificationRoutes(deps), deps, observability);
+  return createApi([...notificationRoutes(deps), OPEN_API], deps, observability);
 }
 
 function bind() {

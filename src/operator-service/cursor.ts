@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { invalid } from '../adapters/api/read-request.ts';
+import { invalid } from '../http/check.ts';
 
 /** A cursor is the place where a page ended, in a form that pages pass on as it is. */
 export function toCursor(place: object | undefined): string | null {

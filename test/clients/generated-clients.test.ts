@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openApiDocument } from '../../src/adapters/api/openapi.ts';
+import apiDocument from '../../docs/reference/api.json' with { type: 'json' };
 import { Flow } from '../support/flow/harness.ts';
 import { PROJECT_ROOT } from '../support/project-root.ts';
 import { GO_COMMANDS, hasTool, NODE_TOOLS, PYTHON_COMMANDS } from '../support/tools/tools.ts';
@@ -114,7 +114,7 @@ describe.skipIf(!process.env['WITH_CLIENTS'])('a client that others generate', {
       async () => {
         const folder = join(directory, generator.language);
         mkdirSync(folder);
-        writeFileSync(join(folder, 'openapi.json'), JSON.stringify(openApiDocument()));
+        writeFileSync(join(folder, 'openapi.json'), JSON.stringify(apiDocument));
         await generator.build(folder);
         const { api: API, simulator } = flow.endpoints.endpoints;
         const RECIPIENT = `${simulator}/webhook/ok/${generator.language}`;

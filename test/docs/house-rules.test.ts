@@ -7,8 +7,8 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  * file or a subject folds two others into one; whoever folds some lowers the number here.
  */
 const CEILINGS: Readonly<Record<string, number>> = {
-  'source files': 968,
-  'lines without simulation/': 70_375,
+  'source files': 964,
+  'lines without simulation/': 70_512,
   'files that functions/send-webhook loads': 112,
   'files that functions/console-api loads': 186,
 };

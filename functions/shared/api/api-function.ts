@@ -3,52 +3,74 @@ import type {
   APIGatewayProxyEventV2WithLambdaAuthorizer,
   APIGatewayProxyStructuredResultV2,
 } from 'aws-lambda';
+import * as v from 'valibot';
+import { idempotencyKey } from '../../../src/adapters/api/request-schemas.ts';
 import { createSharedLimit, type RequestCounts } from '../../../src/core/intake/rate-limit/shared-limit.ts';
 import { createTokenBuckets } from '../../../src/core/intake/rate-limit/token-bucket.ts';
-import { PROBLEMS, Problem, problemDocument, problemType, unavailable } from '../../../src/core/model/problem.ts';
+import { Problem, type ProblemName } from '../../../src/core/model/problem.ts';
 import type { Clock } from '../../../src/core/model/time.ts';
+import { requestOf, resultOf } from '../../../src/http/api-gateway.ts';
+import { createKernel, type Given, type HttpRequest, type Reply, type Route } from '../../../src/http/kernel.ts';
 import type { Observability } from '../runtime/observability.ts';
-import { type Caller, fromContext } from './caller.ts';
-import { checkRights, type RouteRights } from './check-rights.ts';
+import { type Caller, checkRights, fromContext, type RouteRights } from './caller.ts';
 
 export type ApiEvent = APIGatewayProxyEventV2 | APIGatewayProxyEventV2WithLambdaAuthorizer<unknown>;
 
-export interface ApiRequest {
-  readonly caller: Caller;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly path: Readonly<Record<string, string | undefined>>;
-  readonly query: Readonly<Record<string, string | undefined>>;
-  /** @throws Problem when the body is not JSON */
-  readonly json: () => unknown;
+/** A request for a route of the API. */
+export interface ApiRequest<Q = unknown, B = unknown> extends Given<Caller, Q, B> {
+  /** The Idempotency-Key; empty where the route needs none and none was sent. */
+  readonly idempotency_key: string;
 }
-
-export interface ApiAnswer {
-  readonly status: number;
-  readonly body: object;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Added to the log line: ids and counts, never content. */
-  readonly log?: Readonly<Record<string, unknown>>;
-}
-
-export interface Route extends RouteRights {
-  /** Largest body in bytes. */
-  readonly max_bytes: number;
-  readonly handle: (request: ApiRequest) => Promise<ApiAnswer>;
-}
-
-/** A route that needs no API key. */
-interface OpenRoute {
-  readonly open: () => Promise<ApiAnswer>;
-}
-
-/** Keys are `METHOD /path/{parameter}`, as API Gateway names routes. */
-export type Routes = Readonly<Record<string, Route | OpenRoute>>;
 
 /**
- * Milliseconds until a request is answered with 503: less than the function's timeout, which gives no answer at all.
+ * A route of the API as data: who may use it, what it takes and answers, what it does. The OpenAPI document is made from
+ * it (api-document.ts).
  */
-export const ANSWER_MS = 15_000;
+export interface ApiRoute extends Omit<Route<Caller>, 'handle'>, RouteRights {
+  readonly operation_id: string;
+  readonly summary: string;
+  /** Schemas of parameters in the path; the others are any text. */
+  readonly path?: Readonly<Record<string, v.GenericSchema>>;
+  /** How the route treats an Idempotency-Key. Absent: it looks at none. */
+  readonly idempotency?: {
+    readonly needed: boolean;
+    /** For the document, which has no key to send without it. */
+    readonly description?: string;
+  };
+  /** What it answers when all is well. */
+  readonly answer: {
+    readonly status: 200 | 201 | 202;
+    readonly description: string;
+    /** Absent: any object. */
+    readonly schema?: v.GenericSchema;
+    readonly headers?: object;
+  };
+  /** What it refuses beside what any route does, and beside what its schemas do. */
+  readonly problems?: readonly ProblemName[];
+  readonly handle: (request: ApiRequest<never, never>) => Promise<Reply>;
+}
+
+/** For the document: headers of answers that may hold a repeat, or a result of 503. */
+export const REPLAYED = {
+  'Idempotent-Replayed': { description: '`true` on a repeat', schema: { const: 'true' } },
+};
+export const RETRY_AFTER_SOME = {
+  'Retry-After': {
+    description: 'Whole seconds, if a result is 503',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+};
+
+interface Typed<Q extends v.GenericSchema, B extends v.GenericSchema> extends Omit<ApiRoute, 'query' | 'body'> {
+  readonly query?: Q;
+  readonly body?: B;
+  readonly handle: (request: ApiRequest<v.InferOutput<Q>, v.InferOutput<B>>) => Promise<Reply>;
+}
+
+/** Types what a handler gets by the schemas of its route. */
+export function route<Q extends v.GenericSchema, B extends v.GenericSchema>(given: Typed<Q, B>): ApiRoute {
+  return given;
+}
 
 /** Requests per second and token: a page shows some notifications and sends what a person writes. */
 const TOKEN_RATE_LIMIT = 10;
@@ -58,12 +80,19 @@ export interface ApiDeps {
   readonly counts: RequestCounts;
 }
 
+/** Who calls a route that needs no key. */
+const ANYBODY: Caller = { tenant_id: '', key_id: '', scopes: [], rate_limit: 0 };
+
 /**
  * The handler of a group of routes. Every failure is answered with a problem document. The caller's rights are checked
  * here, because the authorizer lets every request through and only identifies the key
  * (docs/decisions/intake/keys-rights-and-limits.md#0052).
  */
-export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }: Pick<Observability, 'logger'>) {
+export function createApi(
+  routes: readonly ApiRoute[],
+  { clock, counts }: ApiDeps,
+  { logger }: Pick<Observability, 'logger'>,
+) {
   const takeToken = createTokenBuckets(clock);
   const countRequest = createSharedLimit({
     counts,
@@ -73,31 +102,6 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
         error: error as Error,
       }),
   });
-
-  async function answer(event: ApiEvent, caller: Caller | undefined): Promise<ApiAnswer> {
-    const route = routes[event.routeKey];
-    if (route === undefined) {
-      throw new Problem(
-        'no-such-path',
-        'The API has no such path, or the path has no such method: see GET /v1/openapi.json.',
-      );
-    }
-    if ('open' in route) return route.open();
-    const log_id = event.pathParameters?.['log_id'];
-    checkRights(caller, route, { log_id, now: clock() });
-    await limit(caller);
-    const body = bodyOf(event);
-    if (body.length > route.max_bytes) {
-      throw new Problem('too-large', `The body of the request may have at most ${route.max_bytes} bytes.`);
-    }
-    return route.handle({
-      caller,
-      headers: event.headers,
-      path: event.pathParameters ?? {},
-      query: event.queryStringParameters ?? {},
-      json: () => parse(body),
-    });
-  }
 
   /** @throws Problem rate-limited */
   async function limit({ key_id, rate_limit, token }: Caller): Promise<void> {
@@ -111,75 +115,52 @@ export function createApi(routes: Routes, { clock, counts }: ApiDeps, { logger }
     throw new Problem('rate-limited', `${who} requests per second.`, extras);
   }
 
-  return async (event: ApiEvent): Promise<APIGatewayProxyStructuredResultV2> => {
-    const started = clock().getTime();
-    const caller = fromContext(authorizerContext(event));
-    const line = {
-      route: event.routeKey,
-      tenant_id: caller?.tenant_id,
-      key_id: caller?.key_id,
-      token_id: caller?.token?.token_id,
-    };
-    const finish = (given: ApiAnswer, contentType: string): APIGatewayProxyStructuredResultV2 => {
-      logger.info('request', { ...line, status: given.status, duration_ms: clock().getTime() - started, ...given.log });
-      return {
-        statusCode: given.status,
-        headers: { 'content-type': contentType, 'cache-control': 'no-store', ...given.headers },
-        body: JSON.stringify(given.body),
-      };
-    };
-    try {
-      return finish(await inTime(answer(event, caller)), 'application/json');
-    } catch (error) {
-      if (!(error instanceof Problem)) logger.error('request failed on our side', { ...line, error: error as Error });
-      const problem = error instanceof Problem ? error : unavailable();
-      return finish(problemAnswer(problem), 'application/problem+json');
-    }
-  };
-}
-
-/** @throws Error when there is no answer in time. The work may still take effect, as after any lost answer. */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${ANSWER_MS} ms.`)), ANSWER_MS);
+  const answer = createKernel<Caller | undefined, Caller, ReturnType<typeof withKey>>(routes.map(withKey), {
+    clock,
+    noSuchPath: 'The API has no such path, or the path has no such method: see GET /v1/openapi.json.',
+    async admit(route, { caller }, { log_id }) {
+      if (route.scope === 'none') return ANYBODY;
+      checkRights(caller, route, { log_id, now: clock() });
+      await limit(caller);
+      return caller;
+    },
+    onFault: (error, request) =>
+      logger.error('request failed on our side', { ...lineOf(request), error: error as Error }),
+    onAnswer: (request, seen) => logger.info('request', { ...lineOf(request), ...seen }),
   });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+
+  return async (event: ApiEvent): Promise<APIGatewayProxyStructuredResultV2> =>
+    resultOf(await answer(requestOf(event, fromContext(authorizerContext(event)))));
 }
 
-function problemAnswer(problem: Problem): ApiAnswer {
+function lineOf({ matched, caller }: HttpRequest<Caller | undefined>) {
+  const { tenant_id, key_id, token } = caller ?? {};
+  return { route: matched?.key, tenant_id, key_id, token_id: token?.token_id };
+}
+
+/** The route for the kernel: with its status, and with the key read before anything else. */
+function withKey({ handle, ...route }: ApiRoute) {
+  const { idempotency, answer } = route;
   return {
-    status: PROBLEMS[problem.problem].status,
-    body: problemDocument(problem),
-    log: { problem: problemType(problem.problem) },
-    headers: retryAfter(problem),
+    ...route,
+    async handle(given: Given<Caller, never, never>): Promise<Reply> {
+      const header = given.headers['idempotency-key'];
+      const isRead = idempotency !== undefined && (idempotency.needed || header !== undefined);
+      const idempotency_key = isRead ? readIdempotencyKey(header) : '';
+      return { status: answer.status, ...(await handle({ ...given, idempotency_key })) };
+    },
   };
 }
 
-/** The Retry-After header, if the problem has a time for it. */
-export function retryAfter({ extras: { retry_after_seconds } }: Problem): Readonly<Record<string, string>> {
-  return retry_after_seconds === undefined ? {} : { 'retry-after': String(Math.max(1, retry_after_seconds)) };
+/** @throws Problem */
+function readIdempotencyKey(header: string | undefined): string {
+  if (header !== undefined && v.is(idempotencyKey, header)) return header;
+  throw new Problem(
+    'idempotency-key-missing',
+    'The header Idempotency-Key is required: 1 to 128 visible ASCII characters, the same for every try of one request.',
+  );
 }
 
-function authorizerContext(event: ApiEvent): unknown {
-  const { requestContext } = event;
+function authorizerContext({ requestContext }: ApiEvent): unknown {
   return 'authorizer' in requestContext ? requestContext.authorizer?.lambda : undefined;
-}
-
-function bodyOf({ body = '', isBase64Encoded }: ApiEvent): Buffer {
-  return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
-}
-
-/** Other decoders replace what is not UTF-8: another text than the producer's would be sent. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(UTF8.decode(body));
-  } catch {
-    // The parser's own message is not passed on: it quotes the body.
-    throw new Problem('invalid-request', 'The body of the request must be JSON in UTF-8.', {
-      errors: [{ path: '', rule: 'json', message: 'must be JSON in UTF-8' }],
-    });
-  }
 }

@@ -1,4 +1,3 @@
-import type * as v from 'valibot';
 import {
   batchCursor,
   emailCursor,
@@ -8,15 +7,21 @@ import {
 } from '../../../src/adapters/api/email-cursors.ts';
 import { type PublicationDeps, toPublication } from '../../../src/adapters/api/email-request.ts';
 import {
+  acceptedEmail,
   batchListQuery,
+  emailBatchList,
+  emailList,
   emailListQuery,
   emailSchema,
+  emailState,
+  recipientList,
   recipientListQuery,
+  resolvedEmail,
   resolveSchema,
+  testResults,
   testSchema,
 } from '../../../src/adapters/api/email-schemas.ts';
 import { emailIdOf, requestHash } from '../../../src/adapters/api/idempotency.ts';
-import { check, readIdempotencyKey, readOptionalIdempotencyKey } from '../../../src/adapters/api/read-request.ts';
 import { Problem } from '../../../src/core/model/problem.ts';
 import {
   cancelEmail,
@@ -33,7 +38,9 @@ import { sendTestMail, type TestMailDeps } from '../../../src/core/newsletter/se
 import { listBatches } from '../../../src/core/newsletter/views/batch-view.ts';
 import { emailSummary, emailView } from '../../../src/core/newsletter/views/email-view.ts';
 import { listRecipients, type RecipientsDeps } from '../../../src/core/newsletter/views/list-recipients.ts';
-import type { ApiAnswer, ApiRequest, Route, Routes } from './api-function.ts';
+import type { Given, Reply } from '../../../src/http/kernel.ts';
+import { type ApiRoute, REPLAYED, route } from './api-function.ts';
+import type { Caller } from './caller.ts';
 
 export interface EmailRouteDeps extends OperateDeps, TestMailDeps {
   readonly emails: EmailStore;
@@ -50,134 +57,183 @@ export interface EmailRouteDeps extends OperateDeps, TestMailDeps {
 const MAX_EMAIL_BYTES = 1024 * 1024 + 512 * 1024;
 const MAX_BYTES = 16 * 1024;
 
+const READ = { scope: 'newsletters:read', max_bytes: MAX_BYTES } as const;
+const WRITE = { scope: 'newsletters:write', max_bytes: MAX_BYTES } as const;
+const OPTIONAL_KEY = { needed: false, description: 'Accepted, and not remembered' };
+
 /** The routes by which a tenant publishes emails, follows them and decides about them. */
-export function emailRoutes(deps: EmailRouteDeps): Routes {
+export function emailRoutes(deps: EmailRouteDeps): ApiRoute[] {
   const { emails, clock } = deps;
 
-  async function publish({ caller: { tenant_id }, headers, json }: ApiRequest): Promise<ApiAnswer> {
-    const key = readIdempotencyKey(headers['idempotency-key']);
-    const raw = json();
-    const request = check(emailSchema, raw);
-    const ids = { tenant_id, email_id: emailIdOf(tenant_id, key), request_hash: requestHash(raw) };
-    const { publication, repeat } = await toPublication(request, ids, {
-      readNewsletter: (newsletter_id) => deps.newsletters.read(tenant_id, newsletter_id),
-      readEmail: emails.read,
-      senderFault: deps.senderFault,
-      now: clock(),
-    });
-    const answer = accepted(await publishEmail(publication, deps));
-    return repeat ? { ...answer, headers: { 'idempotent-replayed': 'true' } } : answer;
-  }
-
-  async function list({ caller: { tenant_id }, query }: ApiRequest): Promise<ApiAnswer> {
-    const { cursor } = check(emailListQuery, query);
-    const { emails: found, next_cursor } = await emails.list(tenant_id, emailCursor(cursor));
-    const now = clock();
-    return {
-      status: 200,
-      body: { emails: found.map((email) => emailSummary(email, now)), next_cursor: toCursor(next_cursor) },
-      log: { items: found.length },
-    };
-  }
-
   /** @throws Problem not-found, also for an email of another tenant */
-  async function find({ caller: { tenant_id }, path: { email_id = '' } }: ApiRequest): Promise<Email> {
+  async function find({ caller: { tenant_id }, path: { email_id = '' } }: Pick<Given<Caller>, 'caller' | 'path'>) {
     const email = /^[\w-]{1,50}$/.test(email_id) ? await emails.read(email_id) : undefined;
     if (email?.tenant_id !== tenant_id)
       throw new Problem('not-found', 'There is no email with this id: see GET /v1/emails.');
     return email;
   }
 
-  async function show(request: ApiRequest): Promise<ApiAnswer> {
-    // The row first: what is prepared afterwards is not shown, so the counts add up.
-    const email = await find(request);
-    const { email_id } = email;
-    const [batches, events, allowed] = await Promise.all([
-      deps.batches.list(email_id),
-      deps.events.list(email_id),
-      deps.allowedRate(),
-    ]);
-    return { status: 200, body: emailView({ email, batches, events }, clock(), allowed), log: { email_id } };
-  }
+  const operation = (name: string, summary: string, run: (email_id: string, by: EmailRouteDeps) => Promise<Email>) =>
+    route({
+      ...WRITE,
+      key: `POST /v1/emails/{email_id}/${name}`,
+      operation_id: `${name}Email`,
+      summary,
+      idempotency: OPTIONAL_KEY,
+      answer: { status: 202, description: 'It is done', schema: acceptedEmail },
+      problems: ['not-found', 'conflict'],
+      handle: async (request) => accepted(await run((await find(request)).email_id, deps)),
+    });
 
-  async function batches(request: ApiRequest): Promise<ApiAnswer> {
-    const { cursor, limit } = check(batchListQuery, request.query);
-    const after = batchCursor(cursor);
-    const { email_id } = await find(request);
-    const page = await listBatches(email_id, { limit: Number(limit), ...(after && { after }) }, deps.batches);
-    const body = { batches: page.batches, next_cursor: toCursor(page.next) };
-    return { status: 200, body, log: { email_id, items: page.batches.length } };
-  }
-
-  async function recipients(request: ApiRequest): Promise<ApiAnswer> {
-    const { state, cursor, limit } = check(recipientListQuery, request.query);
-    const from = recipientCursor(cursor);
-    const { email_id } = await find(request);
-    const page = await listRecipients(
-      {
-        email_id,
-        limit: Number(limit),
-        identities: request.caller.scopes.includes('newsletters:write'),
-        ...(state && { state }),
-        ...(from && { from }),
+  return [
+    route({
+      ...WRITE,
+      key: 'POST /v1/emails',
+      operation_id: 'publishEmail',
+      summary: "Send an email to a newsletter's members",
+      max_bytes: MAX_EMAIL_BYTES,
+      idempotency: { needed: true, description: 'The same for every try of one request' },
+      body: emailSchema,
+      answer: { status: 202, description: 'The email is stored', schema: acceptedEmail, headers: REPLAYED },
+      problems: ['idempotency-key-reused'],
+      async handle({ caller: { tenant_id }, idempotency_key, body, json }) {
+        const request = body();
+        const ids = { tenant_id, email_id: emailIdOf(tenant_id, idempotency_key), request_hash: requestHash(json()) };
+        const { publication, repeat } = await toPublication(request, ids, {
+          readNewsletter: (newsletter_id) => deps.newsletters.read(tenant_id, newsletter_id),
+          readEmail: emails.read,
+          senderFault: deps.senderFault,
+          now: clock(),
+        });
+        const answer = accepted(await publishEmail(publication, deps));
+        return repeat ? { ...answer, headers: { 'idempotent-replayed': 'true' } } : answer;
       },
-      deps,
-    );
-    const body = { recipients: page.recipients, next_cursor: toCursor(recipientPlace(page.next)) };
-    return { status: 200, body, log: { email_id, items: page.recipients.length } };
-  }
-
-  const operation =
-    (run: (email_id: string, by: EmailRouteDeps) => Promise<Email>) =>
-    async (request: ApiRequest): Promise<ApiAnswer> => {
-      readOptionalIdempotencyKey(request.headers['idempotency-key']);
-      const { email_id } = await find(request);
-      return accepted(await run(email_id, deps));
-    };
-
-  async function test(request: ApiRequest): Promise<ApiAnswer> {
-    const { to } = checkedBody(request, testSchema);
-    const email = await find(request);
-    const content = await emails.content(email.email_id);
-    if (content === undefined) throw new Problem('not-found', 'The email has no content any more.');
-    const results = await sendTestMail({ email, content, to }, deps);
-    return { status: 200, body: { results }, log: { email_id: email.email_id, items: to.length } };
-  }
-
-  async function resolve(request: ApiRequest): Promise<ApiAnswer> {
-    const { action } = checkedBody(request, resolveSchema);
-    const { email_id } = await find(request);
-    const { email, ...answer } = await resolveEmail(email_id, action, deps);
-    const body = { email_id, status: email.status, ...shownResolved(answer) };
-    return { status: 202, body, log: { email_id, resolved: answer.resolved } };
-  }
-
-  const read = (handle: Route['handle']): Route => ({ scope: 'newsletters:read', max_bytes: MAX_BYTES, handle });
-  const write = (handle: Route['handle'], max_bytes = MAX_BYTES): Route => ({
-    scope: 'newsletters:write',
-    max_bytes,
-    handle,
-  });
-  return {
-    'POST /v1/emails': write(publish, MAX_EMAIL_BYTES),
-    'GET /v1/emails': read(list),
-    'GET /v1/emails/{email_id}': read(show),
-    'GET /v1/emails/{email_id}/batches': read(batches),
-    'GET /v1/emails/{email_id}/recipients': read(recipients),
-    'POST /v1/emails/{email_id}/retry': write(operation(retryEmail)),
-    'POST /v1/emails/{email_id}/pause': write(operation(pauseEmail)),
-    'POST /v1/emails/{email_id}/resume': write(operation(resumeEmail)),
-    'POST /v1/emails/{email_id}/cancel': write(operation(cancelEmail)),
-    'POST /v1/emails/{email_id}/test': write(test),
-    'POST /v1/emails/{email_id}/resolve': write(resolve),
-  };
+    }),
+    route({
+      ...READ,
+      key: 'GET /v1/emails',
+      operation_id: 'listEmails',
+      summary: "List the tenant's emails, newest first",
+      query: emailListQuery,
+      answer: { status: 200, description: 'Emails', schema: emailList },
+      async handle({ caller: { tenant_id }, query }) {
+        const { emails: found, next_cursor } = await emails.list(tenant_id, emailCursor(query().cursor));
+        const now = clock();
+        return {
+          body: { emails: found.map((email) => emailSummary(email, now)), next_cursor: toCursor(next_cursor) },
+          log: { items: found.length },
+        };
+      },
+    }),
+    route({
+      ...READ,
+      key: 'GET /v1/emails/{email_id}',
+      operation_id: 'getEmail',
+      summary: 'Show how far an email is',
+      answer: { status: 200, description: 'The email', schema: emailState },
+      problems: ['not-found'],
+      async handle(request) {
+        // The row first: what is prepared afterwards is not shown, so the counts add up.
+        const email = await find(request);
+        const { email_id } = email;
+        const [batches, events, allowed] = await Promise.all([
+          deps.batches.list(email_id),
+          deps.events.list(email_id),
+          deps.allowedRate(),
+        ]);
+        return { body: emailView({ email, batches, events }, clock(), allowed), log: { email_id } };
+      },
+    }),
+    route({
+      ...READ,
+      key: 'GET /v1/emails/{email_id}/batches',
+      operation_id: 'listBatches',
+      summary: 'List the batches of an email, the excluded recipients last',
+      query: batchListQuery,
+      answer: { status: 200, description: 'Batches', schema: emailBatchList },
+      problems: ['not-found'],
+      async handle(request) {
+        const { cursor, limit } = request.query();
+        const after = batchCursor(cursor);
+        const { email_id } = await find(request);
+        const page = await listBatches(email_id, { limit: Number(limit), ...(after && { after }) }, deps.batches);
+        const body = { batches: page.batches, next_cursor: toCursor(page.next) };
+        return { body, log: { email_id, items: page.batches.length } };
+      },
+    }),
+    route({
+      ...READ,
+      key: 'GET /v1/emails/{email_id}/recipients',
+      operation_id: 'listRecipients',
+      summary:
+        'List the recipients of an email. A page may be empty and yet have a next one; it may exceed the limit by 49',
+      query: recipientListQuery,
+      answer: { status: 200, description: 'Recipients', schema: recipientList },
+      problems: ['not-found'],
+      async handle(request) {
+        const { state, cursor, limit } = request.query();
+        const from = recipientCursor(cursor);
+        const { email_id } = await find(request);
+        const page = await listRecipients(
+          {
+            email_id,
+            limit: Number(limit),
+            identities: request.caller.scopes.includes('newsletters:write'),
+            ...(state && { state }),
+            ...(from && { from }),
+          },
+          deps,
+        );
+        const body = { recipients: page.recipients, next_cursor: toCursor(recipientPlace(page.next)) };
+        return { body, log: { email_id, items: page.recipients.length } };
+      },
+    }),
+    operation('retry', 'Send what a failed email has not submitted', retryEmail),
+    operation('pause', 'Stop giving out batches', pauseEmail),
+    operation('resume', 'Go on with a paused email', resumeEmail),
+    operation(
+      'cancel',
+      'End an email: whoever has not been sent to is excluded, with the reason `cancelled`',
+      cancelEmail,
+    ),
+    route({
+      ...WRITE,
+      key: 'POST /v1/emails/{email_id}/test',
+      operation_id: 'testEmail',
+      summary: 'Send the email to up to 10 addresses with sample values, and count none',
+      idempotency: OPTIONAL_KEY,
+      body: testSchema,
+      answer: { status: 200, description: 'One result per address', schema: testResults },
+      problems: ['not-found', 'conflict'],
+      async handle(request) {
+        const { to } = request.body();
+        const email = await find(request);
+        const content = await emails.content(email.email_id);
+        if (content === undefined) throw new Problem('not-found', 'The email has no content any more.');
+        const results = await sendTestMail({ email, content, to }, deps);
+        return { body: { results }, log: { email_id: email.email_id, items: to.length } };
+      },
+    }),
+    route({
+      ...WRITE,
+      key: 'POST /v1/emails/{email_id}/resolve',
+      operation_id: 'resolveEmail',
+      summary: 'Decide about the uncertain recipients: send again, or leave it at that',
+      idempotency: OPTIONAL_KEY,
+      body: resolveSchema,
+      answer: { status: 202, description: 'It is decided', schema: resolvedEmail },
+      problems: ['not-found', 'conflict'],
+      async handle(request) {
+        const { action } = request.body();
+        const { email_id } = await find(request);
+        const { email, ...answer } = await resolveEmail(email_id, action, deps);
+        const body = { email_id, status: email.status, ...shownResolved(answer) };
+        return { body, log: { email_id, resolved: answer.resolved } };
+      },
+    }),
+  ];
 }
 
-function checkedBody<S extends v.GenericSchema>({ headers, json }: ApiRequest, schema: S): v.InferOutput<S> {
-  readOptionalIdempotencyKey(headers['idempotency-key']);
-  return check(schema, json());
-}
-
-function accepted({ email_id, status }: Email): ApiAnswer {
-  return { status: 202, body: { email_id, status }, log: { email_id } };
+function accepted({ email_id, status }: Email): Reply {
+  return { body: { email_id, status }, log: { email_id } };
 }

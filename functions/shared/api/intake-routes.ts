@@ -1,20 +1,16 @@
 import { batchItemKey, identify } from '../../../src/adapters/api/idempotency.ts';
-import {
-  check,
-  readBatchItem,
-  readFailure,
-  readIdempotencyKey,
-  readNotification,
-} from '../../../src/adapters/api/read-request.ts';
-import { batchSchema } from '../../../src/adapters/api/request-schemas.ts';
+import { readBatchItem, readFailure, readNotification } from '../../../src/adapters/api/read-request.ts';
+import { batchSchema, failureSchema, notificationSchema } from '../../../src/adapters/api/request-schemas.ts';
+import { accepted as acceptedSchema, batchResults } from '../../../src/adapters/api/response-schemas.ts';
 import { type Acceptance, accept } from '../../../src/core/intake/accept.ts';
 import { acceptBatch, type BatchItem } from '../../../src/core/intake/accept-batch.ts';
 import type { IntakeDeps } from '../../../src/core/intake/ports.ts';
 import { type ReportDeps, reportFailure } from '../../../src/core/intake/report-failure.ts';
 import type { Channel } from '../../../src/core/model/channels.ts';
 import { Problem, type ProblemName, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
+import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import { count, countBy, type Observability } from '../runtime/observability.ts';
-import { type ApiAnswer, type ApiRequest, type Routes, retryAfter } from './api-function.ts';
+import { type ApiRequest, type ApiRoute, REPLAYED, RETRY_AFTER_SOME, route } from './api-function.ts';
 import { createLaneSender, type SendMessages } from './lane-sender.ts';
 import { logIdIn, statusUrl } from './notification-path.ts';
 
@@ -29,11 +25,10 @@ const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_REPORT_BYTES = 32 * 1024;
 
 /** The routes by which producers hand over notifications, one or up to a hundred at a time, and report failed sends. */
-export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): Routes {
+export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observability): ApiRoute[] {
   const { sendAll, sendSoon } = createLaneSender(deps.send, logger);
 
-  async function single({ caller, headers, json }: ApiRequest): Promise<ApiAnswer> {
-    const key = readIdempotencyKey(headers['idempotency-key']);
+  async function single({ caller, idempotency_key: key, json }: ApiRequest): Promise<Reply> {
     const raw = json();
     const notification = readNotification(raw, deps.clock(), deps.policy);
     countRequests(metrics, 1);
@@ -50,9 +45,10 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     return answerOf(acceptance);
   }
 
-  async function batch({ caller, headers, json }: ApiRequest): Promise<ApiAnswer> {
-    const key = readIdempotencyKey(headers['idempotency-key']);
-    const { notifications } = check(batchSchema, json());
+  async function batch(
+    { caller, idempotency_key: key }: ApiRequest,
+    notifications: readonly unknown[],
+  ): Promise<Reply> {
     const items = notifications.map((raw, index) => readItem(raw, caller.tenant_id, batchItemKey(key, index), deps));
     countRequests(metrics, items.filter((item) => !(item instanceof Error)).length);
     const outcomes = await acceptBatch(items, {
@@ -74,30 +70,74 @@ export function intakeRoutes(deps: IntakeRouteDeps, { logger, metrics }: Observa
     const repeats = accepted.filter(({ repeat }) => repeat).length;
     const isFault = (outcome: Acceptance | Problem) => outcome instanceof Problem && outcome.problem === 'unavailable';
     return {
-      status: 200,
       body: { results: outcomes.map((outcome, index) => ({ index, ...resultOf(outcome) })) },
       ...(outcomes.some(isFault) && { headers: retryAfter(unavailable()) }),
       log: { items: outcomes.length, accepted: accepted.length - repeats, repeats },
     };
   }
 
-  async function failure({ caller, path, json }: ApiRequest): Promise<ApiAnswer> {
-    const report = await reportFailure(logIdIn(path), caller.tenant_id, readFailure(json()), deps);
-    if (report.message !== undefined) await sendAll([report.message]);
-    return answerOf(report);
-  }
-
-  return {
-    'POST /v1/notifications/{log_id}/failures': { scope: 'send', max_bytes: MAX_REPORT_BYTES, handle: failure },
-    'POST /v1/notifications': { scope: 'send', tokens: 'send', max_bytes: MAX_SINGLE_BYTES, handle: single },
-    'POST /v1/notifications/batch': { scope: 'send', max_bytes: MAX_BATCH_BYTES, handle: batch },
-  };
+  const send = {
+    scope: 'send',
+    idempotency: {
+      needed: true,
+      description: 'The same for every try of one request. It is remembered for 72 hours',
+    },
+  } as const;
+  const accepts = {
+    status: 202,
+    description: 'The request is stored',
+    schema: acceptedSchema,
+    headers: REPLAYED,
+  } as const;
+  return [
+    route({
+      ...send,
+      key: 'POST /v1/notifications',
+      operation_id: 'sendNotification',
+      summary: 'Hand over a notification',
+      tokens: 'send',
+      max_bytes: MAX_SINGLE_BYTES,
+      body: notificationSchema,
+      answer: accepts,
+      problems: ['idempotency-key-reused', 'request-in-progress'],
+      handle: single,
+    }),
+    route({
+      ...send,
+      key: 'POST /v1/notifications/batch',
+      operation_id: 'sendNotifications',
+      summary: 'Hand over up to 100 notifications. Each has its own result',
+      max_bytes: MAX_BATCH_BYTES,
+      body: batchSchema,
+      answer: {
+        status: 200,
+        description: 'One result per item, in the order of the items',
+        schema: batchResults,
+        headers: RETRY_AFTER_SOME,
+      },
+      handle: (request) => batch(request, request.body().notifications),
+    }),
+    route({
+      key: 'POST /v1/notifications/{log_id}/failures',
+      operation_id: 'reportFailure',
+      summary: 'Report a send that the producer made itself and that failed. The service retries it',
+      scope: 'send',
+      max_bytes: MAX_REPORT_BYTES,
+      body: failureSchema,
+      answer: accepts,
+      problems: ['not-found', 'conflict'],
+      async handle({ caller, path, json }) {
+        const report = await reportFailure(logIdIn(path), caller.tenant_id, readFailure(json()), deps);
+        if (report.message !== undefined) await sendAll([report.message]);
+        return answerOf(report);
+      },
+    }),
+  ];
 }
 
-function answerOf(acceptance: Acceptance): ApiAnswer {
+function answerOf(acceptance: Acceptance): Reply {
   const { log_id, repeat } = acceptance;
   return {
-    status: 202,
     body: acceptedBody(acceptance),
     log: { log_id, repeat },
     ...(repeat && { headers: { 'idempotent-replayed': 'true' } }),

@@ -1,13 +1,21 @@
-import { memberSchema, membersSchema, resubscribeSchema } from '../../../src/adapters/api/newsletter-schemas.ts';
-import { check, invalid, readOptionalIdempotencyKey } from '../../../src/adapters/api/read-request.ts';
+import {
+  deletedMember,
+  memberAnswer,
+  memberResults,
+  memberSchema,
+  membersSchema,
+  resubscribeSchema,
+} from '../../../src/adapters/api/newsletter-schemas.ts';
 import { type FieldFault, Problem, problemDocument, unavailable } from '../../../src/core/model/problem.ts';
 import { resubscribe } from '../../../src/core/newsletter/members/resubscribe.ts';
 import { upsertAll } from '../../../src/core/newsletter/members/upsert-all.ts';
 import type { GivenMember, UpsertDeps } from '../../../src/core/newsletter/members/upsert-members.ts';
 import type { StoredMember } from '../../../src/core/newsletter/model/member.ts';
 import type { MemberStore, NewsletterStore } from '../../../src/core/newsletter/model/ports.ts';
+import { check, invalid } from '../../../src/http/check.ts';
+import { type Reply, retryAfter } from '../../../src/http/kernel.ts';
 import type { Observability } from '../runtime/observability.ts';
-import { type ApiAnswer, type ApiRequest, type Routes, retryAfter } from './api-function.ts';
+import { type ApiRequest, type ApiRoute, RETRY_AFTER_SOME, route } from './api-function.ts';
 
 export interface MemberRouteDeps extends UpsertDeps {
   readonly members: MemberStore;
@@ -17,14 +25,16 @@ export interface MemberRouteDeps extends UpsertDeps {
 /** A Lambda function takes 6 MB, its envelope included. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_BYTES = 16 * 1024;
+const OPTIONAL_KEY = {
+  needed: false,
+  description: 'Accepted, and not needed: a repeated request stores the same again',
+};
 
 /** The routes by which a tenant keeps its members. Addresses appear in answers only, never in the log. */
-export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observability, 'logger'>): Routes {
+export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observability, 'logger'>): ApiRoute[] {
   const { members, newsletters, sealing } = deps;
 
-  async function upsert({ caller: { tenant_id }, headers, json }: ApiRequest): Promise<ApiAnswer> {
-    readOptionalIdempotencyKey(headers['idempotency-key']);
-    const { members: raw } = check(membersSchema, json());
+  async function upsert(tenant_id: string, raw: readonly unknown[]): Promise<Reply> {
     const known = new Set((await newsletters.list(tenant_id)).map(({ newsletter_id }) => newsletter_id));
     const items = raw.map((one) => readMember(one, known));
     const given = items.flatMap((item) => (item instanceof Problem ? [] : [item]));
@@ -43,7 +53,6 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
       logger.error('members failed on our side', { count: faults.length, error: faults[0] as Error });
     if (faults.length === items.length) throw unavailable();
     return {
-      status: 200,
       body: { results },
       ...(faults.length > 0 && { headers: retryAfter(unavailable()) }),
       log: { items: items.length, accepted: given.length - faults.length },
@@ -70,36 +79,69 @@ export function memberRoutes(deps: MemberRouteDeps, { logger }: Pick<Observabili
     };
   }
 
-  async function show({ caller, path }: ApiRequest): Promise<ApiAnswer> {
-    const member = await find(caller.tenant_id, path);
-    return { status: 200, body: await shown(member), log: { member_id: member.member_id } };
-  }
-
-  async function remove({ caller, path: { member_id = '' } }: ApiRequest): Promise<ApiAnswer> {
-    if (!isId(member_id) || !(await members.remove(caller.tenant_id, member_id))) throw noMember();
-    return { status: 200, body: { member_id }, log: { member_id } };
-  }
-
-  async function subscribeAgain({ caller: { tenant_id }, headers, path, json }: ApiRequest): Promise<ApiAnswer> {
-    readOptionalIdempotencyKey(headers['idempotency-key']);
-    const { newsletter_id } = check(resubscribeSchema, json());
-    const member = await find(tenant_id, path);
-    if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
-      throw invalid([noNewsletter('newsletter_id')]);
-    const subscribed = await resubscribe(member, newsletter_id, deps);
-    return { status: 200, body: await shown(subscribed), log: { member_id: member.member_id, newsletter_id } };
-  }
-
-  return {
-    'POST /v1/members': { scope: 'newsletters:write', max_bytes: MAX_BATCH_BYTES, handle: upsert },
-    'GET /v1/members/{member_id}': { scope: 'newsletters:read', max_bytes: MAX_BYTES, handle: show },
-    'DELETE /v1/members/{member_id}': { scope: 'newsletters:write', max_bytes: MAX_BYTES, handle: remove },
-    'POST /v1/members/{member_id}/resubscribe': {
+  return [
+    route({
+      key: 'POST /v1/members',
+      operation_id: 'upsertMembers',
+      summary: 'Add or change up to 500 members. Each has its own result',
+      scope: 'newsletters:write',
+      max_bytes: MAX_BATCH_BYTES,
+      idempotency: OPTIONAL_KEY,
+      body: membersSchema,
+      answer: {
+        status: 200,
+        description: 'One result per member, in the order of the members',
+        schema: memberResults,
+        headers: RETRY_AFTER_SOME,
+      },
+      handle: ({ caller, body }) => upsert(caller.tenant_id, body().members),
+    }),
+    route({
+      key: 'GET /v1/members/{member_id}',
+      operation_id: 'getMember',
+      summary: 'Show a member',
+      scope: 'newsletters:read',
+      max_bytes: MAX_BYTES,
+      answer: { status: 200, description: 'The member', schema: memberAnswer },
+      problems: ['not-found'],
+      async handle({ caller, path }) {
+        const member = await find(caller.tenant_id, path);
+        return { body: await shown(member), log: { member_id: member.member_id } };
+      },
+    }),
+    route({
+      key: 'DELETE /v1/members/{member_id}',
+      operation_id: 'deleteMember',
+      summary: 'Delete a member. Unsubscriptions and suppression of the address stay',
       scope: 'newsletters:write',
       max_bytes: MAX_BYTES,
-      handle: subscribeAgain,
-    },
-  };
+      answer: { status: 200, description: 'The member is deleted', schema: deletedMember },
+      problems: ['not-found'],
+      async handle({ caller, path: { member_id = '' } }) {
+        if (!isId(member_id) || !(await members.remove(caller.tenant_id, member_id))) throw noMember();
+        return { body: { member_id }, log: { member_id } };
+      },
+    }),
+    route({
+      key: 'POST /v1/members/{member_id}/resubscribe',
+      operation_id: 'resubscribeMember',
+      summary: 'Subscribe a member again who unsubscribed, because the member asked for it',
+      scope: 'newsletters:write',
+      max_bytes: MAX_BYTES,
+      idempotency: OPTIONAL_KEY,
+      body: resubscribeSchema,
+      answer: { status: 200, description: 'The member', schema: memberAnswer },
+      problems: ['not-found'],
+      async handle({ caller: { tenant_id }, path, body }) {
+        const { newsletter_id } = body();
+        const member = await find(tenant_id, path);
+        if ((await newsletters.read(tenant_id, newsletter_id)) === undefined)
+          throw invalid([noNewsletter('newsletter_id')]);
+        const subscribed = await resubscribe(member, newsletter_id, deps);
+        return { body: await shown(subscribed), log: { member_id: member.member_id, newsletter_id } };
+      },
+    }),
+  ];
 }
 
 /** A member that breaks rules becomes its Problem, which takes the member's place among the results. */

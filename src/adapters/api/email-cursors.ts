@@ -1,5 +1,5 @@
 import type { RecipientPlace } from '../../core/newsletter/views/list-recipients.ts';
-import { invalid } from './read-request.ts';
+import { invalid } from '../../http/check.ts';
 
 /** Cursors of lists: the place at which the next page begins, in a form that callers pass on as it is. */
 

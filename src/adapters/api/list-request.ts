@@ -4,8 +4,8 @@ import type { Channel } from '../../core/model/channels.ts';
 import type { Priority } from '../../core/model/priorities.ts';
 import { parseTime } from '../../core/model/time.ts';
 import type { Period } from '../../core/operator/search-filter.ts';
+import { check, invalid } from '../../http/check.ts';
 import type { SearchPosition } from '../dynamodb/operator/operator-search.ts';
-import { check, invalid } from './read-request.ts';
 import { querySchema } from './request-schemas.ts';
 
 interface CommonRequest {

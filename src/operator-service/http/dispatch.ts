@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { check } from '../../adapters/api/read-request.ts';
 import { PROBLEMS, Problem, unavailable } from '../../core/model/problem.ts';
+import { check } from '../../http/check.ts';
+import { matchRoute } from '../../http/paths.ts';
 import { needsOperator } from '../contract/routes.ts';
-import { matchRoute } from './match.ts';
 import { problemBody } from './problem-body.ts';
 import type { ConsoleAnswer, ConsoleRequest } from './request.ts';
 import type { RouteTable } from './routes.ts';
@@ -39,6 +39,9 @@ export function createDispatch(routes: RouteTable, { onFault, local }: DispatchO
     let path: Readonly<Record<string, string>> = {};
     try {
       const match = matchRoute(keys, request.method, request.path);
+      if (match === undefined) {
+        throw new Problem('no-such-path', 'The console has no such path, or the path has no such method.');
+      }
       key = match.key;
       path = match.path;
       return succeed(await handle(request, key, path), request);

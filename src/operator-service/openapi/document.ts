@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
-import { schemaOf } from '../../adapters/api/openapi-components.ts';
 import { PROBLEMS, type ProblemName, problemType } from '../../core/model/problem.ts';
+import { schemaOf } from '../../http/openapi.ts';
 import { needsOperator, type RouteKey } from '../contract/routes.ts';
 import type { AnyRoute } from '../http/routes.ts';
 import { ANSWERS } from './answer-schemas.ts';

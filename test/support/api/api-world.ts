@@ -7,7 +7,7 @@ import { type EmailRouteDeps, emailRoutes } from '../../../functions/shared/api/
 import { type IntakeRouteDeps, intakeRoutes } from '../../../functions/shared/api/intake-routes.ts';
 import { type MemberRouteDeps, memberRoutes } from '../../../functions/shared/api/member-routes.ts';
 import { newsletterRoutes } from '../../../functions/shared/api/newsletter-routes.ts';
-import { notificationRoutes } from '../../../functions/shared/api/notification-routes.ts';
+import { notificationRoutes, OPEN_API } from '../../../functions/shared/api/notification-routes.ts';
 import { tokenRoutes } from '../../../functions/shared/api/token-routes.ts';
 import { createList } from '../../../src/adapters/api/list-notifications.ts';
 import { newApiKey, SCOPES, type Scope } from '../../../src/adapters/api-keys/api-key.ts';
@@ -99,15 +99,18 @@ export async function startApiWorld() {
     observability,
   );
   const notifications = createApi(
-    notificationRoutes({
-      rows: createOperatorRows(client, tables.notification_log, clock),
-      recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
-      list: createList(client, tables.notification_log, clock, createShardMark(client, tables.pipeline_state).read),
-      send,
-      policy: DEFAULT_RETRY_POLICY,
-      clock,
-      newId: randomUUID,
-    }),
+    [
+      ...notificationRoutes({
+        rows: createOperatorRows(client, tables.notification_log, clock),
+        recordsOf: (log_id) => readRecords(client, tables.notification_retry_log, log_id),
+        list: createList(client, tables.notification_log, clock, createShardMark(client, tables.pipeline_state).read),
+        send,
+        policy: DEFAULT_RETRY_POLICY,
+        clock,
+        newId: randomUUID,
+      }),
+      OPEN_API,
+    ],
     { clock, counts },
     observability,
   );
@@ -122,7 +125,7 @@ export async function startApiWorld() {
     newId: randomUUID,
   };
   const newsletters = createApi(
-    { ...newsletterRoutes(newsletterDeps), ...memberRoutes(newsletterDeps, observability) },
+    [...newsletterRoutes(newsletterDeps), ...memberRoutes(newsletterDeps, observability)],
     { clock, counts },
     observability,
   );
@@ -160,7 +163,7 @@ export async function startApiWorld() {
         route('GET /v1/members/{member_id}', 'newsletters'),
         route('DELETE /v1/members/{member_id}', 'newsletters'),
         route('POST /v1/members/{member_id}/resubscribe', 'newsletters'),
-        ...Object.keys(emailRoutes(emailDeps.deps)).map((key) => route(key, 'emails')),
+        ...emailRoutes(emailDeps.deps).map(({ key }) => route(key, 'emails')),
         { routeKey: 'GET /v1/openapi.json', functionName: 'notifications' },
         { routeKey: '$default', functionName: 'notifications' },
       ],

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { memberEntries } from '../../../adapters/api/newsletter-schemas.ts';
-import { check } from '../../../adapters/api/read-request.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import {
   type GivenMember,
@@ -9,6 +8,7 @@ import {
   upsertMembers,
 } from '../../../core/newsletter/members/upsert-members.ts';
 import type { MemberStatus } from '../../../core/newsletter/model/member.ts';
+import { check } from '../../../http/check.ts';
 import type { LineFault, LineRecord } from './member-file.ts';
 
 /** A member as a line gives it: without an id, the address identifies the member. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { byFewerParameters, pathParameters } from '../../../adapters/routing/path-parameters.ts';
+import { byFewerParameters, pathParameters } from '../../../http/paths.ts';
 import { sendJson } from '../../support/http-server.ts';
 import { isObject, type Json, type JsonObject } from '../../support/json.ts';
 import type { InvokeByName } from '../lambda/invocation.ts';

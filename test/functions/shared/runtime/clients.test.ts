@@ -2,10 +2,11 @@ import type { Logger } from '@aws-lambda-powertools/logger';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ANSWER_MS, type ApiEvent, createApi } from '../../../../functions/shared/api/api-function.ts';
+import { type ApiEvent, createApi, route } from '../../../../functions/shared/api/api-function.ts';
 import { createApiLanes } from '../../../../functions/shared/api/api-lanes.ts';
 import { createApiDynamoDb, createDynamoDb } from '../../../../functions/shared/runtime/clients/dynamodb.ts';
 import { createSqs } from '../../../../functions/shared/runtime/clients/sqs.ts';
+import { ANSWER_MS } from '../../../../src/http/kernel.ts';
 import { type Loopback, replying, startLoopback } from '../../../support/loopback.ts';
 import { dueRow, messageFor } from '../../../support/rows.ts';
 
@@ -81,8 +82,17 @@ describe('an API request', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const logger = { error: vi.fn(), info: vi.fn() } as unknown as Logger;
     const deps = { clock: () => new Date(), counts: { add: async () => 0 } };
-    const api = createApi({ 'GET /': { open: () => new Promise(() => {}) } }, deps, { logger });
-    const asked = api({ routeKey: 'GET /', headers: {}, requestContext: {} } as ApiEvent);
+    const hanging = route({
+      key: 'GET /',
+      operation_id: 'hang',
+      summary: 'Never answers',
+      scope: 'none',
+      answer: { status: 200, description: 'None' },
+      handle: () => new Promise(() => {}),
+    });
+    const api = createApi([hanging], deps, { logger });
+    const event = { routeKey: 'GET /', rawPath: '/', rawQueryString: '', headers: {}, requestContext: { http: {} } };
+    const asked = api(event as ApiEvent);
     await vi.advanceTimersByTimeAsync(ANSWER_MS);
     expect(await asked).toMatchObject({ statusCode: 503, headers: { 'retry-after': '2' } });
     expect(logger.error).toHaveBeenCalledOnce();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byFewerParameters, pathParameters } from '../../../src/adapters/routing/path-parameters.ts';
+import { byFewerParameters, pathParameters } from '../../src/http/paths.ts';
 
 it.each([
   ['/v1/emails/{email_id}', '/v1/emails/a%20b', { email_id: 'a%20b' }],

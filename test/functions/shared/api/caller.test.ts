@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Caller, fromContext, toContext } from '../../../../functions/shared/api/caller.ts';
-import { checkRights } from '../../../../functions/shared/api/check-rights.ts';
+import { type Caller, checkRights, fromContext, toContext } from '../../../../functions/shared/api/caller.ts';
 
 const KEY: Caller = { tenant_id: 'T1', key_id: 'k', scopes: ['send', 'read', 'operate'], rate_limit: 5 };
 const token = (rights: NonNullable<Caller['token']>['rights']): Caller => ({

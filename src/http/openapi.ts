@@ -1,0 +1,56 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+
+/** Parts of an OpenAPI document, made from the routes and schemas that answer requests. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Rules that JSON Schema cannot express are left out: that text is well-formed, that a time exists. */
+export function schemaOf(schema: v.GenericSchema): Json {
+  const { $schema: _, ...rest } = toJsonSchema(schema, {
+    target: 'draft-2020-12',
+    typeMode: 'input',
+    errorMode: 'ignore',
+  });
+  return rest;
+}
+
+/** The operations of each path by method, in the order of the routes. @param keys such as `GET /v1/emails` */
+export function pathsOf<R extends { readonly key: string }>(routes: readonly R[], operation: (route: R) => Json): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const [method = '', path = ''] = route.key.split(' ');
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(route) };
+  }
+  return paths;
+}
+
+/** @param schemas by name; a parameter without one is as `other` says */
+export function pathParameters(key: string, other: Json, schemas: Readonly<Record<string, v.GenericSchema>> = {}) {
+  return [...key.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Json => {
+    const schema = schemas[name];
+    return { name, in: 'path', required: true, schema: schema === undefined ? other : schemaOf(schema) };
+  });
+}
+
+export function queryParameters(schema: v.GenericSchema): Json[] {
+  const { properties = {}, required = [] } = schemaOf(schema) as {
+    readonly properties?: Readonly<Record<string, Json>>;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, of]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) && { required: true }),
+    schema: of,
+  }));
+}
+
+/** What a body or an answer with JSON is. */
+export function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } };
+}
+
+export function reference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}

@@ -1,0 +1,51 @@
+/**
+ * What a path has in place of the parameters of a pattern such as `/v1/emails/{email_id}`, escaped as it came. A
+ * parameter is one segment that is not empty. Undefined when the path has another form.
+ */
+export function pathParameters(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
+  const wanted = pattern.split('/');
+  const given = path.split('/');
+  if (wanted.length !== given.length) return undefined;
+  const found: Record<string, string> = {};
+  for (const [i, part] of wanted.entries()) {
+    const segment = given[i] ?? '';
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === undefined ? part !== segment : segment === '') return undefined;
+    if (name !== undefined) found[name] = segment;
+  }
+  return found;
+}
+
+/** Compares matches of one path: fewer parameters come first, so a literal segment goes before a parameter. */
+export function byFewerParameters(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): number {
+  return Object.keys(a).length - Object.keys(b).length;
+}
+
+export interface Match {
+  readonly key: string;
+  readonly path: Readonly<Record<string, string>>;
+}
+
+/**
+ * The route for a request, with its parameters decoded: a literal segment comes before a parameter. Undefined where no
+ * route fits, or where a segment has an escape that is none.
+ * @param keys as API Gateway names routes: `GET /v1/emails/{email_id}`
+ */
+export function matchRoute(keys: readonly string[], method: string, path: string): Match | undefined {
+  const matches = keys.flatMap((key): Match[] => {
+    const [wanted, pattern = ''] = key.split(' ');
+    const found = wanted === method ? pathParameters(pattern, path) : undefined;
+    return found === undefined ? [] : [{ key, path: found }];
+  });
+  const [first] = matches.sort((a, b) => byFewerParameters(a.path, b.path));
+  try {
+    return first && { key: first.key, path: Object.fromEntries(Object.entries(first.path).map(decodedEntry)) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws URIError for an escape that is none */
+function decodedEntry([name, segment]: [string, string]): [string, string] {
+  return [name, decodeURIComponent(segment)];
+}
