@@ -449,7 +449,7 @@ describe('limits', () => {
   it('of rate: a key that asks too fast is told when to come back, and others are not', async () => {
     const slow = await world.key('T1', ['read'], 1);
     const ask = () => world.call('GET', '/v1/notifications?limit=1', { key: slow.key });
-    const answers = [await ask(), await ask(), await ask()];
+    const answers = await world.atOnce(async () => [await ask(), await ask(), await ask()]);
     const limited = answers.at(-1);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
     expect(limited && typeOf(limited)).toBe('rate-limited');
