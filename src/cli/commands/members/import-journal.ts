@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { takePidLock } from '../../../processes/pid-lock.ts';
 import { OperatorError } from '../../../terminal/errors.ts';
@@ -28,17 +28,37 @@ export interface ImportJournal {
   release(): void;
 }
 
+/** Holds a lock of this machine under a name, until it is released. */
+function lock(directory: string, of: string, taken: (pid: string | number) => string): () => void {
+  return takePidLock(join(directory, `members-import-${of}.pid`), (pid) => new OperatorError(taken(pid ?? 'unknown')));
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
 /**
  * @param scope what makes two commands the same import: deployment, file with its size and time, and options
- * @throws OperatorError while the same import runs: each would write down its own sums as those of both
+ * @param rejects the file that only this import may write
+ * @throws OperatorError while the same import runs, whose sums would be those of both, or another one writes the rejects
  */
-export function importJournal(directory: string, scope: object): ImportJournal {
-  const name = createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
+export function importJournal(directory: string, scope: object, rejects?: string): ImportJournal {
+  const name = hashOf(JSON.stringify(scope));
   const path = join(directory, `members-import-${name}.json`);
-  const release = takePidLock(
-    `${path}.pid`,
-    (pid) => new OperatorError(`This import is running already (process ${pid ?? 'unknown'}): wait for its end.`),
-  );
+  const locks = [lock(directory, name, (pid) => `This import is running already (process ${pid}): wait for its end.`)];
+  const release = () => {
+    for (const unlock of locks.splice(0)) unlock();
+  };
+  if (rejects !== undefined) {
+    const taken = (pid: string | number) =>
+      `Another import (process ${pid}) writes ${rejects} already: choose another file.`;
+    try {
+      locks.push(lock(directory, hashOf(resolve(rejects)), taken));
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
   return {
     release,
     unfinished: read(path),

@@ -2,11 +2,12 @@ import {
   accessSync,
   constants,
   createReadStream,
+  fstatSync,
   openSync,
   type Stats,
   statSync,
   truncateSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { resolve } from 'node:path';
 import { BatchExecuteStatementCommand, BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
@@ -86,7 +87,7 @@ async function run(session: Session, file: string, options: ImportOptions): Prom
     throw new OperatorError(`--rejects names the file that is imported, ${file}: choose another file.`, EXIT_USAGE);
   }
   const scope = { table: session.deployment.tables.members, file: resolve(file), size, mtimeMs, options };
-  const journal = importJournal(session.stateDirectory, scope);
+  const journal = importJournal(session.stateDirectory, scope, rejects);
   try {
     return await importFrom(file, { size, format, rules, access, rejects, journal }, session);
   } finally {
@@ -108,6 +109,10 @@ async function importFrom(file: string, given: Import, session: Session): Promis
   let state = journal.unfinished ?? NOTHING_IMPORTED;
   if (state.line > 0) session.terminal.say(`Going on after line ${state.line}, which was stored before.\n`);
   const sink = rejects === undefined ? undefined : openRejects(rejects, state.rejects);
+  if (sink !== undefined && sink.length < state.rejects) {
+    session.terminal.say(`${rejects} is shorter than what was written to it before: only what follows is added.\n`);
+    state = { ...state, rejects: sink.length };
+  }
   const progress = showProgress(session);
   const bytes = createReadStream(file);
   try {
@@ -121,7 +126,7 @@ async function importFrom(file: string, given: Import, session: Session): Promis
         created: state.created + created,
         changed: state.changed + changed,
         bad: state.bad + bad,
-        rejects: state.rejects + (sink?.(faults) ?? 0),
+        rejects: state.rejects + (sink?.write(faults) ?? 0),
       };
       // Last, so that what it says was done is done.
       journal.commit(state);
@@ -181,11 +186,20 @@ async function rulesOf(
 }
 
 /** Appends faults to a file. A continued import first removes what was written and not committed. */
-function openRejects(path: string, length: number): (faults: readonly LineFault[]) => number {
-  const file = opened(path, length === 0 ? 'w' : 'a');
+function openRejects(path: string, committed: number) {
+  const file = opened(path, committed === 0 ? 'w' : 'a');
+  // Somebody may have moved it away, or emptied it: to lengthen it would fill it with zeros.
+  const length = Math.min(committed, fstatSync(file).size);
   if (length > 0) truncateSync(path, length);
-  return (faults) =>
-    faults.length === 0 ? 0 : writeSync(file, faults.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  return {
+    length,
+    /** @returns the bytes that were written */
+    write(faults: readonly LineFault[]): number {
+      const text = faults.map((one) => `${JSON.stringify(one)}\n`).join('');
+      writeFileSync(file, text);
+      return Buffer.byteLength(text);
+    },
+  };
 }
 
 function opened(path: string, mode: 'w' | 'a'): number {

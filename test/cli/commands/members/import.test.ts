@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMemberStore } from '../../../../src/adapters/dynamodb/newsletter/member-store.ts';
@@ -124,6 +124,15 @@ describe('members import', () => {
     const { out } = answers.find(({ code }) => code === 0) ?? { out: '' };
     expect(JSON.parse(out)).toMatchObject({ lines: 2_001, created: 2_000, bad: 0 });
     expect(await run(path)).toMatchObject({ code: 0 });
+  });
+
+  it('is refused while another import writes the same file of rejects', async () => {
+    const rejects = join(ops.directory, `${serial}-shared.jsonl`);
+    const paths = ['a.csv', 'b.csv'].map((name) => file(name, `email\n${'nobody\n'.repeat(500)}`));
+    const answers = await Promise.all(paths.map((path) => run(path, '--rejects', rejects)));
+    expect(answers.filter(({ err }) => /writes .*-shared\.jsonl already/.test(err))).toHaveLength(1);
+    expect(readFileSync(rejects, 'utf8').trim().split('\n')).toHaveLength(500);
+    expect(await run(file('other.csv', 'email\nanybody\n'), '--rejects', rejects)).toMatchObject({ code: 1 });
   });
 
   it('takes JSONL', async () => {
@@ -289,43 +298,54 @@ describe('members import', () => {
     writer.kill();
   });
 
-  it('goes on after the last stored line when it was interrupted, and counts and rejects once', async () => {
-    const lines = Array.from({ length: 1_000 }, (_, i) => (i % 100 === 7 ? 'nobody' : `${i}@example.com`));
-    const path = file('long.csv', `email\n${lines.join('\n')}\n`);
-    const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
-    // Where the calls of the SDK and those that go without it meet.
-    const requests = ops.dynamodb.config.requestHandler.constructor.prototype;
-    const { handle } = requests;
-    let calls = 0;
-    const spy = vi.spyOn(requests, 'handle').mockImplementation(function (this: unknown, ...args) {
-      // In the middle of the third window.
-      return ++calls > 80 ? Promise.reject(new Error('down')) : handle.apply(this, args);
-    });
-    const first = await run(path, '--rejects', rejects);
-    spy.mockRestore();
-    expect(first).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/stopped after line \d+. Run the same command again/),
-    });
-    const stopped = Number(/stopped after line (\d+)/.exec(first.err)?.[1]);
-    expect(stopped).toBeGreaterThan(0);
-    expect(stopped).toBeLessThan(1_001);
-    // Written, and not committed.
-    writeFileSync(rejects, `${readFileSync(rejects, 'utf8')}{"line":1`);
-    const second = await run(path, '--rejects', rejects);
-    expect(second.err).toContain(`Going on after line ${stopped}`);
-    const { created, changed, bad, lines: last } = JSON.parse(second.out);
-    expect({ sum: created + changed, bad, last }).toEqual({ sum: 990, bad: 10, last: 1_001 });
-    expect(await countMembers()).toBe(990);
-    const faults = readFileSync(rejects, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).line);
-    expect(faults).toEqual(lines.flatMap((line, i) => (line === 'nobody' ? [i + 2] : [])));
-    // What is finished begins anew.
-    expect((await run(path)).err).not.toContain('Going on');
-    expect(existsSync(rejects)).toBe(true);
-  }, 60_000);
+  it.each([
+    ['is there', false],
+    ['was moved away', true],
+  ])(
+    'goes on after an interruption, and counts and rejects once, where the file of rejects %s',
+    async (_, moved) => {
+      const lines = Array.from({ length: 1_000 }, (_, i) => (i % 100 === 7 ? 'nobody' : `${i}@example.com`));
+      const path = file('long.csv', `email\n${lines.join('\n')}\n`);
+      const rejects = join(ops.directory, `${serial}-rejects.jsonl`);
+      // Where the calls of the SDK and those that go without it meet.
+      const requests = ops.dynamodb.config.requestHandler.constructor.prototype;
+      const { handle } = requests;
+      let calls = 0;
+      const spy = vi.spyOn(requests, 'handle').mockImplementation(function (this: unknown, ...args) {
+        // In the middle of the third window.
+        return ++calls > 80 ? Promise.reject(new Error('down')) : handle.apply(this, args);
+      });
+      const first = await run(path, '--rejects', rejects);
+      spy.mockRestore();
+      expect(first).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/stopped after line \d+. Run the same command again/),
+      });
+      const stopped = Number(/stopped after line (\d+)/.exec(first.err)?.[1]);
+      expect(stopped).toBeGreaterThan(0);
+      expect(stopped).toBeLessThan(1_001);
+      if (moved) renameSync(rejects, `${rejects}.1`);
+      // Written, and not committed.
+      else writeFileSync(rejects, `${readFileSync(rejects, 'utf8')}{"line":1`);
+      const second = await run(path, '--rejects', rejects);
+      expect(second.err).toContain(`Going on after line ${stopped}`);
+      const { created, changed, bad, lines: last } = JSON.parse(second.out);
+      expect({ sum: created + changed, bad, last }).toEqual({ sum: 990, bad: 10, last: 1_001 });
+      expect(await countMembers()).toBe(990);
+      const faults = (moved ? [`${rejects}.1`, rejects] : [rejects])
+        .map((name) => readFileSync(name, 'utf8'))
+        .join('')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).line);
+      expect(second.err.includes('shorter than what was written')).toBe(moved);
+      expect(faults).toEqual(lines.flatMap((line, i) => (line === 'nobody' ? [i + 2] : [])));
+      // What is finished begins anew.
+      expect((await run(path)).err).not.toContain('Going on');
+      expect(existsSync(rejects)).toBe(true);
+    },
+    60_000,
+  );
 
   it('needs no more memory for a long file than for a short one', async () => {
     const count = Number(process.env['IMPORT_LINES'] ?? 5_000);
