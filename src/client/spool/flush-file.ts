@@ -1,6 +1,7 @@
 import { type ApiState, type HandOverOptions, handOver } from '../handover/hand-over.ts';
 import type { Item } from '../handover/item.ts';
 import { type HandoverOutcome, type Postponed, problemName } from '../handover/retry-rules.ts';
+import { isGone } from './durable-files.ts';
 import type { Spool } from './spool.ts';
 import {
   CorruptFileError,
@@ -141,7 +142,10 @@ async function putBack(file: string, header: SpoolHeader, rest: readonly Item[],
   else await spool.rewrite(file, header, rest);
 }
 
-/** The file and its items, or why the items are not readable; undefined if the file is corrupt and was set aside. */
+/**
+ * The file and its items, or why the items are not readable; undefined if the file is corrupt and was set aside, or gone:
+ * another flush may run beside this one, where there was no room for a lock.
+ */
 async function open(
   { file, notifications }: Waiting,
   flush: FileFlush,
@@ -157,8 +161,9 @@ async function open(
       throw error;
     }
   } catch (error) {
-    if (!(error instanceof CorruptFileError)) throw error;
-    flush.unreported.push(await spool.setAside(file));
+    const isCorrupt = error instanceof CorruptFileError;
+    if (!isCorrupt && !isGone(error)) throw error;
+    if (isCorrupt) flush.unreported.push(await spool.setAside(file));
     flush.tally.left -= notifications;
     return undefined;
   }

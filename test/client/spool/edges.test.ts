@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -53,6 +53,29 @@ describe('a full disk', () => {
     expect(room.inodes).toBe(0);
     await expect(world.client({}, smallDisk(room)).flush()).rejects.toThrow(/is locked by pid/);
     await release();
+  });
+});
+
+describe('a flush beside another one, as without room for a lock', () => {
+  it('does not report what the other has handed over', async () => {
+    await spooled(3, 60);
+    const [, , last = ''] = world.files('spool');
+    world.api.instead = () => {
+      rmSync(join(world.directory, 'data', 'spool', last), { force: true });
+      return undefined;
+    };
+    expect(await world.client().flush()).toMatchObject({ accepted: 120, left: 0, skipped: [] });
+  });
+
+  it('hands each over once, and leaves nothing', async () => {
+    await spooled(9, 60);
+    const room: Room = { bytes: 1_000_000, inodes: 0 };
+    const flushes = Array.from({ length: 3 }, () => world.client({}, smallDisk(room)).flush());
+    for (const report of await Promise.all(flushes))
+      expect(report).toMatchObject({ refused: 0, givenUp: [], skipped: [] });
+    expect(world.files('spool')).toEqual([]);
+    expect(new Set(await world.api.delivered()).size).toBe(540);
+    expect(await world.api.delivered()).toHaveLength(540);
   });
 });
 
