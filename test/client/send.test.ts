@@ -110,13 +110,16 @@ describe('what is retried (retry-and-idempotency-design.md §3)', () => {
   });
 
   it.each([
-    ['seconds', '7', 7_000],
-    ['a date', 'Sat, 21 Nov 2026 09:00:09 GMT', 9_000],
-    ['less than the backoff', '0', 1_000],
-    ['nonsense', 'soon', 1_000],
-  ])('waits for what Retry-After says: %s', async (_, header, expected) => {
-    world.api.instead = () =>
-      world.api.asked.length === 1 ? { status: 429, headers: { 'retry-after': header } } : undefined;
+    ['seconds', '7', 7_000, 0],
+    ['a date', 'Sat, 21 Nov 2026 09:00:09 GMT', 9_000, 0],
+    ['a date, by a clock that is 40 days behind', 'Sat, 21 Nov 2026 09:00:09 GMT', 9_000, -40],
+    ['a date, by a clock that is 40 days ahead', 'Sat, 21 Nov 2026 09:00:09 GMT', 9_000, 40],
+    ['less than the backoff', '0', 1_000, 0],
+    ['nonsense', 'soon', 1_000, 0],
+  ])('waits for what Retry-After says: %s', async (_, header, expected, days) => {
+    const headers = { 'retry-after': header, date: 'Sat, 21 Nov 2026 09:00:00 GMT' };
+    world.now = new Date(world.now.getTime() + days * 86_400_000);
+    world.api.instead = () => (world.api.asked.length === 1 ? { status: 429, headers } : undefined);
     expect(await world.client().send(notification(1))).toMatchObject({ state: 'accepted' });
     expect(world.waited).toEqual([expected]);
   });

@@ -1,4 +1,4 @@
-import { parseRetryAfter, TIMEOUT } from './retry-rules.ts';
+import { retryAfterOf, TIMEOUT } from './retry-rules.ts';
 
 export interface ApiOptions {
   readonly url: string;
@@ -37,7 +37,7 @@ export function createRequest({ url, apiKey, timeoutMs, clock }: ApiOptions): Ap
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       });
       const text = await response.text();
-      const retryAfterMs = parseRetryAfter(response.headers.get('retry-after') ?? undefined, clock());
+      const retryAfterMs = retryAfterOf(response.headers, clock());
       return {
         status: response.status,
         json: parsed(text),

@@ -105,11 +105,21 @@ export function backoff(attempt: number, random: number): number {
   return 1_000 * 2 ** (attempt - 1) * (0.9 + 0.2 * random);
 }
 
-/** Reads `Retry-After` (RFC 9110 §10.2.3), in milliseconds from now; undefined if no wait is needed. */
-export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
+/** Milliseconds. The longest wait by a date that only the clock of this machine can be compared with. */
+const LONGEST_BY_CLOCK_MS = 3_600_000;
+
+/**
+ * Reads `Retry-After` (RFC 9110 §10.2.3), in milliseconds from now; undefined if no wait is needed. A date is compared
+ * with that of the answer: by a clock that is 40 days behind, a minute would be 40 days. Browsers hide that date.
+ */
+export function retryAfterOf(headers: Pick<Headers, 'get'>, now: Date): number | undefined {
+  const header = headers.get('retry-after');
   if (!header) return undefined;
-  const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now.getTime();
-  return ms > 0 ? ms : undefined;
+  const answered = Date.parse(headers.get('date') ?? '');
+  const isBySeconds = /^\s*\d+(\.\d+)?\s*$/.test(header);
+  const ms = isBySeconds ? Number(header) * 1_000 : Date.parse(header) - (answered || now.getTime());
+  const most = isBySeconds || answered ? ms : LONGEST_BY_CLOCK_MS;
+  return ms > 0 ? Math.min(ms, most) : undefined;
 }
 
 /** What is kept of a problem, in characters and in fields: it may be the answer of anybody. */

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type Answer, createPageRequest } from '../../../src/client/browser/api/request.ts';
 import { openEntryStore } from '../../../src/client/browser/queue/indexed-db-store.ts';
 import { createOfflineQueue } from '../../../src/client/browser/queue/offline-queue.ts';
 import { runQueue } from '../../../src/client/browser/queue/run-queue.ts';
@@ -60,6 +61,20 @@ describe('a wait that no timer can take', () => {
     await vi.advanceTimersByTimeAsync(10);
     expect(steps).toBe(2);
     close();
+  });
+});
+
+describe('a wait until a date', () => {
+  it.each([
+    ['60', 60_000],
+    ['86400', 86_400_000],
+    [new Date(Date.now() + 40 * 86_400_000).toUTCString(), 3_600_000],
+    [new Date(Date.now() - 60_000).toUTCString(), undefined],
+  ])('%s is no longer than an hour, where the clock of the page may be wrong', async (header, expected) => {
+    vi.stubGlobal('fetch', async () => new Response('{}', { status: 429, headers: { 'retry-after': header } }));
+    const request = createPageRequest({ url: 'https://api.example', getToken: async () => 't' });
+    const answer = await request('send', '/v1/notifications');
+    expect((answer as Answer).retryAfterMs).toBe(expected);
   });
 });
 

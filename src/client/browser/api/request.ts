@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '../../handover/retry-rules.ts';
+import { retryAfterOf } from '../../handover/retry-rules.ts';
 import { createTokens, type GetToken, type Purpose } from './tokens.ts';
 
 export interface ApiOptions {
@@ -47,7 +47,7 @@ export function createPageRequest({ url, getToken }: ApiOptions): PageRequest {
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await response.text();
-    const retryAfterMs = parseRetryAfter(response.headers.get('retry-after') ?? undefined, new Date());
+    const retryAfterMs = retryAfterOf(response.headers, new Date());
     return {
       status: response.status,
       json: parsed(text),
