@@ -196,7 +196,8 @@ async function workPage(given: Operation, deps: RunDeps): Promise<Operation | un
   const counts = await takePage(operation, page.log_ids, deps);
   const progress = added(operation.progress, added({ ...NOTHING, ...page, taken: 0, left_to_sweep: 0 }, counts));
   const slot = (counts.taken / operation.rate) * 1_000;
-  const elapsed = deps.clock().getTime() - begun;
+  // A clock that was set back makes no longer pause.
+  const elapsed = Math.max(0, deps.clock().getTime() - begun);
   const rate_now = Math.round((counts.taken / Math.max(1, elapsed, slot)) * 10_000) / 10;
   const saved = await save(operation, counted(page.next, { progress, rate_now }, deps.clock()), deps);
   // After the page is counted: a process that is killed now, as it is most of the time, leaves nothing to repeat.

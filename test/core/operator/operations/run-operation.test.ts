@@ -212,6 +212,25 @@ describe('an operation', () => {
     expect(at.deps.clock().getTime() - begun).toBeGreaterThanOrEqual(9_900);
   });
 
+  it('waits no longer between two pages because the clock was set back', async () => {
+    const at = operationsWorld();
+    for (let i = 0; i < 30; i++) at.put(deadRow(`N${i}`));
+    const { operation_id } = await createOperation(request('redrive', { rate: 10 }), at.deps);
+    await at.run(operation_id, []);
+    await operate(operation_id, 'start', at.deps);
+    const pauses: number[] = [];
+    const deps = {
+      ...at.deps,
+      send: async () => {
+        at.pass(-3_600_000);
+        return [];
+      },
+      pause: async (ms: number) => void pauses.push(ms),
+    };
+    await runOperation(operation_id, deps, () => false);
+    expect(pauses).toEqual([1_000, 1_000, 1_000]);
+  });
+
   it('keeps its limit when others change what it took before its process died', async () => {
     const at = operationsWorld();
     for (let i = 0; i < 20; i++) at.put(deadRow(`N${i}`));
