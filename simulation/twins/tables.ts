@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CLAIM_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
+import { CLAIM_COLUMNS } from '../../src/adapters/dynamodb/table/guards.ts';
 import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
 import type { NotificationRow, RetryRecord } from '../../src/core/model/notification.ts';
 import type { RowChange } from '../../src/core/model/row-change.ts';

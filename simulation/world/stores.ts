@@ -1,11 +1,8 @@
 import { FOREIGN_ROWS } from '../../lib/constructs/indexing/indexer-stream-filter.ts';
-import { STATE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
 import { toItem } from '../../src/adapters/dynamodb/table/item.ts';
 import { createMemoryIntake } from '../../src/adapters/memory/memory-intake.ts';
 import { MemoryBreakers } from '../../src/adapters/memory/memory-pipeline-state.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
-import type { RowStore } from '../../src/core/delivery/ports.ts';
-import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import type { IntakeRecord } from '../../src/core/intake/ports.ts';
 import type { Clock } from '../../src/core/model/time.ts';
 import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
@@ -15,7 +12,7 @@ import { matchesAny } from '../../src/local/emulator/events/event-filter.ts';
 import type { JsonObject } from '../../src/local/support/json.ts';
 import type { Stored } from '../audit/promises.ts';
 
-type Method = (...args: readonly unknown[]) => Promise<unknown>;
+type Method = (...args: unknown[]) => Promise<unknown>;
 
 /** The tables, as the ports of the pipeline; they pass the contract suites of test/contract. */
 export class Stores {
@@ -37,9 +34,9 @@ export class Stores {
       unknown
     >[];
     this.#rooms = {
-      ...{ rows: tables.rows, eventRows: tables.eventRows, operatorRows: this.#operatorRows(), log: this.#log() },
+      ...{ rows: tables.rows, eventRows: tables.eventRows, operatorRows: tables.operatorRows, log: this.#log() },
       ...{ records: tables.records, contents: tables.contents, successors: tables.successors },
-      ...{ index: this.#index(), malformed: tables.malformed, indexing: this.#indexing() },
+      ...{ index: this.#index(), malformed: tables.malformed, indexing: tables },
       ...{ breakers: this.#breakers.store, intake: createMemoryIntake(tables, this.#requests) },
     };
   }
@@ -48,19 +45,7 @@ export class Stores {
     const [room = '', method = ''] = port.split('.');
     const found = (this.#rooms[room] as Readonly<Record<string, Method>> | undefined)?.[method];
     if (found === undefined) throw new Error(`The world has no ${port}.`);
-    return found(...args);
-  }
-
-  /** An operator's command compares the state alone. */
-  #operatorRows(): RowStore {
-    const { tables } = this;
-    return {
-      read: async (log_id) => tables.row(log_id),
-      change: (was, change) => {
-        const seen = Object.fromEntries(STATE_COLUMNS.map((name) => [name, was[name]]));
-        return tables.rows.change({ ...(tables.row(was.log_id) ?? was), ...seen }, change);
-      },
-    };
+    return found.apply(this.#rooms[room], [...args]);
   }
 
   /** One page has the entries of all shards: a small world has few. */
@@ -73,15 +58,6 @@ export class Stores {
         const malformed = pages.flatMap((page) => page.malformed ?? []);
         return { items: pages.flatMap(({ items }) => items), ...(malformed.length > 0 && { malformed }) };
       },
-    };
-  }
-
-  #indexing(): IndexStore {
-    const { tables } = this;
-    return {
-      index: (...args) => tables.index(...args),
-      putContent: (...args) => tables.putContent(...args),
-      hasContent: (log_id) => tables.hasContent(log_id),
     };
   }
 

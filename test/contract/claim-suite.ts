@@ -44,6 +44,55 @@ export function claimSuite(store: () => StoreUnderTest): void {
     expect(after).toMatchObject({ updated_by: 'user-1' });
   });
 
+  it('changes what a claim has to, and nothing else', async () => {
+    const row = await put({ next_retry_at: T0.toISOString(), updated_by: 'user-1' });
+    await store().rows.claim(messageFor(row), UNTIL, 'claim-1');
+    const { next_retry_at: _, ...rest } = row;
+    const counted = { send_attempts: 2, attempts_left: 4, last_attempt: 1 };
+    const claim = { send_status: 'SENDING', claim_until: UNTIL, claim_id: 'claim-1', ...counted };
+    expect(await store().get(row.log_id)).toEqual({ ...rest, ...claim, updated_at: expect.any(String) });
+  });
+
+  it.each(['rows', 'eventRows', 'operatorRows', 'settle'] as const)(
+    'by %s changes what it is told to, and says who wrote it',
+    async (by) => {
+      const row = await put({ send_status: 'SENDING', give_up: 'EXPIRED', updated_by: 'user-1' });
+      const change = { set: { error_message: 'x', response_code: undefined }, remove: ['give_up'] } as never;
+      const write = by === 'settle' ? store().rows.settle(row, change) : store()[by].change(row, change);
+      expect(await write).toBe(true);
+      const { give_up: _, ...rest } = row;
+      const ours = { updated_at: expect.any(String), updated_by: 'notification-retry' };
+      expect(await store().get(row.log_id)).toEqual({ ...rest, error_message: 'x', ...ours });
+    },
+  );
+
+  it.each([
+    ['eventRows', 'delivery_by_attempt', { 0: 'seen' }],
+    ['eventRows', 'updated_at', UNTIL],
+    ['operatorRows', 'work_at', UNTIL],
+  ] as const)('by %s changes nothing when %s has changed since', async (by, column, value) => {
+    const row = await put();
+    await store().put({ ...row, [column]: value });
+    expect(await store()[by].change(row, { set: { error_message: 'late' } })).toBe(false);
+    expect(await store().get(row.log_id)).not.toHaveProperty('error_message');
+  });
+
+  it('sets a malformed entry aside, takes a delivered one out of the index alone, and leaves one that has moved', async () => {
+    const faults = [{ column: 'work_at', rule: 'a rule', expected: 'a time' }];
+    const { work_queue: _, work_at: __, ...rest } = fresh();
+    const entry = { work_queue: 'due#info#0', work_at: 'never' };
+    for (const send_status of ['FAILED', 'SUCCESS']) {
+      const { log_id } = fresh();
+      await store().put({ ...rest, ...entry, log_id, send_status });
+      expect(await store().malformed.setAside({ log_id, ...entry, work_at: 'ever', faults } as never)).toBeUndefined();
+      expect(await store().malformed.setAside({ log_id, ...entry, faults } as never)).toMatch(/a time/);
+      const aside = { failure_reason: 'FORMAT_ERROR', error_type: 'FORMAT_ERROR', error_message: expect.any(String) };
+      const ours = { ...aside, updated_at: expect.any(String), updated_by: 'notification-retry' };
+      const left = { ...rest, log_id, send_status, ...(send_status === 'FAILED' && ours) };
+      expect(await store().get(log_id)).toEqual(left);
+    }
+  });
+
   it('claims a due row in whichever shard it is', async () => {
     const row = await put({ work_queue: 'due#normal#63' });
     const { claimed, row: after } = await store().rows.claim(messageFor(row), UNTIL, 'claim-1');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { IMAGE_COLUMNS } from '../../src/adapters/dynamodb/table/guarded-columns.ts';
+import { IMAGE_COLUMNS } from '../../src/adapters/dynamodb/table/guards.ts';
 import { type PageCursor, workQueueOf } from '../../src/core/model/work-index.ts';
 import { T0 } from '../support/rows.ts';
 import { fresh, type StoreUnderTest } from './store-under-test.ts';
@@ -25,7 +25,23 @@ export function indexingSuite(store: () => StoreUnderTest): void {
     expect(await store().indexStore.index({ ...image, message_body: 'changed since' }, set, [])).toBe(false);
     expect(await store().indexStore.index(image, set, ['message_body', 'recipient_address'])).toBe(true);
     expect(await store().indexStore.index(image, set, [])).toBe(false);
-    expect(await store().get(log_id)).not.toHaveProperty('message_body');
+    expect(await store().get(log_id)).toEqual({ log_id, tenant_id: 't', send_status: 'FAILED', ...set });
+  });
+
+  it.each([
+    ['21 digits', '170000000000000000000001', '170000000000000000000002'],
+    ['38 and 39 digits', '9'.repeat(38), `1${'0'.repeat(38)}`],
+    ['39 and 40 digits', '9'.repeat(39), `1${'0'.repeat(39)}`],
+    ['40 digits', `4${'0'.repeat(39)}`, `4${'0'.repeat(38)}1`],
+  ])('keeps the content of the later image: %s', async (_, earlier, later) => {
+    const { log_id } = fresh();
+    const owner = { log_id, tenant_id: 't', expires_at: 4_000_000_000 };
+    const put = (sequence: string) =>
+      store().indexStore.putContent({ ...owner, sequence }, { recipient: 'r', body: sequence, format: 'PLAIN' });
+    await store().put({ log_id, tenant_id: 't', send_status: 'FAILED' });
+    for (const sequence of [earlier, later, earlier]) await put(sequence);
+    expect(await store().contents.read({ log_id, tenant_id: 't' } as never)).toMatchObject({ body: later });
+    expect((await store().scan.read(log_id))?.sequence).toBe(later);
   });
 
   it.each(IMAGE_COLUMNS)('does not index a foreign row whose %s has changed since its image', async (column) => {

@@ -1,16 +1,21 @@
 import type { SuccessorStore } from '../../src/core/delivery/failover.ts';
-import type { ClaimStore, RecordStore } from '../../src/core/delivery/ports.ts';
+import type { ClaimStore, RecordStore, RowStore } from '../../src/core/delivery/ports.ts';
 import type { ContentStore } from '../../src/core/delivery/send.ts';
+import type { EventRows } from '../../src/core/delivery-events/apply-delivery-event.ts';
 import type { IndexStore } from '../../src/core/indexing/index-row.ts';
 import type { RowScan } from '../../src/core/indexing/reconcile.ts';
 import type { ForeignRow } from '../../src/core/model/foreign-row.ts';
 import type { NotificationRow } from '../../src/core/model/notification.ts';
 import { type DueIndex, workQueueOf } from '../../src/core/model/work-index.ts';
+import type { MalformedEntries } from '../../src/core/sweep/malformed-entries.ts';
 import { at, dueRow } from '../support/rows.ts';
 
 /** One implementation of the storage ports, on tables of its own. */
 export interface StoreUnderTest {
   readonly rows: ClaimStore;
+  readonly eventRows: EventRows;
+  readonly operatorRows: RowStore;
+  readonly malformed: MalformedEntries;
   readonly records: RecordStore;
   readonly contents: ContentStore;
   readonly dueIndex: DueIndex;

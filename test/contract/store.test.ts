@@ -1,11 +1,14 @@
 import { describe } from 'vitest';
+import { Stores } from '../../simulation/world/stores.ts';
 import { createClaimStore } from '../../src/adapters/dynamodb/delivery/claim-store.ts';
 import { createContentStore } from '../../src/adapters/dynamodb/delivery/content-store.ts';
 import { createRecordStore } from '../../src/adapters/dynamodb/delivery/record-store.ts';
 import { createSuccessorStore } from '../../src/adapters/dynamodb/delivery/successor-store.ts';
+import { createEventRows } from '../../src/adapters/dynamodb/delivery-events/event-rows.ts';
 import { createIndexStore } from '../../src/adapters/dynamodb/indexing/index-store.ts';
 import { createRowScan } from '../../src/adapters/dynamodb/indexing/row-scan.ts';
-import { createDueIndex } from '../../src/adapters/dynamodb/sweep/due-index.ts';
+import { createOperatorRows } from '../../src/adapters/dynamodb/operator/operator-rows.ts';
+import { createDueIndex, createMalformedEntries } from '../../src/adapters/dynamodb/sweep/due-index.ts';
 import { MemoryTables } from '../../src/adapters/memory/memory-tables.ts';
 import { BASE_SHARDS } from '../../src/core/model/work/index-shards.ts';
 import { claimSuite } from './claim-suite.ts';
@@ -20,25 +23,47 @@ function storeSuite(store: () => StoreUnderTest): void {
   for (const suite of [claimSuite, workIndexSuite, contentSuite, failoverSuite, indexingSuite]) suite(store);
 }
 
-describe('storage in memory', () => {
-  const tables = new MemoryTables(() => new Date());
-  storeSuite(() => ({
-    rows: tables.rows,
-    records: tables.records,
-    contents: tables.contents,
-    dueIndex: tables.dueIndex,
-    indexStore: tables,
+const now = () => new Date();
+
+function inMemory(tables: MemoryTables, rooms: Omit<StoreUnderTest, 'scan' | 'put' | 'get'>): StoreUnderTest {
+  return {
+    ...rooms,
     scan: tables.scan,
-    successors: tables.successors,
     put: async (row) => void tables.log.set(String(row['log_id']), { ...row }),
     get: async (log_id) => tables.log.get(log_id),
-  }));
+  };
+}
+
+describe('storage in memory', () => {
+  const tables = new MemoryTables(now);
+  storeSuite(() => inMemory(tables, { ...tables, indexStore: tables }));
+});
+
+describe('storage of the simulated world', () => {
+  const stores = new Stores(now);
+  const room = <T extends object>(name: string) =>
+    new Proxy({} as T, {
+      get:
+        (_, method) =>
+        (...args: unknown[]) =>
+          stores.call(`${name}.${String(method)}`, args),
+    });
+  storeSuite(() =>
+    inMemory(stores.tables, {
+      ...{ rows: room('rows'), eventRows: room('eventRows'), operatorRows: room('operatorRows') },
+      ...{ records: room('records'), contents: room('contents'), successors: room('successors') },
+      ...{ malformed: room('malformed'), indexStore: room('indexing'), dueIndex: stores.tables.dueIndex },
+    }),
+  );
 });
 
 describeOnDynamoDb<StoreUnderTest>(
   'storage',
   ({ client, tables, sealer, hashKey, put, get }) => ({
-    rows: createClaimStore(client, tables.notification_log, () => new Date()),
+    rows: createClaimStore(client, tables.notification_log, now),
+    eventRows: createEventRows(client, tables.notification_log, now),
+    operatorRows: createOperatorRows(client, tables.notification_log, now),
+    malformed: createMalformedEntries(client, tables.notification_log, now),
     records: createRecordStore(client, tables.notification_retry_log),
     contents: createContentStore(client, tables.notification_content, sealer),
     dueIndex: createDueIndex(client, tables.notification_log, async () => BASE_SHARDS.work),

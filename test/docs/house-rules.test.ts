@@ -8,7 +8,7 @@ import { linesOf, loadFigures, sourceFiles, staticFigures } from '../../scripts/
  */
 const CEILINGS: Readonly<Record<string, number>> = {
   'source files': 964,
-  'lines without simulation/': 70_562,
+  'lines without simulation/': 70_587,
   'files that functions/send-webhook loads': 112,
   'files that functions/console-api loads': 186,
 };

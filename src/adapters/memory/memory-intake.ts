@@ -1,14 +1,13 @@
 import type { IntakeRecord, IntakeStore } from '../../core/intake/ports.ts';
+import { holds, isAny, isFree, ofGeneration } from '../dynamodb/table/guards.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** IntakeStore on tables in memory: the twin of dynamodb/intake/intake-store.ts. */
 export function createMemoryIntake(tables: MemoryTables, records: Map<string, IntakeRecord> = new Map()): IntakeStore {
-  const seconds = (now: Date) => Math.floor(now.getTime() / 1000);
-  const isGone = (expires_at: unknown, now: Date) => typeof expires_at === 'number' && expires_at < seconds(now);
   return {
     async reserve({ record, tenant_id, content }, now) {
       const there = records.get(record.log_id);
-      if (there !== undefined && !isGone(there.expires_at, now)) return there;
+      if (there !== undefined && !isAny(isFree(now), { ...there })) return there;
       records.set(record.log_id, record);
       tables.content.set(record.log_id, { ...content, tenant_id });
       return undefined;
@@ -18,12 +17,12 @@ export function createMemoryIntake(tables: MemoryTables, records: Map<string, In
     },
     async advance(log_id, from_generation, expires_at) {
       const there = records.get(log_id);
-      if (there === undefined || (there.latest_generation ?? 0) !== from_generation) return;
+      if (there === undefined || !holds(ofGeneration(log_id, from_generation), { ...there })) return;
       records.set(log_id, { ...there, latest_generation: from_generation + 1, expires_at });
     },
     async putRow(row, recipient, now) {
       const there = tables.log.get(row.log_id);
-      if (there !== undefined && !isGone(there['expires_at'], now)) return tables.row(row.log_id);
+      if (!isAny(isFree(now), there)) return tables.row(row.log_id);
       tables.log.set(row.log_id, { ...row, recipient_hash: `hash of ${row.tenant_id}/${recipient}` });
       return undefined;
     },

@@ -8,6 +8,7 @@ import {
   type PacingStore,
   type Registers,
 } from '../../core/pacing/registers.ts';
+import { isAny, nextVersion } from '../dynamodb/table/guards.ts';
 
 /** The breakers of PipelineState in memory: a twin of the DynamoDB store that gives the same answers. */
 export class MemoryBreakers {
@@ -25,7 +26,7 @@ export class MemoryBreakers {
 
     write: async (breaker) => {
       const stored = this.breakers.get(breaker.id);
-      if (stored !== undefined && stored.version !== breaker.version - 1) return false;
+      if (!isAny(nextVersion('id', breaker.version), { ...stored })) return false;
       const { express, standard } = breaker.lines;
       const lines = {
         express: { from: express.from, slots: stored?.lines.express.slots ?? 0 },

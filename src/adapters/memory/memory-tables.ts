@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { ClaimStore, RecordStore } from '../../core/delivery/ports.ts';
+import type { ClaimStore, RecordStore, RowStore } from '../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD, retryLogId } from '../../core/delivery/retry-record.ts';
 import { type ContentStore, ContentUnreadableError } from '../../core/delivery/send.ts';
 import type { EventRows } from '../../core/delivery-events/apply-delivery-event.ts';
@@ -15,10 +14,8 @@ import {
 import { type RowChange, wasApplied, wasSettled } from '../../core/model/row-change.ts';
 import type { Clock } from '../../core/model/time.ts';
 import { setAside } from '../../core/model/work/set-aside.ts';
-import { workQueuePrefix } from '../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../core/sweep/malformed-entries.ts';
-import { claimGuard, EVENT_COLUMNS, IMAGE_COLUMNS, STATE_COLUMNS } from '../dynamodb/table/guarded-columns.ts';
-import { columnsOf } from '../dynamodb/table/guarded-update.ts';
+import * as guards from '../dynamodb/table/guards.ts';
 import { memoryDueIndex } from './memory-due-index.ts';
 import { MemoryShards } from './memory-pipeline-state.ts';
 import { type KeptContent, memorySuccessors } from './memory-successors.ts';
@@ -43,59 +40,45 @@ export class MemoryTables implements IndexStore {
   }
 
   readonly rows: ClaimStore = {
-    claim: async ({ log_id, tenant_id, channel, priority, due }, claim_until, claim_id) => {
+    claim: async (message, claim_until, claim_id) => {
+      const { log_id } = message;
       const row = this.row(log_id);
       if (row === undefined) return { claimed: false };
-      const claimable =
-        row.work_queue?.startsWith(workQueuePrefix('due', priority)) === true &&
-        row.work_at === due &&
-        row.channel === channel &&
-        row.tenant_id === tenant_id &&
-        row.send_status !== 'SENDING' &&
-        row.send_status !== 'SUCCESS' &&
-        // DynamoDB refuses arithmetic on anything else, and compares no two types.
-        [row.attempts_left, row.send_attempts, row.last_attempt].every((counter) => typeof counter === 'number') &&
-        row.attempts_left > 0;
-      if (!claimable) return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
-      this.#apply(log_id, {
-        set: {
-          send_status: 'SENDING',
-          claim_until,
-          claim_id,
-          send_attempts: row.send_attempts + 1,
-          attempts_left: row.attempts_left - 1,
-          last_attempt: row.last_attempt + 1,
-        },
-        remove: ['next_retry_at'],
-        by: row.updated_by,
-      });
+      const stored = this.log.get(log_id);
+      // DynamoDB refuses arithmetic on anything but a number.
+      const canCount = COUNTED.every((counter) => typeof stored?.[counter] === 'number');
+      if (!canCount || !guards.holds(guards.claimable(message), stored))
+        return { claimed: row.send_status === 'SENDING' && row.claim_id === claim_id, row };
+      const { send_attempts, attempts_left, last_attempt } = row;
+      const counted = {
+        send_attempts: send_attempts + 1,
+        attempts_left: attempts_left - 1,
+        last_attempt: last_attempt + 1,
+      };
+      const set = { send_status: 'SENDING', claim_until, claim_id, updated_at: this.#now(), ...counted } as const;
+      this.#apply(log_id, { set, remove: ['next_retry_at'] });
       const claimed = this.row(log_id);
       return claimed === undefined ? { claimed: false } : { claimed: true, row: claimed };
     },
     read: async (log_id) => this.row(log_id),
-    change: async (was, change) => {
-      if (!this.#isAsRead(was, claimGuard(was))) return this.#wasApplied(was.log_id, change);
-      this.#apply(was.log_id, change);
-      return true;
-    },
+    change: (was, change) => this.#change(was, change, guards.asPlanned(was)),
     settle: async (claimed, change) => {
+      if (this.#write(claimed.log_id, this.#stamped(change), guards.heldBy(claimed))) return true;
       const row = this.row(claimed.log_id);
-      if (row === undefined) return false;
-      const held = row.send_status === 'SENDING' && row.last_attempt === claimed.last_attempt;
-      if (!held) return wasSettled(row, claimed, change);
-      this.#apply(claimed.log_id, change);
-      return true;
+      return row !== undefined && wasSettled(row, claimed, change);
     },
   };
 
-  readonly eventRows: EventRows = {
-    read: async (log_id) => this.row(log_id),
-    change: async (was, change) => {
-      if (!this.#isAsRead(was, columnsOf(was, EVENT_COLUMNS))) return this.#wasApplied(was.log_id, change);
-      this.#apply(was.log_id, change);
-      return true;
-    },
-  };
+  readonly eventRows: EventRows = this.#guarded(guards.EVENT_COLUMNS);
+  readonly operatorRows: RowStore = this.#guarded(guards.STATE_COLUMNS);
+
+  /** The twin of dynamodb/table/guarded-rows.ts. */
+  #guarded(columns: readonly (keyof NotificationRow)[]): RowStore {
+    return {
+      read: async (log_id) => this.row(log_id),
+      change: (was, change) => this.#change(was, change, guards.asRead(was, columns)),
+    };
+  }
 
   readonly records: RecordStore = {
     putIfAbsent: async (record) => {
@@ -106,7 +89,7 @@ export class MemoryTables implements IndexStore {
     },
     replace: async (record, read) => {
       const stored = this.retryLog.get(record.retry_log_id);
-      if (stored === undefined || !isSame({ ...stored }, { ...read }, RECORD_GUARD)) return isStored(record, stored);
+      if (!guards.holds(guards.asRead(read, RECORD_GUARD), { ...stored })) return isStored(record, stored);
       this.retryLog.set(record.retry_log_id, record);
       return true;
     },
@@ -133,21 +116,18 @@ export class MemoryTables implements IndexStore {
 
   readonly malformed: MalformedEntries = {
     setAside: async ({ log_id, work_queue, work_at, faults }) => {
-      const row = this.log.get(log_id);
-      if (row?.['work_queue'] !== work_queue || row['work_at'] !== work_at) return undefined;
+      const entry = guards.asRead({ work_queue, work_at }, ['work_queue', 'work_at']);
       const { set, why } = setAside(faults, this.#clock());
-      this.#apply(log_id, { set: row['send_status'] === 'SUCCESS' ? {} : set, remove: ['work_queue', 'work_at'] });
-      return why;
+      const remove = ['work_queue', 'work_at'] as const;
+      const isOut =
+        this.#write(log_id, { set, remove }, [...entry, ...guards.UNFINISHED]) ||
+        this.#write(log_id, { set: {}, remove }, [...entry, ...guards.DELIVERED]);
+      return isOut ? why : undefined;
     },
   };
 
   async index(image: ForeignRow, set: ForeignRow, remove: readonly string[]): Promise<boolean> {
-    const row = this.log.get(String(image['log_id']));
-    if (row === undefined || !isSame(row, image, IMAGE_COLUMNS)) return false;
-    // As the store: an attribute without a value is left as it is.
-    const given = Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
-    this.#apply(String(image['log_id']), { set: given, remove: remove as (keyof NotificationRow)[] });
-    return true;
+    return this.#write(String(image['log_id']), { set, remove }, guards.asRead(image, guards.IMAGE_COLUMNS));
   }
 
   async putContent(
@@ -156,7 +136,8 @@ export class MemoryTables implements IndexStore {
   ): Promise<string | undefined> {
     const stored = this.content.get(log_id);
     if (amends && stored?.tenant_id !== tenant_id) throw new RowUnstorableError('the content that it lacks');
-    if (stored?.sequence === undefined || BigInt(stored.sequence) <= BigInt(sequence)) {
+    const kept = stored?.sequence === undefined ? {} : { image_sequence: guards.sequenceValue(stored.sequence) };
+    if (guards.isAny(guards.notLater(sequence), kept)) {
       const whole = { ...(amends ? stored : {}), ...content } as NotificationContent;
       this.content.set(log_id, { ...whole, tenant_id, sequence });
     }
@@ -167,43 +148,52 @@ export class MemoryTables implements IndexStore {
     return this.content.has(log_id);
   }
 
-  /** A change that is repeated has the time of its first try. */
-  #wasApplied(log_id: string, { set, remove = [] }: RowChange): boolean {
-    const row = this.row(log_id);
-    const updated_at = this.#clock().toISOString();
-    return row !== undefined && wasApplied(row, { set: { ...set, updated_at }, remove });
+  async #change(was: NotificationRow, change: RowChange, guard: guards.Guard): Promise<boolean> {
+    const stamped = this.#stamped(change);
+    if (this.#write(was.log_id, stamped, guard)) return true;
+    const row = this.row(was.log_id);
+    // A change that is repeated has the time of its first try.
+    return row !== undefined && wasApplied(row, stamped);
   }
 
-  #isAsRead({ log_id }: NotificationRow, guard: ForeignRow): boolean {
-    const row = this.row(log_id);
-    return row !== undefined && isSame({ ...row }, guard, Object.keys(guard));
+  #now(): string {
+    return this.#clock().toISOString();
   }
 
-  /** @param change.by who wrote the row last: every write but a claim leaves our name */
-  #apply(log_id: string, { set, remove = [], ...change }: RowChange & { readonly by?: string | undefined }): void {
-    const by = 'by' in change ? change.by : UPDATED_BY;
-    const next: StoredRow = {
-      ...this.log.get(log_id),
-      ...set,
-      updated_at: this.#clock().toISOString(),
-      ...(by !== undefined && { updated_by: by }),
-    };
+  /** Every write but a claim leaves our name. */
+  #stamped({ set, remove }: RowChange) {
+    return { set: { ...set, updated_at: this.#now(), updated_by: UPDATED_BY }, ...(remove && { remove }) };
+  }
+
+  #write(log_id: string, change: Write, guard: guards.Guard): boolean {
+    if (!this.log.has(log_id) || !guards.holds(guard, this.log.get(log_id))) return false;
+    this.#apply(log_id, change);
+    return true;
+  }
+
+  /** As the stores: an attribute without a value is left as it is. */
+  #apply(log_id: string, { set, remove = [] }: Write): void {
+    const given = Object.entries(set).filter(([, value]) => value !== undefined);
+    const next: StoredRow = { ...this.log.get(log_id), ...Object.fromEntries(given) };
     for (const name of remove) delete next[name];
     this.log.set(log_id, next);
   }
 }
 
+/** Of a row: exactly these attributes. */
+interface Write {
+  readonly set: Readonly<object>;
+  readonly remove?: readonly string[];
+}
+
+const COUNTED = ['send_attempts', 'attempts_left', 'last_attempt'] as const;
 const COUNTERS = { send_attempts: 0, attempts_left: 0, retry_count: 0, last_attempt: -1 };
 
 /** As a row that is read from the table (item.ts): only a column of the state keeps its NULL. */
 function withoutNulls(row: StoredRow): StoredRow {
-  const isState = (name: string) => STATE_COLUMNS.some((column) => column === name);
+  const isState = (name: string) => guards.STATE_COLUMNS.some((column) => column === name);
   if (!Object.values(row).includes(null)) return row;
   return Object.fromEntries(Object.entries(row).filter(([name, value]) => value !== null || isState(name)));
-}
-
-function isSame(row: StoredRow, was: ForeignRow, columns: readonly string[]): boolean {
-  return columns.every((name) => isDeepStrictEqual(row[name], was[name]));
 }
 
 /** Rows per page of a scan. */

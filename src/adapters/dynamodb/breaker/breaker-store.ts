@@ -13,8 +13,9 @@ import { gather, SETTLE_WAIT_MS } from '../../batching/gather.ts';
 import { BREAKER_KIND } from '../schema.ts';
 import { getItems, MAX_GETS } from '../table/batch.ts';
 import { ifConditionHolds } from '../table/conditional-write.ts';
+import { updateItem } from '../table/guarded-update.ts';
+import { nextVersion } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
-import { updateExpression } from '../table/update-expression.ts';
 
 /** A breaker without a change for so long expires, as have all notifications that it could hold. */
 const KEPT_SECONDS = 2 * 86_400;
@@ -57,35 +58,15 @@ export function createBreakerStore(client: DynamoDBClient, table: string, clock:
     read: (id, { newest }) => (newest ? readNewest : readRecent)(id),
 
     async write(breaker) {
-      const { id, lines, drained_at, ...rest } = breaker;
-      const update = updateExpression({
-        set: {
-          ...rest,
-          drained_at,
-          express_from: lines.express.from,
-          standard_from: lines.standard.from,
-          expires_at: Math.floor(clock().getTime() / 1000) + KEPT_SECONDS,
-        },
-        remove: [
-          ...(drained_at === undefined ? ['drained_at'] : []),
-          ...(rest.draining_since === undefined ? ['draining_since'] : []),
-        ],
-      });
-      return ifConditionHolds(
-        client
-          .send(
-            new UpdateItemCommand({
-              TableName: table,
-              Key: keyOf(id),
-              UpdateExpression: update.expression,
-              ConditionExpression: 'attribute_not_exists(id) OR #version = :before',
-              ExpressionAttributeNames: { ...update.names, '#version': 'version' },
-              ExpressionAttributeValues: { ...update.values, ':before': { N: String(breaker.version - 1) } },
-            }),
-          )
-          .then(() => true),
-        false,
-      );
+      const { id, lines, ...rest } = breaker;
+      const set = {
+        ...rest,
+        express_from: lines.express.from,
+        standard_from: lines.standard.from,
+        expires_at: Math.floor(clock().getTime() / 1000) + KEPT_SECONDS,
+      };
+      const remove = (['drained_at', 'draining_since'] as const).filter((name) => breaker[name] === undefined);
+      return (await updateItem(client, table, keyOf(id), { set, remove }, nextVersion('id', breaker.version))).applied;
     },
 
     takeSlot: (id, lane) => takeSlots({ id, lane }),

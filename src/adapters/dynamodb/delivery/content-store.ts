@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CONTENT_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import { type ContentStore, ContentUnreadableError } from '../../../core/delivery/send.ts';
 import type { ContentOwner } from '../../../core/indexing/index-row.ts';
@@ -62,23 +62,6 @@ export function sealRecipient(
   recipient: string,
 ): Promise<string> {
   return sealer.seal({ tenant_id, purpose: SEALED.recipients, id: log_id }, recipient);
-}
-
-/**
- * Stores the item of a notification's content (contentItem).
- * @param sequence of the stream image that the content comes from
- * @throws ConditionalCheckFailedException when the content of a later image is stored already
- */
-export async function putContent(client: DynamoDBClient, table: string, item: Item, sequence: string): Promise<void> {
-  const image_sequence = { N: sequence };
-  await client.send(
-    new PutItemCommand({
-      TableName: table,
-      Item: { ...item, image_sequence },
-      ConditionExpression: 'attribute_not_exists(image_sequence) OR image_sequence <= :sequence',
-      ExpressionAttributeValues: { ':sequence': image_sequence },
-    }),
-  );
 }
 
 /**

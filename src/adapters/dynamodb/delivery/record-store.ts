@@ -1,4 +1,4 @@
-import { type DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { RECORD_CALL_MS } from '../../../core/delivery/policy/attempt-times.ts';
 import type { RecordStore } from '../../../core/delivery/ports.ts';
 import { isStored, RECORD_GUARD } from '../../../core/delivery/retry-record.ts';
@@ -7,8 +7,8 @@ import { expiresAt } from '../../../core/model/work/history-index.ts';
 import { GatheredError, gather, RECORD_HOLD_MS, SETTLE_WAIT_MS, type SendsUnderWay } from '../../batching/gather.ts';
 import { withinLimit } from '../../batching/time-limit.ts';
 import { executeStatements, insertStatement, MAX_STATEMENTS } from '../table/batch.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
-import { columnsOf, guardOf } from '../table/guarded-update.ts';
+import { putGuarded } from '../table/guarded-update.ts';
+import { asRead } from '../table/guards.ts';
 import { toItem, toRetryRecord } from '../table/item.ts';
 
 /**
@@ -45,19 +45,8 @@ export function createRecordStore(client: DynamoDBClient, table: string, sends?:
       return isStored(record, await find(record.original_log_id, record.retry_attempt));
     },
     async replace(record, read) {
-      const { conditions, ...guard } = guardOf(columnsOf(read, RECORD_GUARD));
-      const put = new PutItemCommand({
-        TableName: table,
-        Item: itemOf(record),
-        ConditionExpression: conditions.join(' AND '),
-        ExpressionAttributeNames: guard.names,
-        ExpressionAttributeValues: guard.values,
-      });
-      const isPut = await ifConditionHolds(
-        inTime(client.send(put)).then(() => true),
-        false,
-      );
-      return isPut || isStored(record, await find(record.original_log_id, record.retry_attempt));
+      const { applied } = await inTime(putGuarded(client, table, itemOf(record), [asRead(read, RECORD_GUARD)]));
+      return applied || isStored(record, await find(record.original_log_id, record.retry_attempt));
     },
     find,
   };

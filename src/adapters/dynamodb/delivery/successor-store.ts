@@ -1,11 +1,12 @@
-import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type FallbackRouting, type SuccessorStore, successorId } from '../../../core/delivery/failover.ts';
 import type { NotificationContent } from '../../../core/model/notification.ts';
 import { providerHost } from '../../../core/model/provider-key.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import { getItems } from '../table/batch.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
+import { putGuarded } from '../table/guarded-update.ts';
+import { NEW } from '../table/guards.ts';
 import { type Item, toItem, toNotificationRow } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 import { sealRecipient } from './content-store.ts';
@@ -21,13 +22,7 @@ export function createSuccessorStore(
   const { notification_log, notification_content } = tables;
 
   /** False when the log_id exists already. */
-  function putNew(TableName: string, Item: Item): Promise<boolean> {
-    const put = new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(log_id)' });
-    return ifConditionHolds(
-      client.send(put).then(() => true),
-      false,
-    );
-  }
+  const putNew = async (table: string, item: Item) => (await putGuarded(client, table, item, [NEW])).applied;
 
   return {
     async copyContent(row, { log_id, expires_at }) {

@@ -3,12 +3,11 @@ import { type ContentOwner, type IndexStore, RowUnstorableError } from '../../..
 import type { NotificationContent } from '../../../core/model/notification.ts';
 import { recipientHash } from '../../recipient/recipient-hash.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
-import { bodyAttribute, contentItem, putContent, sealRecipient } from '../delivery/content-store.ts';
+import { bodyAttribute, contentItem, sealRecipient } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
-import { IMAGE_COLUMNS } from '../table/guarded-columns.ts';
-import { columnsOf, updateGuarded } from '../table/guarded-update.ts';
-import { type Item, toItem } from '../table/item.ts';
+import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
+import { asRead, IMAGE_COLUMNS, notLater, sequenceValue } from '../table/guards.ts';
+import { type Item, toItem, toValue } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
 export interface IndexStoreOptions {
@@ -23,9 +22,9 @@ export interface IndexStoreOptions {
 export function createIndexStore({ client, tables, sealer, hashKey }: IndexStoreOptions): IndexStore {
   return {
     async index(image, set, remove) {
-      const update = { log_id: String(image['log_id']), set, remove, asRead: columnsOf(image, IMAGE_COLUMNS) };
+      const update = { log_id: String(image['log_id']), set, remove, guard: asRead(image, IMAGE_COLUMNS) };
       try {
-        return await updateGuarded(client, tables.notification_log, update);
+        return (await updateGuarded(client, tables.notification_log, update)).applied;
       } catch (error) {
         throw unstorable(error);
       }
@@ -36,10 +35,11 @@ export function createIndexStore({ client, tables, sealer, hashKey }: IndexStore
       const item = owner.amends
         ? await amendedItem(sealer, owner, content, await readItem(client, tables.notification_content, owner.log_id))
         : await contentItem(sealer, owner, content as NotificationContent);
-      const put = putContent(client, tables.notification_content, { ...item, ...fallback }, owner.sequence);
+      const image_sequence = toValue(sequenceValue(owner.sequence));
+      const stored = { ...item, ...fallback, image_sequence };
       try {
         // If the content of a later image is stored already, the update of this image's row finds the row changed.
-        await ifConditionHolds(put, undefined);
+        await putGuarded(client, tables.notification_content, stored, notLater(owner.sequence));
       } catch (error) {
         throw unstorable(error);
       }

@@ -4,6 +4,7 @@ import type { RowScan } from '../../../core/indexing/reconcile.ts';
 import type { ProgressStore, ScanProgress } from '../../../core/indexing/scheduled-scan.ts';
 import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
 import { UPDATED_BY } from '../../../core/model/notification.ts';
+import { storedSequence } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
@@ -54,7 +55,7 @@ export function createRowScan(client: DynamoDBClient, tables: Tables): RowScan {
         }),
       );
       const row = await readItem(client, tables.notification_log, log_id);
-      return row && { row: toForeignRow(row), sequence: Item?.['image_sequence']?.N ?? '0' };
+      return row && { row: toForeignRow(row), sequence: storedSequence(Item) };
     },
   };
 }

@@ -1,10 +1,4 @@
-import {
-  ConditionalCheckFailedException,
-  type DynamoDBClient,
-  PutItemCommand,
-  type PutItemCommandInput,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { IntakeRecord, IntakeStore, StoredRow } from '../../../core/intake/ports.ts';
 import type { ReportStore } from '../../../core/intake/report-failure.ts';
@@ -15,7 +9,8 @@ import { createClaimStore } from '../delivery/claim-store.ts';
 import { contentItem } from '../delivery/content-store.ts';
 import { fallbackAttributes } from '../delivery/successor-store.ts';
 import { createIndexStore, type IndexStoreOptions } from '../indexing/index-store.ts';
-import { ifConditionHolds } from '../table/conditional-write.ts';
+import { putGuarded, updateGuarded } from '../table/guarded-update.ts';
+import { isFree, ofGeneration } from '../table/guards.ts';
 import { type Item, toForeignRow, toItem } from '../table/item.ts';
 import { readItem } from '../table/read-item.ts';
 
@@ -52,21 +47,8 @@ const ROW = [
 export function createIntakeStore({ client, tables, sealer, hashKey }: IntakeStoreOptions): IntakeStore {
   /** Undefined when the item was put; the stored item when its log_id exists already. */
   async function putIfFree(table: string, item: Item, now: Date): Promise<Item | undefined> {
-    const input: PutItemCommandInput = {
-      TableName: table,
-      Item: item,
-      // An expired item counts as deleted. DynamoDB may take days to delete it.
-      ConditionExpression: 'attribute_not_exists(log_id) OR expires_at < :now',
-      ExpressionAttributeValues: { ':now': { N: String(Math.floor(now.getTime() / 1000)) } },
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    };
-    try {
-      await client.send(new PutItemCommand(input));
-      return undefined;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return error.Item ?? {};
-      throw error;
-    }
+    const { applied, item: there = {} } = await putGuarded(client, table, item, isFree(now));
+    return applied ? undefined : there;
   }
 
   async function find(log_id: string): Promise<IntakeRecord | undefined> {
@@ -93,20 +75,12 @@ export function createIntakeStore({ client, tables, sealer, hashKey }: IntakeSto
     find,
 
     async advance(log_id, from_generation, expires_at) {
-      const from = { N: String(from_generation) };
-      const advance = new UpdateItemCommand({
-        TableName: tables.notification_content,
-        Key: { log_id: { S: log_id } },
-        UpdateExpression: 'SET latest_generation = :to, expires_at = :expires',
-        ConditionExpression:
-          from_generation === 0 ? 'attribute_not_exists(latest_generation)' : 'latest_generation = :from',
-        ExpressionAttributeValues: {
-          ':to': { N: String(from_generation + 1) },
-          ':expires': { N: String(expires_at) },
-          ...(from_generation > 0 && { ':from': from }),
-        },
+      const set = { latest_generation: from_generation + 1, expires_at };
+      await updateGuarded(client, tables.notification_content, {
+        log_id,
+        set,
+        guard: ofGeneration(log_id, from_generation),
       });
-      await ifConditionHolds(client.send(advance), undefined);
     },
 
     async putRow(row, recipient, now) {

@@ -6,6 +6,7 @@ import type { DueIndex } from '../../../core/model/work-index.ts';
 import type { MalformedEntries } from '../../../core/sweep/malformed-entries.ts';
 import { WORK_INDEX } from '../schema.ts';
 import { updateGuarded } from '../table/guarded-update.ts';
+import { asRead, DELIVERED, UNFINISHED } from '../table/guards.ts';
 import type { Item } from '../table/item.ts';
 
 /**
@@ -54,24 +55,13 @@ export function createMalformedEntries(client: DynamoDBClient, table: string, cl
   return {
     async setAside({ log_id, work_queue, work_at, faults }) {
       const { set, why } = setAside(faults, clock());
-      const taken = { log_id, remove: ['work_queue', 'work_at'], asRead: { work_queue, work_at } };
-      const done =
-        (await updateGuarded(
-          client,
-          table,
-          { ...taken, set },
-          { text: '#g9 <> :g9', names: STATUS, values: SUCCESS },
-        )) ||
-        // SUCCESS is final: a delivered row only leaves the index.
-        (await updateGuarded(client, table, {
-          ...taken,
-          set: {},
-          asRead: { ...taken.asRead, send_status: 'SUCCESS' },
-        }));
-      return done ? why : undefined;
+      const entry = asRead({ work_queue, work_at }, ['work_queue', 'work_at']);
+      const taken = { log_id, remove: ['work_queue', 'work_at'] };
+      const unfinished = { ...taken, set, guard: [...entry, ...UNFINISHED] };
+      if ((await updateGuarded(client, table, unfinished)).applied) return why;
+      // SUCCESS is final: a delivered row only leaves the index.
+      const { applied } = await updateGuarded(client, table, { ...taken, set: {}, guard: [...entry, ...DELIVERED] });
+      return applied ? why : undefined;
     },
   };
 }
-
-const STATUS = { '#g9': 'send_status' };
-const SUCCESS = { ':g9': { S: 'SUCCESS' } };

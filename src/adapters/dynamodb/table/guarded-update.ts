@@ -1,37 +1,27 @@
-import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import type { RowStore } from '../../../core/delivery/ports.ts';
 import { type NotificationRow, UPDATED_BY } from '../../../core/model/notification.ts';
 import { wasApplied } from '../../../core/model/row-change.ts';
 import type { Clock } from '../../../core/model/time.ts';
 import { type GatherOptions, gather } from '../../batching/gather.ts';
 import { executeStatements, MAX_STATEMENTS, type StatementResult } from './batch.ts';
+import { asRead, type Guard } from './guards.ts';
 import { type Item, toNotificationRow, toValue } from './item.ts';
 import { createRowReader } from './read-item.ts';
 import { updateExpression } from './update-expression.ts';
 
-/** A change to a row of NotificationLog that is made only while the guarded columns are as they were read. */
+/** A change to a row of NotificationLog that is made only while its guard holds. */
 export interface GuardedUpdate {
   readonly log_id: string;
   /** Attributes without a value are left as they are. */
   readonly set: Readonly<Record<string, unknown>>;
   readonly remove?: readonly string[];
-  /** Guarded columns with their values; a column without a value must still be absent. */
-  readonly asRead: Readonly<Record<string, unknown>>;
-}
-
-/** A condition beside the guard. */
-interface Condition {
-  readonly text: string;
-  readonly names?: Readonly<Record<string, string>>;
-  readonly values: Item;
-}
-
-/** The columns of a row as it was read, for GuardedUpdate. */
-export function columnsOf<C extends string>(
-  row: Readonly<Partial<Record<C, unknown>>>,
-  columns: readonly C[],
-): Record<string, unknown> {
-  return Object.fromEntries(columns.map((column) => [column, row[column]]));
+  readonly guard: Guard;
 }
 
 type WasApplied = (row: NotificationRow, set: GuardedUpdate['set']) => boolean;
@@ -67,7 +57,7 @@ export function createGuardedUpdates(
   /** Emulators do not return the item of a failed condition; AWS does. */
   const found = async (log_id: string, item: Item | undefined) => (item ? toNotificationRow(item) : read(log_id));
   const alone: GuardedUpdates['gathered'] = async (update, wasApplied) => {
-    const { applied, item } = await updateItem(client, table, update);
+    const { applied, item } = await updateGuarded(client, table, update);
     if (applied) return true;
     const row = await found(update.log_id, item);
     return row !== undefined && wasApplied(row, update.set);
@@ -85,34 +75,53 @@ export function createGuardedUpdates(
   };
 }
 
-/** Makes one guarded update with an UpdateItem of its own; false when the row is not as expected. */
-export async function updateGuarded(
+/** Makes one guarded update with an UpdateItem of its own. */
+export function updateGuarded(
   client: DynamoDBClient,
   table: string,
-  update: GuardedUpdate,
-  and?: Condition,
-): Promise<boolean> {
-  return (await updateItem(client, table, update, and)).applied;
+  { log_id, guard, ...change }: GuardedUpdate,
+): Promise<StatementResult> {
+  return updateItem(client, table, { log_id: { S: log_id } }, change, [guard]);
 }
 
-function updateItem(
+/** Changes the item of any key while one of the guards holds. */
+export function updateItem(
   client: DynamoDBClient,
-  table: string,
-  { log_id, set, remove = [], asRead }: GuardedUpdate,
-  and?: Condition,
+  TableName: string,
+  Key: Item,
+  { set, remove = [] }: Pick<GuardedUpdate, 'set' | 'remove'>,
+  guards: readonly Guard[],
 ): Promise<StatementResult> {
   const update = updateExpression({ set, remove });
-  const guard = guardOf(asRead);
+  const condition = conditionOf(guards);
   const command = new UpdateItemCommand({
-    TableName: table,
-    Key: { log_id: { S: log_id } },
-    UpdateExpression: update.expression,
-    ConditionExpression: [...(and ? [and.text] : []), ...guard.conditions].join(' AND '),
-    ExpressionAttributeNames: { ...update.names, ...guard.names, ...and?.names },
-    ExpressionAttributeValues: { ...update.values, ...guard.values, ...and?.values },
+    ...{ TableName, Key, UpdateExpression: update.expression, ConditionExpression: condition.expression },
+    ExpressionAttributeNames: { ...update.names, ...condition.names },
+    ExpressionAttributeValues: { ...update.values, ...condition.values },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
-  return client.send(command).then(
+  return asResult(client.send(command));
+}
+
+/** Puts an item while one of the guards holds for what is stored. Not every emulator returns that; AWS does. */
+export function putGuarded(
+  client: DynamoDBClient,
+  TableName: string,
+  Item: Item,
+  guards: readonly Guard[],
+): Promise<StatementResult> {
+  const { expression, names, values } = conditionOf(guards);
+  const command = new PutItemCommand({
+    ...{ TableName, Item, ConditionExpression: expression },
+    ExpressionAttributeNames: names,
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  });
+  return asResult(client.send(command));
+}
+
+function asResult(write: Promise<unknown>): Promise<StatementResult> {
+  return write.then(
     () => ({ applied: true }),
     (error: unknown) => {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
@@ -122,19 +131,18 @@ function updateItem(
 }
 
 /** All PartiQL dialects agree on one removed attribute per statement, and on conditions on attributes that exist. */
-function fitsStatement({ remove = [], asRead }: GuardedUpdate): boolean {
-  const guarded = Object.entries(asRead);
-  return remove.length <= 1 && guarded.every((column) => column[1] !== undefined && !mayBeAbsent(...column));
+function fitsStatement({ remove = [], guard }: GuardedUpdate): boolean {
+  return remove.length <= 1 && guard.every(([, is, value]) => is === '=' && value !== undefined);
 }
 
-function statementOf(table: string, { log_id, set, remove = [], asRead }: GuardedUpdate) {
+function statementOf(table: string, { log_id, set, remove = [], guard }: GuardedUpdate) {
   const assigned = Object.entries(set).filter(([, value]) => value !== undefined);
-  const guarded = Object.entries(asRead);
+  const where = whereOf(guard);
   const Statement =
     `UPDATE "${table}" SET ${assigned.map(([column]) => `${column}=?`).join(', ')} ` +
     remove.map((column) => `REMOVE ${column} `).join('') +
-    `WHERE log_id=? AND ${guarded.map(([column]) => `${column}=?`).join(' AND ')}`;
-  const values = [...assigned.map(([, value]) => value), log_id, ...guarded.map(([, value]) => value)];
+    `WHERE log_id=? AND ${where.text}`;
+  const values = [...assigned.map(([, value]) => value), log_id, ...where.values];
   return {
     Statement,
     Parameters: values.map(toValue),
@@ -142,24 +150,30 @@ function statementOf(table: string, { log_id, set, remove = [], asRead }: Guarde
   };
 }
 
-/** The guard as a condition expression. */
-export function guardOf(asRead: GuardedUpdate['asRead']) {
-  const names: Record<string, string> = {};
-  const values: Item = {};
-  const absent = Object.values(asRead).includes(undefined);
-  const conditions = Object.entries(asRead).map(([column, value], i) => {
-    names[`#g${i}`] = column;
-    // NULL means absent, as for a writer that sets every column it knows.
-    if (value === undefined) return `(attribute_not_exists(#g${i}) OR attribute_type(#g${i}, :null))`;
-    values[`:g${i}`] = toValue(value);
-    return mayBeAbsent(column, value) ? `(attribute_not_exists(#g${i}) OR #g${i} = :g${i})` : `#g${i} = :g${i}`;
-  });
-  return { conditions, names, values: absent ? { ...values, ':null': { S: 'NULL' } } : values };
+/** A guard whose columns all exist, in PartiQL. */
+export function whereOf(guard: Guard): { readonly text: string; readonly values: readonly unknown[] } {
+  const terms = guard.map(([column, is]) => (is === 'begins_with' ? `begins_with(${column}, ?)` : `${column}${is}?`));
+  return { text: terms.join(' AND '), values: guard.map(([, , value]) => value) };
 }
 
-/** Reading a row that was never attempted supplies −1 for its missing `last_attempt`. */
-function mayBeAbsent(column: string, value: unknown): boolean {
-  return column === 'last_attempt' && value === -1;
+/** One of the guards, as a condition expression. */
+function conditionOf(guards: readonly Guard[]) {
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  const term = ([column, is, value]: Guard[number], i: string): string => {
+    const [name, absent] = [`#g${i}`, `attribute_not_exists(#g${i})`];
+    names[name] = column;
+    if (value === undefined) {
+      values[':null'] = { S: 'NULL' };
+      return `(${absent} OR attribute_type(${name}, :null))`;
+    }
+    values[`:g${i}`] = toValue(value);
+    const comparison = is.replace('absent or ', '');
+    const text = comparison === 'begins_with' ? `begins_with(${name}, :g${i})` : `${name} ${comparison} :g${i}`;
+    return is === comparison ? text : `(${absent} OR ${text})`;
+  };
+  const all = (guard: Guard, i: number) => guard.map((one, j) => term(one, `${i}_${j}`)).join(' AND ');
+  return { expression: guards.map(all).join(' OR '), names, values };
 }
 
 /** Rows of NotificationLog, changed only while the guarded columns are as they were read. */
@@ -176,7 +190,7 @@ export function createGuardedRows(
 
     change: (row, { set: given, remove = [] }) => {
       const set = { ...given, updated_at: clock().toISOString(), updated_by: UPDATED_BY };
-      const asked = { log_id: row.log_id, set, remove, asRead: columnsOf(row, guarded) };
+      const asked = { log_id: row.log_id, set, remove, guard: asRead(row, guarded) };
       return update.gathered(asked, (found) => wasApplied(found, { set, remove }));
     },
   };

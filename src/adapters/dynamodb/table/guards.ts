@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { NumberValueImpl } from '@aws-sdk/util-dynamodb';
+import { CONTENT_COLUMNS, FALLBACK_COLUMNS } from '../../../core/model/foreign-row.ts';
+import type { NotificationRow } from '../../../core/model/notification.ts';
+import type { QueueMessage } from '../../../core/model/queue-message.ts';
+import { workQueuePrefix } from '../../../core/model/work-index.ts';
+
+type Comparison = '=' | '<>' | '<' | '<=' | '>' | 'begins_with';
+
+/**
+ * The condition of a write, as data: DynamoDB's stores render it, their twins evaluate it. All of it has to hold. A column
+ * that equals `undefined` is absent or NULL, as for a writer that sets every column it knows.
+ */
+export type Guard = readonly (readonly [column: string, is: Comparison | `absent or ${Comparison}`, value: unknown])[];
+
+type Stored = Readonly<Record<string, unknown>>;
+
+/** Columns that say how far a row has come. Each claim changes `last_attempt`, so a claim in between is noticed. */
+export const STATE_COLUMNS = [
+  'send_status',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/** For claims by a plan: also what the plan reads and others may write without a change of state. */
+export const CLAIM_COLUMNS = [
+  ...STATE_COLUMNS,
+  'delivery_by_attempt',
+  'give_up',
+  'is_deleted',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/** For delivery events: two of them can come at once, in one millisecond, and neither changes the row's state. */
+export const EVENT_COLUMNS = [...CLAIM_COLUMNS, 'updated_at'] as const satisfies readonly (keyof NotificationRow)[];
+
+/**
+ * Columns that a foreign row's writer, or the pipeline, may change after the image was taken; indexing must not
+ * overwrite that.
+ */
+export const IMAGE_COLUMNS = [
+  'send_status',
+  'is_deleted',
+  'created_at',
+  'created_by',
+  'tenant_id',
+  'notification_type',
+  'channel',
+  'priority',
+  'priority_level',
+  'send_attempts',
+  'retry_count',
+  'max_retry_count',
+  'next_retry_at',
+  'recipient_address',
+  'subject',
+  'message_body',
+  'message_format',
+  'fallback_channel',
+  'fallback_recipient',
+  'fallback_integration_config_id',
+  'response_message',
+  'error_details',
+  'failure_reason',
+  'last_attempt',
+  'work_queue',
+  'work_at',
+] as const;
+
+/** The columns are as they were read. Reading a row that was never attempted supplies −1 for its `last_attempt`. */
+export function asRead<C extends string>(row: Readonly<Partial<Record<C, unknown>>>, columns: readonly C[]): Guard {
+  return columns.map((column) => [
+    column,
+    column === 'last_attempt' && row[column] === -1 ? 'absent or =' : '=',
+    row[column],
+  ]);
+}
+
+/** A row that is due as its message says, that nobody sends, and that has an attempt left. */
+export function claimable({ priority, due, channel, tenant_id }: QueueMessage): Guard {
+  return [
+    ['work_queue', 'begins_with', workQueuePrefix('due', priority)],
+    ['work_at', '=', due],
+    ['send_status', '<>', 'SENDING'],
+    ['send_status', '<>', 'SUCCESS'],
+    ['attempts_left', '>', 0],
+    ['channel', '=', channel],
+    ['tenant_id', '=', tenant_id],
+  ];
+}
+
+/**
+ * What a plan for a row depends on. Content that its writer puts into the row between the read and the claim stops the
+ * claim: what is stored would go to the former recipient.
+ */
+export function asPlanned(row: NotificationRow): Guard {
+  const read: Stored = { ...row };
+  const absent = [...CONTENT_COLUMNS, ...FALLBACK_COLUMNS].filter((column) => (read[column] ?? null) === null);
+  return [...asRead(read, CLAIM_COLUMNS), ...asRead({}, absent)];
+}
+
+/** The claim that the row was read with is the latest one. */
+export function heldBy({ last_attempt }: NotificationRow): Guard {
+  return asRead({ send_status: 'SENDING', last_attempt }, ['send_status', 'last_attempt']);
+}
+
+/** There is no item of this `log_id` yet. */
+export const NEW: Guard = [['log_id', '=', undefined]];
+
+/** There is none, or it has expired: DynamoDB may take days to delete it. */
+export function isFree(now: Date): readonly Guard[] {
+  return [NEW, [['expires_at', '<', Math.floor(now.getTime() / 1000)]]];
+}
+
+/** The request of an idempotency key that holds its content is the one that was read. */
+export function ofGeneration(log_id: string, latest: number): Guard {
+  return [
+    ['log_id', '=', log_id],
+    ['latest_generation', '=', latest === 0 ? undefined : latest],
+  ];
+}
+
+/** The item is new, or of the version before: one of several writers at once wins. */
+export function nextVersion(key: string, version: number): readonly Guard[] {
+  return [[[key, '=', undefined]], [['version', '=', version - 1]]];
+}
+
+export const UNFINISHED: Guard = [['send_status', '<>', 'SUCCESS']];
+export const DELIVERED: Guard = [['send_status', '=', 'SUCCESS']];
+
+/** DynamoDB's numbers have up to 38 digits, sequence numbers of a stream up to 40: these are texts of one length. */
+const NUMBER_DIGITS = 38;
+const SEQUENCE_DIGITS = 40;
+
+export function sequenceValue(sequence: string): unknown {
+  return sequence.length > NUMBER_DIGITS ? sequence.padStart(SEQUENCE_DIGITS, '0') : NumberValueImpl.from(sequence);
+}
+
+/** As `sequenceValue` stored it; content that no image of the stream brought is older than any. */
+export function storedSequence({ image_sequence }: Readonly<Record<string, AttributeValue>> = {}): string {
+  return image_sequence?.N ?? image_sequence?.S?.replace(/^0+/, '') ?? '0';
+}
+
+/** No content of a later image is stored. A text stands for a larger number than any that is stored as one. */
+export function notLater(sequence: string): readonly Guard[] {
+  const value = sequenceValue(sequence);
+  const guard: Guard = [['image_sequence', 'absent or <=', value]];
+  if (typeof value !== 'string') return [guard];
+  return [guard, [['image_sequence', '<=', NumberValueImpl.from('9'.repeat(NUMBER_DIGITS))]]];
+}
+
+/** Whether a stored item, or nothing, is as the guard has it. */
+export function holds(guard: Guard, stored: Stored = {}): boolean {
+  return guard.every(([column, is, value]) => {
+    const found = stored[column];
+    if (is.startsWith('absent or ') && found === undefined) return true;
+    return COMPARE[is.replace('absent or ', '') as Comparison](found, value);
+  });
+}
+
+export function isAny(guards: readonly Guard[], stored: Stored | undefined): boolean {
+  return guards.some((guard) => holds(guard, stored));
+}
+
+const COMPARE: Readonly<Record<Comparison, (found: unknown, value: unknown) => boolean>> = {
+  '=': (found, value) => isDeepStrictEqual(found, value) || (value === undefined && found === null),
+  '<>': (found, value) => !isDeepStrictEqual(found, value),
+  '<': (found, value) => order(found, value) < 0,
+  '<=': (found, value) => order(found, value) <= 0,
+  '>': (found, value) => order(found, value) > 0,
+  begins_with: (found, value) => typeof found === 'string' && found.startsWith(String(value)),
+};
+
+/** NaN for values of two types, which DynamoDB does not compare. */
+function order(found: unknown, value: unknown): number {
+  if (typeof found === 'string' && typeof value === 'string') return found < value ? -1 : Number(found > value);
+  const [a, b] = [found, value].map((one) => (one instanceof NumberValueImpl ? BigInt(String(one)) : one));
+  const isNumber = (one: unknown) => typeof one === 'number' || typeof one === 'bigint';
+  return isNumber(a) && isNumber(b) ? Number(a > b) - Number(a < b) : Number.NaN;
+}
